@@ -24,7 +24,7 @@ from nearpeak.libraries.build import compiler
 from nearpeak.libraries.launch import shell_line
 from nearpeak.libraries.profiles import build_of, to_toml
 from nearpeak.observations.explained import Explanation
-from nearpeak.results import held
+from nearpeak.results import reference
 from nearpeak.study.single import Single
 
 Nearpeak = Callable[..., tuple[int, str, str]]
@@ -181,7 +181,7 @@ def test_a_study_ends_with_its_furthest_messages(
     )
     Path("tuned.toml").write_text(to_toml(profile))
     # All blocks count, however far apart a hypervisor puts the CPUs in them.
-    monkeypatch.setattr(held, "distances", lambda *_: {})
+    monkeypatch.setattr(reference, "distances", lambda *_: {})
     words = ["study", "--mpi", "mpich@tuned.toml", "--benchmarks", "latency:calls=nonblocking"]
     # Not in the local memory too, whose ceiling takes half a minute.
     words += ["--paths", "host-host same-numa", "--sizes", "64K", "--launches", "2"]

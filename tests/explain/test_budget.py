@@ -75,7 +75,7 @@ def test_a_call_that_goes_on_in_the_next_message_is_counted_by_its_part(did: Any
     found = budget(activity(ranks), looked_at, None)
     waits, moves = found.parts
     assert (waits.count, waits.mean_us, waits.busy_us) == (0.625, 2.4, 1.5)
-    assert (waits.words, moves.words) == ("0.62 x sched_yield", "0.5 x recv of 64 B")
+    assert (waits.label, moves.label) == ("0.62 x sched_yield", "0.5 x recv of 64 B")
 
 
 def test_calls_within_a_call_are_part_of_it(did: Any) -> None:
@@ -153,7 +153,7 @@ def test_the_benchmarks_own_work_has_rows_of_its_own(did: Any) -> None:
     ]
     [looked_at] = windows(ranks)
     found = budget(activity(ranks), looked_at, None)
-    assert {(part.words, part.own): part.time_us for part in found.parts} == {
+    assert {(part.label, part.own): part.time_us for part in found.parts} == {
         ("kernel pack_blocks, the benchmark's own", True): 3,
         ("cuStreamSynchronize, the benchmark's own", True): 1,
         ("copy, pageable to device of 8 B", False): 1,
@@ -177,7 +177,7 @@ def test_what_it_takes_to_see_a_rank_wait_is_not_known_time(did: Any, cost_ns: i
     assert found.waiting_us + found.not_accounted_us == pytest.approx(10)
     assert all(part.others_us == part.time_us for part in found.parts)
     told = {"50 x sched_yield"} | ({"the microscope, while it waits"} if cost_ns else set())
-    assert {part.words for part in found.parts} == told
+    assert {part.label for part in found.parts} == told
 
 
 def test_what_the_microscope_adds_is_shared_by_what_it_takes_to_see_the_calls_of_a_leg(

@@ -126,7 +126,7 @@ class Made:
                     case=curve.at(x),
                     unit=unit.unit,
                     better=unit.better,
-                    summary=Summary.of(samples),
+                    summary=Summary.from_samples(samples),
                     samples=samples,
                     origin="invented",
                     window=1,

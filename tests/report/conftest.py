@@ -242,7 +242,7 @@ def tell_anew(results: Results) -> None:
     ceilings = Ceilings(results.ceilings)
     for cell in results.cells:
         plateau = ceilings.plateau(cell.place, cell.case.curve, cell.better)
-        held = of_plateau(cell, ceilings.of(cell.place, cell.case), plateau)
+        held = of_plateau(cell, ceilings.point(cell.place, cell.case), plateau)
         cell.of_plateau = held if cell.median and cell.case.x else None
     native = {
         Who(info.name, given.name)
@@ -509,7 +509,7 @@ def collective(plain: Results) -> Results:
                 cell = make_cell(who, place, held, efficiency=0.5, ceiling=point)
                 cell.case = make_case(name, size)
                 cell.ceiling = CeilingValue(value=us / 2, method=point.method, kind="bound")
-                bandwidths.tell(cell, plain.benchmarks[-1])
+                bandwidths.add(cell, plain.benchmarks[-1])
                 plain.cells.append(cell)
     tell_anew(plain)
     return plain

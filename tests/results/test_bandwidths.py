@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from nearpeak.results.bandwidths import tell
+from nearpeak.results.bandwidths import add
 from nearpeak.terms.benchmarks import Benchmark, Metric, RankRule, Traffic
 
 
@@ -14,7 +14,7 @@ def told(by_hand: Any, traffic: Traffic | None, us: float | None) -> tuple[Any, 
     cell = by_hand.make_cell("allreduce", us or 1.0, x=by_hand.MIB)
     cell.median = us
     rule = RankRule("at least", 2)
-    tell(cell, Benchmark("allreduce", [Metric("allreduce", "us", "lower")], rule, traffic=traffic))
+    add(cell, Benchmark("allreduce", [Metric("allreduce", "us", "lower")], rule, traffic=traffic))
     return cell.algbw_gbs, cell.busbw_gbs
 
 

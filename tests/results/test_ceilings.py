@@ -382,7 +382,7 @@ def test_between_unlike_memories_one_way_has_no_ceiling(
     point.case = msgspec.structs.replace(point.case, buffers=buffers)
     axes = {"calls": "blocking", "reuse": "fixed", "direction": direction}
     case = msgspec.structs.replace(point.case, axes=axes)
-    assert (Ceilings([point]).of(point.place, case) is point) == holds
+    assert (Ceilings([point]).point(point.place, case) is point) == holds
     assert Ceilings([point]).curve(point.place, case.curve) == [point] * holds
 
 
@@ -392,8 +392,10 @@ def test_pinned_and_managed_memory_have_the_ceiling_of_their_path(make_study: Ma
     study.launch(0, "alpha", "latency", {8: 10.0})
     (point,) = study.results().ceilings
     case = msgspec.structs.replace(point.case, buffers="P,H")
-    assert Ceilings([point]).of(point.place, case) is point
-    assert Ceilings([point]).of(point.place, msgspec.structs.replace(case, buffers="M,H")) is None
+    assert Ceilings([point]).point(point.place, case) is point
+    assert (
+        Ceilings([point]).point(point.place, msgspec.structs.replace(case, buffers="M,H")) is None
+    )
 
 
 def test_above_the_ceiling_is_an_alarm(make_study: MakeStudy) -> None:

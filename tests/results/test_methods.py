@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nearpeak.results.methods import WORDS, words
+from nearpeak.results.methods import WORDS, describe
 
 PAGE = Path(__file__).parents[2] / "docs" / "ceilings.md"
 
@@ -30,4 +30,4 @@ def test_every_method_that_the_page_describes_has_words() -> None:
     ],
 )
 def test_they_stand_in_a_sentence_with_the_name(method: str, said: str) -> None:
-    assert words(method) == said
+    assert describe(method) == said

@@ -15,7 +15,7 @@ def predicted(made_applications: Any, made: Any, *messages: int) -> float | None
     results = made.results()
     known = {benchmark.name: benchmark for benchmark in results.benchmarks}
     place = made_applications.TWO.place
-    found: float | None = Messages(results.cells, known, results.paths).of(
+    found: float | None = Messages(results.cells, known, results.paths).iteration_us(
         made_applications.ALPHA, place, "H,H", Work(messages=list(messages))
     )
     return found

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from nearpeak.results.build import to_json
-from nearpeak.results.shared import once, whole
+from nearpeak.results.shared import expand, once
 from nearpeak.terms.identity import Place
 
 MakeStudy = Any
@@ -45,4 +45,4 @@ def test_what_is_called_alike_and_is_none_stays() -> None:
     made = once(plain)
     assert made["cells"] == [{"place": 0, "command": 0, "axes": {"place": "pack"}}]
     assert (made["places"], made["commands"]) == ([{"path": "p"}], ["c"])
-    assert whole(made) == plain
+    assert expand(made) == plain

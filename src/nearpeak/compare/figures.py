@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from nearpeak.compare.load import Study
-from nearpeak.results import held
+from nearpeak.results import reference
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.results import CeilingPoint, Cell
 from nearpeak.statistics.comparisons import better_in
@@ -78,7 +78,7 @@ def gather(studies: Sequence[Study], numbers: Mapping[tuple[int, int], int]) -> 
             of = x_unit(study.results.benchmarks, cell.case.benchmark)
             figures.kinds.add(Kind(cell.unit, of, cell.better, cell.window))
             _add(figures, cell, own)
-            ceiling = ceilings.of(cell.place, cell.case) if cell.ceiling else None
+            ceiling = ceilings.point(cell.place, cell.case) if cell.ceiling else None
             if ceiling is not None:
                 _add_fractions(figures, cell, ceiling, own)
         for point in study.results.ceilings:
@@ -117,7 +117,7 @@ def _add_fractions(
     figures: Figures, cell: Cell, ceiling: CeilingPoint, sessions: Mapping[int, int]
 ) -> None:
     """The same in the blocks that tell its fraction."""
-    fractions = better_in(cell.by_block, held.against(cell, ceiling)[0], cell.better)
+    fractions = better_in(cell.by_block, reference.against(cell, ceiling)[0], cell.better)
     for at, fraction in fractions.items():
         figures.of_ceiling[Launch(sessions[at.session], at.number)] = fraction
     figures.ceilings.add(ceiling.case)

@@ -101,7 +101,7 @@ def _like(results: Results, headline: Headline) -> CeilingValue | None:
 
     None if its launches had several core-to-core latencies, whose medians do not compare.
     """
-    point = Ceilings(results.ceilings).of(headline.place, headline.case)
+    point = Ceilings(results.ceilings).point(headline.place, headline.case)
     if point is None or headline.value is None:
         return None
     if strata([ns for ns in point.cache_line_ns if ns]).any():

@@ -16,7 +16,7 @@ from nearpeak.findings.settings import Setting
 from nearpeak.findings.sources import Reference
 from nearpeak.libraries.library import Settings
 from nearpeak.observations.observed import Block, Launch, Observations
-from nearpeak.results import held
+from nearpeak.results import reference
 from nearpeak.results.bounds import LOCALLY_COMPLETE, SYNC
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.cells import operation_us
@@ -199,10 +199,10 @@ class View:
 
     def attainable(self, cell: Cell) -> dict[Block, float]:
         """The best that a library can reach in each block; empty without a ceiling."""
-        point = self.ceilings.of(cell.place, cell.case)
+        point = self.ceilings.point(cell.place, cell.case)
         if point is None or cell.by_library is None:
             return {}
-        return held.attainable(cell, point)[0]
+        return reference.attainable(cell, point)[0]
 
     def natural(self, cell: Cell, other: Cell) -> dict[Block, float]:
         """The factor by which the ceiling of `other` is better in each block; both in one unit.
@@ -249,7 +249,7 @@ class View:
 
     def _ceiling(self, role: EvidenceOf, cell: Cell) -> Iterator[Evidence]:
         """The best that a library can reach, if there is a ceiling."""
-        point = self.ceilings.of(cell.place, cell.case) if cell.by_library else None
+        point = self.ceilings.point(cell.place, cell.case) if cell.by_library else None
         if point is not None:
             best = (point.attainable if cell.attainable else None) or point
             yield Evidence(

@@ -141,7 +141,7 @@ def _facts(message: Message, parts: list[Part]) -> list[Fact]:
     return [
         Fact(
             of="part",
-            name=f"{part.words} {'for' if part.kind == 'device' else 'by'} rank {part.rank}",
+            name=f"{part.label} {'for' if part.kind == 'device' else 'by'} rank {part.rank}",
             value=f"{number(part.mean_us)} µs{' each' if part.count >= 1.5 else ''},"
             f" {percent(part.time_us / whole_us)} % of {number(whole_us)} µs"
             f"{part.beside}{_others(part)}",

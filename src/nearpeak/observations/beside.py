@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was imported, put onto the paths of a study: its figures are then beside the study's."""
+"""Imported figures on the paths of a study, for comparison with the study's own."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -36,12 +36,12 @@ class Study(NamedTuple):
 def put_beside(
     study: Study, files: Sequence[File], chosen: Mapping[str, str], all_on: str | None
 ) -> Observations:
-    """Both in one: the study's, with what was imported as further ones that were measured.
+    """Adds imported figures to a study, as further measurements.
 
-    `chosen`: by what files are called the ids of the study's paths that they are of; `all_on`: that
-    of all others. A file of which neither says it is on the one path that it fits. Its curves have
-    the axes of the study's, but for those that are known of it to be others. Cells that name their
-    ends are on the paths between these, and left out where the study has none.
+    `chosen`: the id of the study's path for each file, by the file's name; `all_on`: that of all
+    other files. A file without a path by either is on the one path that it fits. Its curves have
+    the axes of the study's, except axes that the file names itself. Cells that name their ends are
+    on the paths between these, and left out where the study has none.
 
     Raises:
         UserError: as `load` of each file; a name that is a library of the study too, or no file's;
@@ -60,23 +60,26 @@ def put_beside(
         raise UserError(f"--path {name}=...: no file is called so, but {', '.join(names)}")
     wanted = {name: chosen.get(name, all_on) for name in names}
     moved = _Moved(study, read, wanted)
-    known = by_name(ours.benchmarks)
+    benchmarks = by_name(ours.benchmarks)
     return replace(
         ours,
         libraries=[*ours.libraries, *map(moved.library, imported.libraries)],
         benchmarks=[
             *ours.benchmarks,
-            *(each for each in imported.benchmarks if each.name not in known),
+            *(added for added in imported.benchmarks if added.name not in benchmarks),
         ],
         curves=list(dict.fromkeys([*ours.curves, *map(moved.curve, imported.curves)])),
         sessions=[*ours.sessions, *moved.sessions],
-        launches=[*ours.launches, *(own for all_ in moved.launches.values() for own in all_)],
+        launches=[
+            *ours.launches,
+            *(launch for copies in moved.launches.values() for launch in copies),
+        ],
         observed=[
             *ours.observed,
             *(
-                replace(each, launch=launch, case=moved.case(each.case))
-                for each in imported.observed
-                for launch in moved.launches[each.launch.number]
+                replace(observation, launch=launch, case=moved.case(observation.case))
+                for observation in imported.observed
+                for launch in moved.launches[observation.launch.number]
             ),
         ],
         gaps=[
@@ -91,7 +94,7 @@ def put_beside(
 
 
 class _Moved:
-    """What was imported, in the sessions, launches and on the paths of a study."""
+    """The sessions, launches and paths of imported figures in a study."""
 
     def __init__(
         self, study: Study, imported: Sequence[Observations], wanted: Mapping[str, str | None]
@@ -105,8 +108,8 @@ class _Moved:
             for session in part.sessions
         ]
         self.launches: dict[int, list[Launch]] = {}  # by their numbers among what was imported
-        # By what files are called: how many figures are between ends of no path, and what of their
-        # tables does not fit.
+        # By the names of files: the number of figures between ends of no path, and the tables that
+        # do not fit.
         self._lost: Counter[str] = Counter()
         self._unfit: dict[str, list[str]] = defaultdict(list)
         number = 1 + max((launch.number for launch in ours.launches), default=-1)
@@ -114,18 +117,18 @@ class _Moved:
             _check_machine(study, part)
             paths = {path.place: path for path in part.paths}
             for launch in part.launches:
-                there = self._paths(launch, paths[launch.place], wanted[launch.who.library])
+                targets = self._paths(launch, paths[launch.place], wanted[launch.who.library])
                 self.launches[launch.number] = [
                     replace(
                         launch,
-                        number=number + more,
+                        number=number + offset,
                         block=Block(first + launch.block.session, launch.block.number),
                         place=path.place,
                         curves=tuple(map(self.curve, launch.curves)),
                     )
-                    for more, path in enumerate(there)
+                    for offset, path in enumerate(targets)
                 ]
-                number += len(there)
+                number += len(targets)
             self._check_fitting(part, wanted)
         if not any(self.launches.values()):
             raise UserError(
@@ -134,19 +137,19 @@ class _Moved:
             )
 
     def library(self, library: Library) -> Library:
-        """With what is left out of it."""
+        """The library, with notes on its figures that are left out."""
         name = library.who.library
-        words = [library.scope]
+        notes = [*library.notes]
         if lost := self._lost[name]:
-            words.append(
+            notes.append(
                 f"Left out: {count(lost, 'figure')} between ends of which the study has no path."
             )
         if unfit := list(dict.fromkeys(self._unfit[name])):
-            words.append(f"Left out, as they do not fit the path: tables of {', '.join(unfit)}.")
-        return replace(library, scope=" ".join(words))
+            notes.append(f"Left out, as they do not fit the path: tables of {', '.join(unfit)}.")
+        return replace(library, notes=tuple(notes))
 
     def curve(self, curve: Curve) -> Curve:
-        """With the axes of the study's first one like it, but for what is known of it."""
+        """The curve with the axes of the study's first one like it, except its own axes."""
         like = [
             other
             for other in self._study.observations.curves
@@ -162,7 +165,7 @@ class _Moved:
         )
 
     def case(self, case: Case) -> Case:
-        """The same of one of its points."""
+        """The same for one of its points."""
         return self.curve(case.curve).at(case.x)
 
     def _paths(self, launch: Launch, path: DataPath, wanted: str | None) -> list[DataPath]:
@@ -181,7 +184,7 @@ class _Moved:
                 raise UserError(f"{folder} has no path {wanted!r}{near}")
             fitting = [named[0]] if named[0] in fitting else []
         if not fitting:
-            self._unfit[name].append(_words(path, buffers))
+            self._unfit[name].append(_description(path, buffers))
         if len(fitting) > 1:
             ids = ", ".join(repr(other.id) for other in fitting)
             raise UserError(f"on which path {name} was measured nobody says: give --path, of {ids}")
@@ -196,28 +199,28 @@ class _Moved:
         raise UserError(f"{name} {path} of {self._study.folder}: it is of {self._unfit[name][-1]}")
 
 
-def _words(path: DataPath, buffers: str) -> str:
+def _description(path: DataPath, buffers: str) -> str:
     ranks = "an unknown number of" if path.id == SOME_RANKS else str(len(path.ends))
     return f"{ranks} ranks with buffers {buffers}"
 
 
 def _fits(ours: DataPath, path: DataPath, buffers: str) -> bool:
-    """Whether figures of a path that says nothing but memories can be of one of the study."""
+    """True if figures of a path that names only memories can be of one of the study."""
     ranks = path.id == SOME_RANKS or len(path.ends) == len(ours.ends)
     measured = ours.transport != "local" and not ours.ceilings_only
     return ranks and measured and rank_ends(ours, buffers) is not None
 
 
 def _check_machine(study: Study, part: Observations) -> None:
-    """UserError where a file tells the addresses of its GPUs and none of them is the study's."""
+    """UserError where a file names the addresses of its GPUs and none of them is the study's."""
     ends = [end for path in part.paths for end in path.ends]
-    told = {end.gpu for end in ends if end.gpu is not None and ":" in end.gpu}
+    addresses = {end.gpu for end in ends if end.gpu is not None and ":" in end.gpu}
     ours = {gpu.pci for gpu in study.observations.machine.gpus}
-    if told and not told & ours:
+    if addresses and not addresses & ours:
         [name] = {library.who.library for library in part.libraries}
         raise UserError(
-            f"{name} is of another machine: its GPUs are at {', '.join(sorted(told))}; those of"
-            f" {study.folder}: {', '.join(sorted(ours)) or 'none'}"
+            f"{name} is of another machine: its GPUs are at {', '.join(sorted(addresses))}; those"
+            f" of {study.folder}: {', '.join(sorted(ours)) or 'none'}"
         )
 
 
@@ -226,15 +229,15 @@ def _on(machine: Machine, path: DataPath) -> list[Gpu | None] | None:
 
     None where its machine lacks one, or may not use it.
     """
-    known = {gpu.pci: gpu for gpu in machine.gpus} | {str(gpu.index): gpu for gpu in machine.gpus}
-    if any(end.gpu and end.gpu not in known for end in path.ends):
+    gpus = {gpu.pci: gpu for gpu in machine.gpus} | {str(gpu.index): gpu for gpu in machine.gpus}
+    if any(end.gpu and end.gpu not in gpus for end in path.ends):
         return None
-    return [known[end.gpu] if end.gpu else None for end in path.ends]
+    return [gpus[end.gpu] if end.gpu else None for end in path.ends]
 
 
 def _is_between(ours: DataPath, gpus: list[Gpu | None]) -> bool:
-    """Whether a path of the study is between these, in this order, on one host; of the host's
-    memory, that which is near to the GPU."""
+    """True if a path of the study is between these, in this order, on one host; for host memory,
+    the path that is near to the GPU."""
     if ours.transport != "memory" or ours.mps or ours.between_hosts or ours.ceilings_only:
         return False
     if [end.gpu for end in ours.ends] != [gpu.uuid if gpu else None for gpu in gpus]:

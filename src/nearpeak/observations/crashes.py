@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lines that launchers, shells, libraries and tools print when a program crashes or is killed.
 
-A table beside such a line is not whole, even if each of its rows is.
+A table in the same output is not complete, even if each of its rows is.
 """
 
 import re

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a library did for messages, as `nearpeak explain` saw it (docs/explain.md).
+"""Messages of a library, as `nearpeak explain` traced them (docs/explain.md).
 
 Sizes in bytes, times in microseconds.
 """
@@ -30,7 +30,7 @@ During = Literal["nothing", "sync", "wait"]
 
 
 class Part(msgspec.Struct, kw_only=True):
-    """What took a share of the time: calls of one name by one rank, or copies of one kind."""
+    """A share of the time: calls of one name by one rank, or copies of one kind."""
 
     kind: Kind
     name: str  # "cuMemcpyAsync", "memcpy"; of a device "copy, pageable to device"
@@ -57,7 +57,7 @@ class Part(msgspec.Struct, kw_only=True):
     beside_us: float | None = None
 
     @property
-    def words(self) -> str:
+    def label(self) -> str:
         """`2,036 x cuMemcpyAsync of 8,240 B`, `2 x cuStreamSynchronize, the benchmark's own`."""
         if self.name == MICROSCOPE:
             return f"{self.name}, while it waits" if self.kind == "wait" else self.name
@@ -69,18 +69,18 @@ class Part(msgspec.Struct, kw_only=True):
     def beside(self) -> str:
         """`, 20 % of it beside a call of another rank`; empty where that is little."""
         share = (self.beside_us or 0.0) / self.time_us if self.time_us else 0.0
-        told = f", {100 * share:.2g} % of it beside a call of another rank"
-        return told if share >= TOLD_BESIDE else ""
+        text = f", {100 * share:.2g} % of it beside a call of another rank"
+        return text if share >= TOLD_BESIDE else ""
 
     @property
     def times(self) -> str:
         """`2,036 x `, `1.4 x `; nothing for one."""
-        told = f"{self.count:.2g}" if self.count < 10 else f"{self.count:,.0f}"
-        return "" if told == "1" else f"{told} x "
+        number = f"{self.count:.2g}" if self.count < 10 else f"{self.count:,.0f}"
+        return "" if number == "1" else f"{number} x "
 
 
 class Own(msgspec.Struct, kw_only=True):
-    """What a rank was at by its own instructions, by samples: it was in no call that is seen."""
+    """A function that a rank ran outside of traced calls, by samples."""
 
     rank: int
     name: str  # "opal_progress, libopen-pal.so.80": what is not exported has its library alone
@@ -100,7 +100,7 @@ class Span(msgspec.Struct, kw_only=True):
 
 
 class Lane(msgspec.Struct, kw_only=True):
-    """What one rank, or the device for it, did while one message was under way."""
+    """The activity of one rank, or of the device for it, during one message."""
 
     of: Literal["rank", "device"]
     rank: int
@@ -108,7 +108,7 @@ class Lane(msgspec.Struct, kw_only=True):
 
 
 class Budget(msgspec.Struct, kw_only=True):
-    """Where the time of a message went."""
+    """The parts of the time of a message."""
 
     leg: Leg
     messages: int  # that were looked at
@@ -134,7 +134,7 @@ class Budget(msgspec.Struct, kw_only=True):
 
 
 class Counters(msgspec.Struct, kw_only=True):
-    """What the kernel counted of one rank, for each iteration."""
+    """The kernel's counters of one rank, for each iteration."""
 
     rank: int
     minor_faults: float
@@ -190,7 +190,7 @@ class FailedSize(msgspec.Struct, kw_only=True):
 
 
 class Said(msgspec.Struct, kw_only=True):
-    """What a library says of itself, in a launch of its own."""
+    """The report of a library on itself, in a separate launch."""
 
     size_bytes: int
     asked: str  # UCX_PROTO_INFO=used
@@ -226,7 +226,7 @@ class Explanation(msgspec.Struct, kw_only=True):
 
 
 def doubtful(case: ExplainedCase) -> bool:
-    """Whether something kept it from being seen whole, or as it is."""
+    """True if it was not traced completely, or if tracing slowed it unusually."""
     quick, slow = USUAL_SLOWER
     not_whole = case.lost or case.missing or case.failed or case.device
     not_whole = not_whole or case.dropped or case.unfinished
@@ -234,8 +234,8 @@ def doubtful(case: ExplainedCase) -> bool:
 
 
 def hides_own(case: ExplainedCase) -> bool:
-    """Whether the benchmark's own work on the GPU is told as the library's: of explanations from
-    before it was told apart."""
+    """True if the benchmark's own work on the GPU counts as the library's: older explanations do
+    not tell the two apart."""
     works = case.axes.get("pack") == "kernel" or case.axes.get("staging", "none") != "none"
     return works and any(part.own is None for budget in case.budgets for part in budget.parts)
 
@@ -243,9 +243,9 @@ def hides_own(case: ExplainedCase) -> bool:
 def thinned(spans: Iterable[Span], narrowest_us: float) -> list[Span]:
     """The spans of a lane, in the order of time; those that could not be seen apart as one, which
     has the name of the longest. Waits stay apart where they could be seen."""
-    found: list[Span] = []
+    drawn: list[Span] = []
     for span in spans:
-        last = found[-1] if found else None
+        last = drawn[-1] if drawn else None
         if (
             last is None
             or span.begin_us - last.end_us > narrowest_us / 4
@@ -255,17 +255,17 @@ def thinned(spans: Iterable[Span], narrowest_us: float) -> list[Span]:
                 and min(_length(last), _length(span)) > narrowest_us / 12
             )
         ):
-            found.append(span)
+            drawn.append(span)
             continue
         longer = max(last, span, key=_length)
-        found[-1] = Span(
+        drawn[-1] = Span(
             kind=longer.kind,
             name=longer.name,
             begin_us=last.begin_us,
             end_us=max(last.end_us, span.end_us),
             count=last.count + span.count,
         )
-    return found
+    return drawn
 
 
 def _length(span: Span) -> float:
@@ -280,34 +280,35 @@ FOLDER = "explained"  # of a study: an explanation in each file
 
 
 def read_explanations(study: Path) -> list[Explanation]:
-    """Those of a study; UserError for a file that cannot be read, or of another version."""
+    """The explanations of a study; UserError for a file that cannot be read, or of another
+    version."""
     return list(_read(study / FOLDER))
 
 
 def _read(folder: Path) -> Iterator[Explanation]:
     for file in sorted(folder.glob("*.json")):
         try:
-            found = msgspec.json.decode(file.read_bytes(), type=Explanation)
+            explanation = msgspec.json.decode(file.read_bytes(), type=Explanation)
         except (OSError, msgspec.MsgspecError) as error:
             raise UserError(f"{file} cannot be read ({error}): remove it, explain anew") from None
-        if found.schema != SCHEMA:
+        if explanation.schema != SCHEMA:
             raise UserError(
-                f"{file}: schema {found.schema}, this nearpeak reads schema {SCHEMA}: remove"
+                f"{file}: schema {explanation.schema}, this nearpeak reads schema {SCHEMA}: remove"
                 " it, and explain anew"
             )
-        yield found
+        yield explanation
 
 
-def keep(found: Explanation, study: Path) -> Path:
-    """Writes it into a study, behind those that are there; the file."""
+def keep(explanation: Explanation, study: Path) -> Path:
+    """Writes it into a study, behind the existing ones. Returns the file."""
     folder = study / FOLDER
     make_inside(folder)
     number = 1 + max((int(file.stem) for file in folder.glob("[0-9]*.json")), default=0)
     file = folder / f"{number:03}.json"
-    write_whole(file, to_json(found))
+    write_whole(file, to_json(explanation))
     return file
 
 
-def to_json(found: Explanation) -> str:
-    """As it is written."""
-    return msgspec.json.format(msgspec.json.encode(found), indent=1).decode() + "\n"
+def to_json(explanation: Explanation) -> str:
+    """The text of its file."""
+    return msgspec.json.format(msgspec.json.encode(explanation), indent=1).decode() + "\n"

@@ -5,7 +5,7 @@ Such a program says little of the machine, of the library and of where its ranks
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -48,22 +48,22 @@ class Row(NamedTuple):
 
     size_bytes: int
     value: float  # of no meaning where the payload was wrong
-    minimum: float | None = None  # over iterations; None: not told, as the next one
+    minimum: float | None = None  # over iterations; None: not printed, like the next one
     iterations: int | None = None
     wrong: bool = False  # its payload failed a validation
 
 
 class Table(NamedTuple):
-    """What a program printed of one benchmark."""
+    """A table that a program printed for one benchmark."""
 
     benchmark: Benchmark  # of one metric
     buffers: str  # "H,D"
-    ranks: int | None  # None: not told
+    ranks: int | None  # None: not printed
     window: int | None  # messages in flight; None: not known
     rows: list[Row]
     mean: bool  # its values are means of their launches, and not medians
     how: str = ""  # of programs that move data in several ways: which one; they are its settings
-    pair: tuple[str, ...] = ()  # the names of both ends, where the program tells them,
+    pair: tuple[str, ...] = ()  # the names of both ends, where the program prints them,
     gpus: tuple[str | None, ...] = ()  # and of the GPU at each its PCI address, or its number
     one_of_several: bool = False  # pairs that the program measured in one matrix
     axes: Mapping[str, str] = {}  # of our axes those that are known of it
@@ -93,10 +93,10 @@ def decode_json(
         ) from None
 
 
-def cut_off(file: Path, number: int, line: str, told: str = "") -> UserError:
-    """That a line of a table is not whole. `told`: how one would be."""
+def cut_off(file: Path, number: int, line: str, shape: str = "") -> UserError:
+    """The error for an incomplete line of a table. `shape`: that of a complete one."""
     return UserError(
-        f"{file}, line {number}: {quoted(line)} is not a whole row of the table{told}: give the"
+        f"{file}, line {number}: {quoted(line)} is not a whole row of the table{shape}: give the"
         " whole output of the program"
     )
 
@@ -120,19 +120,21 @@ def collective(name: str) -> Benchmark:
     return Benchmark(name, [Metric(name, "us", "lower")], ANY, family="collective")
 
 
-def library(who: Who, version: str, words: str, scope: str, *, mpi: bool = True) -> Library:
-    """What stands for the library, which nobody knows. `scope`: what must be known of the figures,
-    and what the program leaves open, in sentences; `mpi`: whether it is an MPI library's."""
+def library(
+    who: Who, version: str, tool: str, notes: Iterable[str], *, mpi: bool = True
+) -> Library:
+    """The tested library, which no output names. `notes`: sentences on the figures, and on gaps of
+    the output; `mpi`: whether it is an MPI library."""
     return Library(
         who=who,
         family="",
         version=version,
-        version_text=f"{words} {version}".rstrip(),
+        version_text=f"{tool} {version}".rstrip(),
         env={},
         given=Settings(),
         native=False,
         mpi=mpi,
-        scope=scope,
+        notes=tuple(notes),
         imported=True,
     )
 
@@ -144,7 +146,7 @@ def observations(
     the end of the output lacks, in words, where it lacks something."""
     _check_counts(printed, tables)
     ways = dict.fromkeys(table.settings for table in tables)
-    found = Observations(
+    imported = Observations(
         name=printed.name,
         started=printed.started,
         nearpeak="",
@@ -170,9 +172,9 @@ def observations(
     for number, table in enumerate(tables):
         who = Who(by.who.library, table.settings)
         crash = (printed.crash or missing) if table is tables[-1] else ""  # those before it ended
-        _add(found, number, table, who, crash, f"{checked_by}'s validation failed")
-    settle_pairs([found])
-    return found
+        _add(imported, number, table, who, crash, f"{checked_by}'s validation failed")
+    settle_pairs([imported])
+    return imported
 
 
 def _check_counts(printed: Printed, tables: Sequence[Table]) -> None:
@@ -214,11 +216,13 @@ def settle_pairs(parts: Sequence[Observations]) -> None:
 
 
 def _kind(place: Place) -> Place:
-    """Whatever pair of several it is."""
+    """The place without its pair of several."""
     return msgspec.structs.replace(place, pair=())
 
 
-def _add(found: Observations, number: int, table: Table, who: Who, crash: str, failed: str) -> None:
+def _add(
+    imported: Observations, number: int, table: Table, who: Who, crash: str, failed: str
+) -> None:
     benchmark = table.benchmark
     path = _path(table)
     curve = Curve(
@@ -240,13 +244,13 @@ def _add(found: Observations, number: int, table: Table, who: Who, crash: str, f
         message=message,
         cause=message,
     )
-    found.paths.append(path)
-    if benchmark.name not in [known.name for known in found.benchmarks]:
-        found.benchmarks.append(benchmark)
-    if curve not in found.curves:
-        found.curves.append(curve)
-    found.launches.append(launch)
-    found.observed += [
+    imported.paths.append(path)
+    if benchmark.name not in [other.name for other in imported.benchmarks]:
+        imported.benchmarks.append(benchmark)
+    if curve not in imported.curves:
+        imported.curves.append(curve)
+    imported.launches.append(launch)
+    imported.observed += [
         Observation(
             launch=launch,
             case=curve.at(row.size_bytes),
@@ -254,13 +258,15 @@ def _add(found: Observations, number: int, table: Table, who: Who, crash: str, f
             better=benchmark.main.better,
             summary=Summary(row.value, row.minimum, row.iterations, mean=table.mean),
             samples=None,
-            origin=found.name,
+            origin=imported.name,
             window=table.window,
         )
         for row in table.rows
         if not row.wrong
     ]
-    found.gaps += [Gap(launch, curve.at(size), "wrong data", failed, said=True) for size in wrong]
+    imported.gaps += [
+        Gap(launch, curve.at(size), "wrong data", failed, said=True) for size in wrong
+    ]
 
 
 def _path(table: Table) -> DataPath:
@@ -269,7 +275,7 @@ def _path(table: Table) -> DataPath:
     many = {None: "ranks, nobody knows how many,", 2: "two ranks,"}.get(
         table.ranks, f"{table.ranks} ranks,"
     )
-    words = f"{many} of which the file does not say where they were"
+    summary = f"{many} of which the file does not say where they were"
     name = "imported" if table.ranks == 2 else f"imported, {table.ranks} ranks"
     if table.ranks is None:
         name = SOME_RANKS
@@ -278,10 +284,10 @@ def _path(table: Table) -> DataPath:
     if table.pair:
         memories = ["host" if name == HOST_END else "gpu" for name in table.pair]
         name = f"{'-'.join(memories)} pair {'-'.join(table.pair)}"
-        words = f"{table.pair[0]} and {table.pair[1]}, as the file names them"
+        summary = f"{table.pair[0]} and {table.pair[1]}, as the file names them"
         ends = tuple(
             Endpoint(memory=memory, cpus=[], numa_node=None, gpu=gpu)
             for memory, gpu in zip(memories, table.gpus, strict=True)
         )
     pair = table.pair if table.one_of_several else ()
-    return DataPath(id=name, summary=words, transport="unknown", ends=ends, pair=pair)
+    return DataPath(id=name, summary=summary, transport="unknown", ends=ends, pair=pair)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The one door to observations, whatever they come from."""
+"""The one entry point for observations, whatever their source."""
 
 from pathlib import Path
 
@@ -30,23 +30,24 @@ def load_printed(printed: Printed) -> Observations:
     No bytes in a file end an importer with another error: such an error is the cause of UserError.
     """
     try:
-        tool, found = _tool_of(printed)
+        tool, output = _tool_of(printed)
     except UserError:
         raise
     except Exception as error:
         raise _unreadable(printed, "the output of a tool", error) from error
     try:
-        return tool.load(found)
+        return tool.load(output)
     except UserError:
         raise
     except Exception as error:
         raise _unreadable(printed, f"output of {tool.name}", error) from error
 
 
-def _unreadable(printed: Printed, what: str, error: Exception) -> UserError:
-    why = " ".join(f"{type(error).__name__}: {quoted(str(error))}".split())
+def _unreadable(printed: Printed, kind: str, error: Exception) -> UserError:
+    reason = " ".join(f"{type(error).__name__}: {quoted(str(error))}".split())
     return UserError(
-        f"{printed.file} cannot be read as {what} ({why}): give what the program printed, unchanged"
+        f"{printed.file} cannot be read as {kind} ({reason}): give what the program printed,"
+        " unchanged"
     )
 
 
@@ -58,7 +59,8 @@ def _tool_of(printed: Printed) -> tuple[Tool, Printed]:
         shapes = margins(printed.lines, headings)[:MOST_MARGINS]
         bare = (without(printed, before) for before in shapes)
         printed, runs = next(
-            ((each, found) for each in bare if (found := _runs(each))), (printed, runs)
+            ((candidate, matches) for candidate in bare if (matches := _runs(candidate))),
+            (printed, runs),
         )
     if not runs:
         raise _of_no_tool(printed)
@@ -75,9 +77,9 @@ def _runs(printed: Printed) -> dict[str, list[Title]]:
 
 
 def _of_several(printed: Printed, titles: list[Title]) -> UserError:
-    more = f" and {len(titles) - NAMED} more" if len(titles) > NAMED else ""
+    rest = f" and {len(titles) - NAMED} more" if len(titles) > NAMED else ""
     return UserError(
-        f"{printed.file} is of {len(titles)} runs, {in_words(titles[:NAMED])}{more}: give the"
+        f"{printed.file} is of {len(titles)} runs, {in_words(titles[:NAMED])}{rest}: give the"
         " output of each in its own file"
     )
 

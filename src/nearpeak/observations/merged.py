@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What several files hold, as one: those of one name are launches of one library."""
+"""Several files merged into one: files of one name are launches of one library."""
 
 import hashlib
-import re
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,8 +15,6 @@ from nearpeak.observations.observed import Block, Launch, Observations
 from nearpeak.observations.printed import Printed, read
 from nearpeak.terms.identity import Who
 
-SENTENCES = re.compile(r"(?<=\.) (?=[A-Z])")  # between two of them
-
 
 class File(NamedTuple):
     """Another tool's output, and the name of what it measured."""
@@ -26,7 +24,7 @@ class File(NamedTuple):
 
 
 def merge(files: Sequence[File]) -> Observations:
-    """Each file is a session of its own.
+    """Merges files: each is a session of its own.
 
     Raises:
         UserError: as `load` of each file; two have the same content, which is one launch.
@@ -35,46 +33,41 @@ def merge(files: Sequence[File]) -> Observations:
 
 
 def parts(files: Sequence[File]) -> list[Observations]:
-    """What each file holds, as a session of its own; no two launches have the same number."""
+    """The observations of each file, as a session of its own; no two launches have the same
+    number."""
     outputs = [read(file.path) for file in files]
-    found = [
+    imported = [
         _renamed(load_printed(printed), file.name, number)
         for number, (printed, file) in enumerate(zip(outputs, files, strict=True))
     ]
     _check_different(outputs)
-    settle_pairs(found)
-    for number, launch in enumerate(launch for part in found for launch in part.launches):
+    settle_pairs(imported)
+    for number, launch in enumerate(launch for part in imported for launch in part.launches):
         launch.number = number
-    return found
+    return imported
 
 
 def joined(parts: Sequence[Observations]) -> Observations:
-    """All of them as one."""
-    scopes: dict[Who, list[str]] = {}
+    """All of them as one; each note of a library once."""
+    notes: dict[Who, dict[str, None]] = defaultdict(dict)
     for part in parts:
         for library in part.libraries:
-            scopes.setdefault(library.who, []).append(library.scope)
+            notes[library.who].update(dict.fromkeys(library.notes))
     libraries = {library.who: library for part in parts for library in part.libraries}
     return replace(
         parts[0],
         name=" and ".join(dict.fromkeys(part.name for part in parts)),
         paths=list({path.place: path for part in parts for path in part.paths}.values()),
-        libraries=[
-            replace(library, scope=_once(scopes[who])) for who, library in libraries.items()
-        ],
-        benchmarks=list({of.name: of for part in parts for of in part.benchmarks}.values()),
+        libraries=[replace(library, notes=tuple(notes[who])) for who, library in libraries.items()],
+        benchmarks=list(
+            {benchmark.name: benchmark for part in parts for benchmark in part.benchmarks}.values()
+        ),
         curves=list({curve: None for part in parts for curve in part.curves}),
         sessions=[session for part in parts for session in part.sessions],
         launches=[launch for part in parts for launch in part.launches],
         observed=[observed for part in parts for observed in part.observed],
         gaps=[gap for part in parts for gap in part.gaps],
     )
-
-
-def _once(scopes: Iterable[str]) -> str:
-    """Each of their sentences once."""
-    sentences = [sentence for scope in scopes for sentence in SENTENCES.split(scope)]
-    return " ".join(dict.fromkeys(sentences))
 
 
 def _check_different(outputs: Iterable[Printed]) -> None:
@@ -87,24 +80,23 @@ def _check_different(outputs: Iterable[Printed]) -> None:
             )
 
 
-def _renamed(found: Observations, name: str, number: int) -> Observations:
-    """What a file holds, as session `number` of what it is called."""
+def _renamed(part: Observations, name: str, number: int) -> Observations:
+    """The observations of a file, as session `number` of library `name`."""
 
     def renamed(who: Who) -> Who:
         return Who(name, who.settings)
 
     launches: dict[int, Launch] = {}  # by their numbers in the file
-    for launch in found.launches:
+    for launch in part.launches:
         block = Block(number, launch.block.number)
         launches[launch.number] = replace(launch, who=renamed(launch.who), block=block)
     return replace(
-        found,
-        libraries=[replace(library, who=renamed(library.who)) for library in found.libraries],
-        sessions=[replace(session, number=number) for session in found.sessions],
+        part,
+        libraries=[replace(library, who=renamed(library.who)) for library in part.libraries],
+        sessions=[replace(session, number=number) for session in part.sessions],
         launches=list(launches.values()),
         observed=[
-            replace(observed, launch=launches[observed.launch.number])
-            for observed in found.observed
+            replace(observed, launch=launches[observed.launch.number]) for observed in part.observed
         ],
-        gaps=[replace(gap, launch=launches[gap.launch.number]) for gap in found.gaps],
+        gaps=[replace(gap, launch=launches[gap.launch.number]) for gap in part.gaps],
     )

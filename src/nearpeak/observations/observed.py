@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was observed, wherever it comes from: all that results are made of.
+"""Observations from any source: all that results are made of.
 
 A study is one source (`sources/`). Nothing after this knows where they come from.
 """
@@ -26,7 +26,7 @@ OUTLIER = 3.0  # interquartile ranges beyond the quartiles: Tukey's outer fences
 
 
 class Block(NamedTuple):
-    """When: alternatives are compared within one block of one session."""
+    """A block of one session: alternatives are compared within one."""
 
     session: int
     number: int
@@ -56,11 +56,16 @@ class Library:
     env: dict[str, str]
     given: Settings
     native: bool  # the ceiling in the place of a library, which is none
-    lacks: str = ""  # what was left out of it, that its makers ship
+    lacks: str = ""  # parts of its release that were left out
     broken: tuple[str, ...] = ()  # its modules that should have loaded and did not, a line each
-    mpi: bool = True  # False: NCCL, RCCL and the ceilings, which are measured beside it
-    scope: str = ""  # what it is measured in, where that is not everything: a sentence
-    imported: bool = False  # another tool measured it, and nobody knows when
+    mpi: bool = True  # False: NCCL, RCCL and the ceilings
+    notes: tuple[str, ...] = ()  # sentences: what its figures cover, where that is not everything
+    imported: bool = False  # another tool measured it, at an unknown time
+
+    @property
+    def scope(self) -> str:
+        """All notes in one text."""
+        return " ".join(self.notes)
 
 
 @dataclass
@@ -88,7 +93,7 @@ class Launch:
 
 @dataclass(frozen=True)
 class Summary:
-    """What the samples of one case of one launch come to, in their unit."""
+    """The summary of the samples of one case of one launch, in their unit."""
 
     median: float
     minimum: float | None = None  # None: not known, like the others
@@ -97,8 +102,8 @@ class Summary:
     mean: bool = False  # the median is none, but the mean
 
     @classmethod
-    def of(cls, samples: Floats) -> "Summary":
-        """Of at least one sample."""
+    def from_samples(cls, samples: Floats) -> "Summary":
+        """Summarises at least one sample."""
         ordered = np.sort(samples)
         values = ordered.tolist()
         # np.percentile takes ten times as long.

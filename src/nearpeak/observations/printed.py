@@ -130,10 +130,10 @@ def margins(lines: Sequence[str], headings: Sequence[re.Pattern[str]]) -> list[r
     list of strings has its marks behind each, too.
     """
     ends = (LIST_END.sub("", line) for line in lines)
-    found = (heading.search(line) for line in ends for heading in headings)
-    before = dict.fromkeys(each.string[: each.start()] for each in found if each)
+    matches = (heading.search(line) for line in ends for heading in headings)
+    before = dict.fromkeys(match.string[: match.start()] for match in matches if match)
     # A number that stands right before a line might be of the line.
-    shapes = (_margin(each) for each in before if each and not each[-1].isdigit())
+    shapes = (_margin(prefix) for prefix in before if prefix and not prefix[-1].isdigit())
     return list(dict.fromkeys(shapes))
 
 
@@ -151,20 +151,22 @@ def _margin(before: str) -> re.Pattern[str]:
 
 def without(printed: Printed, before: re.Pattern[str]) -> Printed:
     """Take off a margin where it is; lines without it stay as they are."""
-    found = map(before.fullmatch, printed.lines)
+    matches = map(before.fullmatch, printed.lines)
     lines = [
-        each["line"].strip() if each else line
-        for line, each in zip(printed.lines, found, strict=True)
+        match["line"].strip() if match else line
+        for line, match in zip(printed.lines, matches, strict=True)
     ]
     return printed._replace(lines=lines, crash=find_crash(lines))
 
 
 def _document(lines: Sequence[str]) -> str:
     """The lines from the one that opens an object of JSON to the last one that closes any."""
-    first = next((at for at, line in enumerate(lines) if line.lstrip().startswith("{")), None)
+    first = next((index for index, line in enumerate(lines) if line.lstrip().startswith("{")), None)
     if first is None:
         return ""
-    last = max((at for at, line in enumerate(lines) if line.rstrip().endswith("}")), default=-1)
+    last = max(
+        (index for index, line in enumerate(lines) if line.rstrip().endswith("}")), default=-1
+    )
     return "\n".join(lines[first : last + 1 if last >= first else len(lines)])
 
 

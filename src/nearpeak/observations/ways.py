@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which way messages of each size go with the layer: what `nearpeak layer --explain` has found."""
+"""The routes of messages of each size with the layer, as `nearpeak layer --explain` found them."""
 
 from collections.abc import Sequence
 
@@ -24,7 +24,7 @@ class Leg(msgspec.Struct, frozen=True):
 
 
 class Ways(msgspec.Struct, frozen=True):
-    """What was found of a library on one machine."""
+    """The routes of a library's messages on one machine."""
 
     library: str
     version: str

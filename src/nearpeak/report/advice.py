@@ -56,9 +56,9 @@ def _sentence(results: Results, advice: Advice) -> str:
         if (like := advice.like) and headline.ceiling:
             carried = f"{number(like.value)} {unit(headline.unit)}"
             reached += (
-                f" It carries what {methods.words(like.method)} does without MPI ({carried}):"
+                f" It carries what {methods.describe(like.method)} does without MPI ({carried}):"
                 " settings help only if they make messages move in another way, as"
-                f" {methods.words(headline.ceiling.method)} does"
+                f" {methods.describe(headline.ceiling.method)} does"
                 " (docs/ceilings.md says what each takes)."
             )
             return f"{reached} Measure the idle machine first." if loaded else reached
@@ -85,7 +85,7 @@ def _target(headline: Headline) -> str:
     text += f" at {size(headline.case.x)}"
     if ceiling := headline.ceiling:
         text += (
-            f" ({number(ceiling.value)} {unit(headline.unit)} by {methods.words(ceiling.method)})"
+            f" ({number(ceiling.value)} {unit(headline.unit)} by {methods.describe(ceiling.method)})"
         )
     return f"{text}: the best one, {best_words(headline)},"
 

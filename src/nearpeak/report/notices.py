@@ -82,7 +82,7 @@ def _above_memory(results: Results) -> Iterator[Notice]:
             " nothing else runs.",
             tuple(
                 f"{point.place.path}, {case(point.case)} at {size(point.case.x)}:"
-                f" {number(point.value)} {point.unit} by {methods.words(point.method)}"
+                f" {number(point.value)} {point.unit} by {methods.describe(point.method)}"
                 f" ({resting(point.ci95, point.range, count(len(point.blocks), 'block'))})"
                 for point in points
             ),
@@ -92,7 +92,7 @@ def _above_memory(results: Results) -> Iterator[Notice]:
 
 def _defect(cell: Cell, differing: Collection[str]) -> str:
     """A cell above its ceiling; `differing`: the axes in which such cells differ."""
-    method = f" by {methods.words(cell.ceiling.method)}" if cell.ceiling else ""
+    method = f" by {methods.describe(cell.ceiling.method)}" if cell.ceiling else ""
     axes = ", ".join(
         f"{name}={value}" for name, value in cell.case.axes.items() if name in differing
     )

@@ -582,7 +582,7 @@ def _styles(who: list[Who]) -> list[dict[str, int]]:
 
 def _method(cell: Cell) -> str:
     """The best method of the ceiling, with the host-driven ceiling if that one is lower."""
-    method = methods.words(cell.ceiling.method) if cell.ceiling else ""
+    method = methods.describe(cell.ceiling.method) if cell.ceiling else ""
     if cell.attainable is None or cell.fraction_attainable is None:
         return method
     share = f"{numbers.percent(cell.fraction_attainable)} % of it"
@@ -591,10 +591,10 @@ def _method(cell: Cell) -> str:
 
 def _method_of(point: CeilingPoint) -> str:
     if point.attainable is None:
-        return methods.words(point.method)
-    return f"{methods.words(point.method)}; attainable {_attained(point.attainable)}"
+        return methods.describe(point.method)
+    return f"{methods.describe(point.method)}; attainable {_attained(point.attainable)}"
 
 
 def _attained(value: CeilingValue | Attainable) -> str:
     short = f", {BY_TRIALS}" if isinstance(value, Attainable) and value.by_trials else ""
-    return f"{numbers.number(value.value)} ({methods.words(value.method)}{short})"
+    return f"{numbers.number(value.value)} ({methods.describe(value.method)}{short})"

@@ -126,7 +126,7 @@ def _method_notes(best: CeilingPoint) -> tuple[str, ...]:
     if best.attainable is not None:
         requirements = " and ".join(NEEDS[need] for need in best.needs.get(best.method, ()))
         short = f", {BY_TRIALS}" if best.attainable.by_trials else ""
-        method = methods.words(best.attainable.method)
+        method = methods.describe(best.attainable.method)
         attained = f"{number(best.attainable.value)} ({method}{short})"
         notes.append(
             f"this method {requirements}; a library can attain {attained}"

@@ -195,7 +195,7 @@ def _ceiling_alone(results: Results, place: Place) -> str:
         return f"Nothing was measured: {count(failed, 'launch')} failed."
     parts = [
         f"{case(best.case)} {number(best.value)} {unit(best.unit)}{_counting(best)} by"
-        f" {methods.words(best.method)}"
+        f" {methods.describe(best.method)}"
         for best in peaks
         if not best.fact
     ]

@@ -2,7 +2,7 @@
 """Applications: what the time of an iteration is made of, how it scales, and what the memory of its
 ranks would allow.
 
-Their cells are those of the study, in the same blocks; they are held against no ceiling of a path.
+Their cells are those of the study, in the same blocks; they are compared with no ceiling of a path.
 docs/methodology.md says what is compared with what.
 """
 
@@ -37,10 +37,10 @@ from nearpeak.terms.path import DataPath
 from nearpeak.terms.work import Work
 
 SCALING, STRONG = "scaling", "strong"  # an axis of applications, and the value that is not "weak"
-OVERLAP, MEANWHILE = "overlap", "yes"  # an axis, and where messages go beside computation
+OVERLAP, MEANWHILE = "overlap", "yes"  # an axis, and its value where both overlap
 # An axis, and where only one of the two is done.
 MODE, ONLY_COMPUTES, ONLY_COMMUNICATES = "mode", "nocomm", "nocomp"
-# Parts of an iteration, as bench/app names them; what kernels compute beside messages has another.
+# Parts of an iteration, as bench/app names them; kernels that compute during messages have another.
 COMPUTE, COMMUNICATE = "compute", "communicate"
 # Of threads, behind a method of nearpeak-native's copy: "nt x2".
 THREADS = re.compile(r" x(\d+)$", re.ASCII)
@@ -56,23 +56,23 @@ def summarise(
     ceilings: Sequence[CeilingPoint],
 ) -> list[Application]:
     """One for each time among the cells of `problems`; those of `messages` predict theirs."""
-    known = by_name(observations.benchmarks)
+    benchmarks = by_name(observations.benchmarks)
     mine = {(cell.who, cell.place, cell.case): cell for cell in problems}
     observed: dict[Key, list[Observation]] = defaultdict(list)
     for observation in observations.observed:
         key = observation.launch.who, observation.launch.place, observation.case
         if key in mine:
             observed[key].append(observation)
-    memories = _Memories(observations, ceilings, known)
-    predicted = Messages(messages, known, observations.paths)
-    found = [
-        _application(key, mine, observed[key], memories, predicted, known[key[2].benchmark])
+    memories = _Memories(observations, ceilings, benchmarks)
+    predicted = Messages(messages, benchmarks, observations.paths)
+    summarised = [
+        _application(key, mine, observed[key], memories, predicted, benchmarks[key[2].benchmark])
         for key in mine
-        if key[2].metric == known[key[2].benchmark].main.name
+        if key[2].metric == benchmarks[key[2].benchmark].main.name
     ]
-    what_if.tell(found, (cell.who for cell in messages), predicted)
-    deviations.tell(found, messages, known)
-    return found
+    what_if.add(summarised, (cell.who for cell in messages), predicted)
+    deviations.add(summarised, messages, benchmarks)
+    return summarised
 
 
 def _application(
@@ -86,14 +86,16 @@ def _application(
     who, place, case = key
     cell = cells[key]
     rates = [
-        found
+        rate
         for metric in benchmark.metrics[1:2]
-        if (found := cells.get((who, place, msgspec.structs.replace(case, metric=metric.name))))
+        if (rate := cells.get((who, place, msgspec.structs.replace(case, metric=metric.name))))
     ]
     work = next((launch.work for launch in observed if launch.work), None)
     copied = work.copied_bytes if work else 0
     phases = _medians([launch.phases for launch in observed])
-    predicted = messages.of(who, place, case.buffers, work) if work and _waits(case) else None
+    predicted = (
+        messages.iteration_us(who, place, case.buffers, work) if work and _waits(case) else None
+    )
     blocks = messages.by_block(who, place, case.buffers, work) if work and predicted else {}
     return Application(
         cell=cell,
@@ -116,43 +118,46 @@ def _application(
 
 
 def _not_computing(phases: Mapping[str, float], us: float | None) -> float | None:
-    """Not of the sum of its parts: each is that of the rank that is slowest in it."""
+    """The share without computation, of the iteration and not of the sum of its parts: each is that
+    of the rank that is slowest in it."""
     return max(0.0, 1 - phases[COMPUTE] / us) if COMPUTE in phases and us else None
 
 
 def _waits(case: Case) -> bool:
-    """Whether it does nothing but wait for its messages, and gives MPI its own buffers: what is
-    hidden or staged is no message of the study."""
+    """True if it only waits for its messages, and gives MPI its own buffers: hidden or staged
+    messages are no messages of the study."""
     return case.axes.get(OVERLAP) != MEANWHILE and staging(case.axes) is None
 
 
 def _medians(launches: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Over the launches of the medians in each."""
-    names = dict.fromkeys(name for phases in launches for name in phases)
-    return {
-        name: float(np.median([phases[name] for phases in launches if name in phases]))
-        for name in names
-    }
+    """The median of each phase over the launches that have it."""
+    times: dict[str, list[float]] = defaultdict(list)
+    for phases in launches:
+        for name, us in phases.items():
+            times[name].append(us)
+    return {name: float(np.median(of_launches)) for name, of_launches in times.items()}
 
 
 def _imbalance(observed: Sequence[Observation]) -> Estimated | None:
-    """None of one rank, and of what does not compute."""
+    """The longest computation over the mean of all ranks; None for one rank, and without
+    computation."""
     return _estimated(
         {
-            own.launch.block: own.phases[COMPUTE] / mean
-            for own in observed
-            if len(own.launch.place.ends) > 1 and (mean := own.mean_phases.get(COMPUTE, 0.0)) > 0
+            observation.launch.block: observation.phases[COMPUTE] / mean
+            for observation in observed
+            if len(observation.launch.place.ends) > 1
+            and (mean := observation.mean_phases.get(COMPUTE, 0.0)) > 0
         }
     )
 
 
 def scales(work: Work | None, place: Place) -> bool:
-    """Whether more ranks have more to compute with: it computes, and they do not share a GPU."""
+    """True if more ranks have more to compute with: it computes, and they do not share a GPU."""
     return work is not None and work.copied_bytes > 0 and not place.shared
 
 
 def _scaled(key: Key, cells: Mapping[Key, Cell]) -> Scaled | None:
-    """Against the fewest ranks that have the same memory each."""
+    """The efficiency relative to the fewest ranks that have the same memory each."""
     who, place, case = key
     if len(set(place.ends)) > 1:
         return None
@@ -184,15 +189,16 @@ def _with(key: Key, axis: str, value: str) -> Key:
 
 
 def _hidden(key: Key, cells: Mapping[Key, Cell], benchmark: Benchmark) -> Estimated | None:
-    """Against one after the other, in the blocks that have that and each of them alone.
+    """The hidden share relative to one after the other, in the blocks that have that and both by
+    themselves.
 
-    Not against the sum of both: what goes on alone keeps in caches what the other drives out.
+    Not against the sum of both: either one by itself keeps in caches what the other drives out.
     """
     usual = next((axis.default for axis in benchmark.axes if axis.name == MODE), None)
     if usual is None or key[2].axes.get(MODE, usual) in (usual, ONLY_COMPUTES, ONLY_COMMUNICATES):
         return None
     modes = (usual, ONLY_COMMUNICATES, ONLY_COMPUTES)
-    others = [found for mode in modes if (found := cells.get(_with(key, MODE, mode)))]
+    others = [cell for mode in modes if (cell := cells.get(_with(key, MODE, mode)))]
     if len(others) < len(modes):
         return None
     turns, communicate, compute, both = (cell.by_block for cell in (*others, cells[key]))
@@ -202,7 +208,7 @@ def _hidden(key: Key, cells: Mapping[Key, Cell], benchmark: Benchmark) -> Estima
 
 
 def _beside(key: Key, cells: Mapping[Key, Cell], benchmark: Benchmark) -> Iterable[Beside]:
-    """Against the same with the default of one axis; of how it is scaled there is no better."""
+    """The speedup over the same with the default of one axis; none for the way it is scaled."""
     for axis in benchmark.axes:
         value = key[2].axes.get(axis.name, axis.default)
         if axis.name == SCALING or value in (axis.default, ONLY_COMPUTES, ONLY_COMMUNICATES):
@@ -227,7 +233,7 @@ def _in_gpus(path: DataPath) -> bool:
 
 
 class _Copied(NamedTuple):
-    """What a memory copies, block by block."""
+    """The rate at which a memory copies, block by block."""
 
     place: Place
     blocks: list[Block]
@@ -235,19 +241,19 @@ class _Copied(NamedTuple):
 
 
 def _threads(method: str) -> float:
-    """By how many threads it copies; of a method that does not say so all of them."""
-    said = THREADS.search(method)
-    return int(said[1]) if said else math.inf
+    """The number of threads that copy; infinite for a method that does not say so."""
+    match = THREADS.search(method)
+    return int(match[1]) if match else math.inf
 
 
 class _Memories:
-    """What the memories of the ranks carry to themselves."""
+    """The copy rates of the ranks' memories."""
 
     def __init__(
         self,
         observations: Observations,
         ceilings: Sequence[CeilingPoint],
-        known: Mapping[str, Benchmark],
+        benchmarks: Mapping[str, Benchmark],
     ) -> None:
         self._paths = {path.place: path for path in observations.paths}
         self._machine = observations.machine
@@ -260,47 +266,47 @@ class _Memories:
                 continue
             path = self._paths[launch.place]
             if lies_in(self._machine, path, case, observation.window) == "shared cache":
-                continue  # it tells nothing of the memory
+                continue  # it shows nothing of the memory
             if len({end.numa_node for end in path.ends}) == 1:
                 self._copies[path.ends[0].numa_node].append(observation)
         for point in ceilings:
-            rate = known.get(point.case.benchmark)
+            rate = benchmarks.get(point.case.benchmark)
             # One way or both: each byte that arrives was copied once.
             copies = rate is not None and rate.is_pair and rate.main.unit == "GB/s"
             if point.place.shared and copies and point.kind == "measured":
                 self._gpu = max(filter(None, [self._gpu, point]), key=lambda best: best.value)
 
     def _shared(self, path: DataPath) -> tuple[_Copied | None, int]:
-        """What the memory of its ranks copies, and how many of them share it; None: it was not
+        """The copies of the memory of its ranks, and how many of them share it; None: not
         measured."""
         if _in_gpus(path):
             gpu = self._gpu
-            own = _Copied(gpu.place, gpu.blocks, gpu.values) if gpu else None
-            return own, path.ranks_per_gpu
+            copied = _Copied(gpu.place, gpu.blocks, gpu.values) if gpu else None
+            return copied, path.ranks_per_gpu
         nodes = {end.numa_node for end in path.ends}
         if len(nodes) != 1 or path.between_hosts:
             return None, len(path.ends)
         return self._copied(path.ends[0].numa_node, len(path.ends)), len(path.ends)
 
     def _copied(self, node: int | None, ranks: int) -> _Copied | None:
-        """By as many threads as there are ranks, which compute in one each; by the next number of
-        them that was measured, or all."""
-        found = self._copies.get(node)
-        if not found:
+        """The copies by as many threads as there are ranks, which compute in one each; else by the
+        next larger number that was measured, or all."""
+        copies = self._copies.get(node)
+        if not copies:
             return None
-        threads = {copy.method: _threads(copy.method) for copy in found}
+        threads = {copy.method: _threads(copy.method) for copy in copies}
         most = min((number for number in threads.values() if number >= ranks), default=math.inf)
         by_method: dict[str, list[Observation]] = defaultdict(list)
-        for copy in found:
+        for copy in copies:
             if threads[copy.method] <= most:
                 by_method[copy.method].append(copy)
         envelope = find_envelope(
             {name: reached_in(launches) for name, launches in by_method.items()}, "higher"
         )
-        return _Copied(found[0].launch.place, envelope.blocks, envelope.values)
+        return _Copied(copies[0].launch.place, envelope.blocks, envelope.values)
 
     def _gpu_cached(self, path: DataPath) -> int:
-        """Bytes that any GPU of their vendor caches: drivers tell of no cache beside the L2."""
+        """Bytes that any GPU of their vendor caches: drivers report only the L2."""
         uuids = {end.gpu for end in path.ends}
         vendors = {gpu.vendor for gpu in self._machine.gpus if gpu.uuid in uuids}
         return max(map(gpu_cache_bytes, vendors or [""]))

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bandwidths that nccl-tests tells of a collective operation (doc/PERFORMANCE.md there)."""
+"""The bandwidths that nccl-tests reports for a collective operation (doc/PERFORMANCE.md there)."""
 
 from nearpeak.results.results import Cell
 from nearpeak.terms.benchmarks import Benchmark
 
 
-def tell(cell: Cell, benchmark: Benchmark) -> None:
-    """Sets those of a cell, unless it is no time of an operation that moves data."""
+def add(cell: Cell, benchmark: Benchmark) -> None:
+    """Sets the bandwidths of a cell, unless it is no time of an operation that moves data."""
     moved = benchmark.traffic
     if moved is None or not moved.moves_data or not cell.median or cell.unit != "us":
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which point stands for a curve: the one rule for tables, headlines and requirements."""
+"""The point that stands for a curve: the one rule for tables, headlines and requirements."""
 
 from collections.abc import Iterable
 from typing import TypeVar
@@ -19,10 +19,10 @@ def best_cell(cells: Iterable[Cell]) -> Cell | None:
     return _best((cell.median, cell) for cell in cells if cell.median is not None)
 
 
-def _best(found: Iterable[tuple[float, T]]) -> T | None:
-    """Of rates the highest; of times, where a library may do worse the less it has to send, that
-    of the smallest message that is not empty. The smallest size wins a tie."""
-    ordered = sorted(found, key=lambda pair: (pair[1].case.x == 0, pair[1].case.x))
+def _best(candidates: Iterable[tuple[float, T]]) -> T | None:
+    """The highest rate; of times that of the smallest message that is not empty, as a library may
+    do worse the less it has to send. The smallest size wins a tie."""
+    ordered = sorted(candidates, key=lambda pair: (pair[1].case.x == 0, pair[1].case.x))
     if not ordered:
         return None
     if ordered[0][1].better == "lower":

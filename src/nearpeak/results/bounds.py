@@ -44,7 +44,7 @@ class Source(NamedTuple):
 
     @property
     def distances(self) -> dict[Block, float]:
-        """How far apart its CPUs were, ns; empty where that is not known of each block."""
+        """The distance between its CPUs in each block, ns; empty where one is not known."""
         return distances(self.point.blocks, self.point.cache_line_ns)
 
     def usual(self) -> float:
@@ -52,7 +52,7 @@ class Source(NamedTuple):
         return float(np.median(list(self.readings[0].values())))
 
     def gbs(self, value: float) -> float:
-        """GB/s that one rank has received where the ceiling is so; 0: it does not tell."""
+        """The rate that one rank received at this value of the ceiling, GB/s; 0: not known."""
         case, ranks = self.point.case, len(self.point.place.ends)
         return self.benchmark.received_gbs(self.benchmark.metric(case.metric), value, case.x, ranks)
 
@@ -65,11 +65,12 @@ class Term(NamedTuple):
     us: Callable[[float], float]  # what follows from a value of the ceiling
 
     def usual(self) -> float:
-        """Of the ceiling's median."""
+        """The time that the ceiling's median gives."""
         return self.us(self.source.usual())
 
     def reading(self, which: int, counted: Collection[Block] | None = None) -> dict[Block, float]:
-        """In the blocks of the best distance that measured the ceiling, or in these."""
+        """The times in the blocks of the best distance that measured the ceiling, or in
+        `counted`."""
         readings = self.source.readings if counted is None else self.source.point.readings
         reading = readings[min(which, len(readings) - 1)]
         return {b: self.us(v) for b, v in reading.items() if counted is None or b in counted}
@@ -86,62 +87,62 @@ class Bound(NamedTuple):
 
 def find(observations: Observations, ceilings: Iterable[CeilingPoint]) -> list[CeilingPoint]:
     """The bounds of what was measured of libraries, in order of place and case."""
-    known = by_name(observations.benchmarks)
+    benchmarks = by_name(observations.benchmarks)
     paths = {path.place: path for path in observations.paths}
     sources: dict[Place, list[Source]] = defaultdict(list)
     for point in ceilings:
-        benchmark = known.get(point.case.benchmark)
+        benchmark = benchmarks.get(point.case.benchmark)
         if benchmark is not None and benchmark.ceiling == "measured":
             sources[point.place].append(Source(point, benchmark, _quickest(point)))
     wanted: dict[tuple[Place, Case], set[Block]] = defaultdict(set)
     for observation in observations.observed:
         launch, case = observation.launch, observation.case
-        if launch.who == CEILING or known[case.benchmark].ceiling != "bound":
+        if launch.who == CEILING or benchmarks[case.benchmark].ceiling != "bound":
             continue
-        if known[case.benchmark].one_sided and not _crosses(
+        if benchmarks[case.benchmark].one_sided and not _crosses(
             observations.machine, paths, observation
         ):
             continue
         wanted[launch.place, under(case)].add(launch.block)
-    found = []
+    points = []
     for place, case in sorted(wanted):
-        benchmark = known[case.benchmark]
+        benchmark = benchmarks[case.benchmark]
         if (bound := benchmark.bound) is not None:
             if case.metric == benchmark.main.name:
                 blocks = sorted(wanted[place, case])
                 ideal = [[bound] * len(blocks)]
                 methods = {IDEAL: bound}
                 always = Bound(blocks, ideal, [], [])
-                found.append(_point(benchmark, place, case, always, methods, "ideal"))
+                points.append(_point(benchmark, place, case, always, methods, "ideal"))
             continue
-        here = [
+        usable = [
             source
             for other in _within(place, paths)
             for source in sources[other]
             if source.point.case.axes.items() <= case.axes.items()
         ]
         most = _received_gbs(observations.machine, paths[place])
-        if terms := _terms(benchmark, place, case, here, most):
+        if terms := _terms(benchmark, place, case, usable, most):
             usual = {term.words: term.usual() for term in terms}
-            found.append(_point(benchmark, place, case, _bound(terms, place), usual, "bound"))
-    return found
+            points.append(_point(benchmark, place, case, _bound(terms, place), usual, "bound"))
+    return points
 
 
 def _crosses(machine: Machine, paths: Mapping[Place, DataPath], observation: Observation) -> bool:
-    """Whether the data of a one-sided operation must cross its path, and has done so in its time.
+    """True if the data of a one-sided operation must cross its path, and has done so in its time.
 
-    In memory of a host the rank that calls copies alone: what its own caches hold crosses nothing,
-    nor does what it wrote itself before, where the cache is shared. And what is complete for the
-    rank that calls alone may be on its way still.
+    In host memory only the calling rank copies: data in its own caches crosses nothing, nor does
+    what it wrote itself before, where the cache is shared. An operation that is complete for the
+    calling rank may still be on its way.
     """
     place, case = observation.launch.place, observation.case
     if case.axes.get(SYNC) == LOCALLY_COMPLETE:
         return False
     if not place.in_host_memory:
         return True
-    where = lies_in(machine, paths[place], case, observation.window)
+    location = lies_in(machine, paths[place], case, observation.window)
     wrote = case.axes.get("touch", "none") != "none"
-    return where != "core cache" and not (wrote and where == "shared cache")
+    return location != "core cache" and not (wrote and location == "shared cache")
 
 
 def _within(place: Place, paths: Mapping[Place, DataPath]) -> list[Place]:
@@ -155,53 +156,57 @@ def _quickest(point: CeilingPoint) -> list[dict[Block, float]]:
     """The readings of a ceiling in the blocks of that distance between its CPUs at which it is
     best: mostly the nearest, but large messages may be quicker between cores that share no cache.
 
-    Where a hypervisor moves them, those of a library may be there when a ceiling's are elsewhere.
+    Where a hypervisor moves CPUs, those of a library may be near when a ceiling's are not.
     """
-    known = distances(point.blocks, point.cache_line_ns)
-    if not known:
+    ns_by_block = distances(point.blocks, point.cache_line_ns)
+    if not ns_by_block:
         return point.readings
-    stratum = dict(zip(known, map(int, strata(list(known.values()))), strict=True))
+    stratum_of = dict(zip(ns_by_block, map(int, strata(list(ns_by_block.values()))), strict=True))
     by_stratum: dict[int, list[float]] = defaultdict(list)
     for block, value in point.readings[0].items():
-        by_stratum[stratum[block]].append(value)
-    medians = {each: float(np.median(values)) for each, values in sorted(by_stratum.items())}
+        by_stratum[stratum_of[block]].append(value)
+    medians = {stratum: float(np.median(values)) for stratum, values in sorted(by_stratum.items())}
     best = (max if point.better == "higher" else min)(medians, key=medians.__getitem__)
-    return [
-        {block: value for block, value in reading.items() if stratum[block] == best}
-        for reading in point.readings
-    ]
+    blocks = {block for block, stratum in stratum_of.items() if stratum == best}
+    return [in_blocks(reading, blocks) for reading in point.readings]
+
+
+def in_blocks(reading: Mapping[Block, float], blocks: Collection[Block]) -> dict[Block, float]:
+    """The values of a reading in these blocks only."""
+    return {block: value for block, value in reading.items() if block in blocks}
 
 
 def _terms(
     benchmark: Benchmark, place: Place, case: Case, sources: Sequence[Source], most: float
 ) -> list[Term]:
-    """`most`: GB/s that a rank can receive, whatever was measured."""
+    """The times that the bound is the longest of. `most`: GB/s that a rank can receive, whatever
+    was measured."""
     basis = benchmark.basis(place.ends)
     if basis.same is not None:
         return [
             _term(source, lambda value: value)
             for source in sources
-            if _is(source, basis.same, case, benchmark)
+            if _is_main_ceiling(source, basis.same, case, benchmark)
         ]
-    found = []
+    terms = []
     if basis.message and (message := _message(sources, basis.receives is not None)):
-        found.append(_term(message, lambda us: us))
+        terms.append(_term(message, lambda us: us))
     if basis.receives is None:
-        return found
+        return terms
     received, links = basis.receives.bytes(case.x, len(place.ends)), _links(place)
     if received > 0 and (fastest := _fastest(sources, received / links)):
 
         def us(value: float) -> float:
-            one = fastest.gbs(value)
-            return received / min(links * one, max(most, one)) / 1e3
+            gbs = fastest.gbs(value)
+            return received / min(links * gbs, max(most, gbs)) / 1e3
 
-        found.append(_term(fastest, us))
-    return found
+        terms.append(_term(fastest, us))
+    return terms
 
 
-def _is(source: Source, name: str, case: Case, benchmark: Benchmark) -> bool:
-    """Whether it is the main ceiling of the benchmark called so, with the buffers and the size of a
-    case of `benchmark`, and in its direction: between unlike memories the mean of both ways bounds
+def _is_main_ceiling(source: Source, name: str, case: Case, benchmark: Benchmark) -> bool:
+    """True if it is the main ceiling of benchmark `name`, with the buffers and the size of a case
+    of `benchmark`, and in its direction: between unlike memories the mean of both ways bounds
     neither of them."""
     other = source.point.case
     buffers = turned(case.buffers) if benchmark.one_sided == "get" else case.buffers
@@ -222,7 +227,7 @@ def _term(source: Source, us: Callable[[float], float]) -> Term:
 
 
 def _message(sources: Iterable[Source], with_data: bool) -> Source | None:
-    """The quickest of the small messages that were measured; `with_data`: of those with any."""
+    """The source of the quickest small message; `with_data`: of those with any data."""
     small = [
         source
         for source in sources
@@ -232,7 +237,8 @@ def _message(sources: Iterable[Source], with_data: bool) -> Source | None:
 
 
 def _fastest(sources: Iterable[Source], received: float) -> Source | None:
-    """What shows the highest rate of one rank, at any size."""
+    """The source with the highest rate of one rank, at any size; None if its messages are too
+    small."""
     rates = [source for source in sources if source.gbs(source.usual()) > 0]
     if max((source.point.case.x for source in rates), default=0) < min(received, LARGE_BYTES):
         return None
@@ -240,7 +246,7 @@ def _fastest(sources: Iterable[Source], received: float) -> Source | None:
 
 
 def _links(place: Place) -> int:
-    """Over how many links a rank may receive at once, each as fast as between two ranks.
+    """The number of links over which a rank may receive at once, each as fast as between two ranks.
 
     A core copies what comes from all others itself. A GPU may have a link to each of them.
     """
@@ -248,25 +254,26 @@ def _links(place: Place) -> int:
 
 
 def _received_gbs(machine: Machine, path: DataPath) -> float:
-    """What a rank can receive at most by theory: of GPUs of one host that switches join, each for
-    one rank, what the lanes of one carry."""
+    """The theoretical limit of what a rank receives, GB/s: for GPUs of one host that switches join,
+    each with one rank, the rate of one GPU's lanes; else infinite."""
     if path.between_hosts or path.shares_gpu or not all(end.gpu for end in path.ends):
         return math.inf
     return machine.gpu_receives_gbs([end.gpu for end in path.ends if end.gpu]) or math.inf
 
 
 def distances(blocks: Sequence[Block], cache_line_ns: Sequence[float | None]) -> dict[Block, float]:
-    """By block how far apart the CPUs were, ns; empty where that is not known of each."""
-    known = {block: ns for block, ns in zip(blocks, cache_line_ns, strict=False) if ns}
-    return known if len(known) == len(blocks) else {}
+    """The distance between the CPUs in each block, ns; empty where one is not known."""
+    ns_by_block = {block: ns for block, ns in zip(blocks, cache_line_ns, strict=False) if ns}
+    return ns_by_block if len(ns_by_block) == len(blocks) else {}
 
 
 def _bound(terms: Sequence[Term], place: Place) -> Bound:
     """The longest of the times, and what it may be too, in the blocks that measured the one that is
     usually the longest; of a rate there is but one term.
 
-    Of a ceiling of the place itself the blocks of each distance between its CPUs: launches at the
-    same distance are held against them. Of pairs of a place with more ends only the best distance.
+    A ceiling of the place itself counts in the blocks of each distance between its CPUs: launches
+    at the same distance are compared with them. Pairs of a place with more ends count only at the
+    best distance.
 
     A time that was not measured in a block is in no bound of it: medians in its place would count
     as launches in intervals, which would then be too narrow.
@@ -284,8 +291,12 @@ def _bound(terms: Sequence[Term], place: Place) -> Bound:
                 # The best distance bounds all others, and each distance itself.
                 measured.append(term.reading(which, alike(apart, term.source.distances)))
                 measured.append(term.reading(which))
-        readings.append([max(own[block] for own in measured if block in own) for block in blocks])
+        readings.append([_longest(measured, block) for block in blocks])
     return Bound(blocks, readings, [apart[block] for block in blocks] if apart else [], passed)
+
+
+def _longest(times: Iterable[Mapping[Block, float]], block: Block) -> float:
+    return max(reading[block] for reading in times if block in reading)
 
 
 def _point(
@@ -299,12 +310,13 @@ def _point(
     values, *others = bound.readings
     others = [other for other in others if other != values]
     metric = benchmark.metric(case.metric)
-    best = [at for at, block in enumerate(bound.blocks) if block not in bound.passed]
+    best = [index for index, block in enumerate(bound.blocks) if block not in bound.passed]
+
+    def at_best(reading: Sequence[float]) -> list[float]:
+        return [reading[index] for index in best]
 
     summed = summed_up(
-        [bound.blocks[at] for at in best],
-        [values[at] for at in best],
-        [[other[at] for at in best] for other in others],
+        [bound.blocks[index] for index in best], at_best(values), [*map(at_best, others)]
     )
     return CeilingPoint(
         place=place,

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """From observations to results: all of results.json but its findings and advice."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -33,7 +34,7 @@ from nearpeak.results import (
     theoretical,
 )
 from nearpeak.results.results import SCHEMA, LibraryInfo, Results, SessionInfo
-from nearpeak.results.shared import once, whole
+from nearpeak.results.shared import expand, once
 from nearpeak.terms.awareness import unaware
 from nearpeak.terms.benchmarks import by_name
 from nearpeak.terms.identity import Who
@@ -49,7 +50,7 @@ def to_json(results: Results) -> str:
 
 def from_json(text: str | bytes) -> Results:
     """The results that `to_json` wrote; msgspec.MsgspecError for another text."""
-    return msgspec.convert(whole(msgspec.json.decode(text)), type=Results, str_keys=True)
+    return msgspec.convert(expand(msgspec.json.decode(text)), type=Results, str_keys=True)
 
 
 def write_results(results: Results, folder: Path) -> None:
@@ -65,29 +66,30 @@ def summarise(observations: Observations) -> Results:
     points = [*measured, *bounds.find(observations, measured)]
     theoretical.compare(measured, observations.paths, observations.benchmarks)
     drifts = drift.find(measured)
-    changed = {(each.place, block) for each in drifts for block in each.changed}
+    changed = {(shift.place, block) for shift in drifts for block in shift.changed}
     limits = ceilings.Ceilings(points)
     every = cells.summarise(observations, limits, changed)
-    known = by_name(observations.benchmarks)
-    found = [cell for cell in every if known[cell.case.benchmark].over_bytes]
-    problems = [cell for cell in every if not known[cell.case.benchmark].over_bytes]
-    for cell in found:
-        benchmark = known[cell.case.benchmark]
-        bandwidths.tell(cell, benchmark)
+    benchmarks = by_name(observations.benchmarks)
+    messages = [cell for cell in every if benchmarks[cell.case.benchmark].over_bytes]
+    problems = [cell for cell in every if not benchmarks[cell.case.benchmark].over_bytes]
+    for cell in messages:
+        benchmark = benchmarks[cell.case.benchmark]
+        bandwidths.add(cell, benchmark)
         if benchmark.ceiling == "measured" or benchmark.one_sided:
             cell.lies_in = locality.lies_in(
                 observations.machine, paths[cell.place], cell.case, cell.window
             )
     native = {library.who for library in observations.libraries if library.native}
     guests = _guests(observations.libraries)
-    own = [cell for cell in found if cell.who not in guests]
+    mine = [cell for cell in messages if cell.who not in guests]
     compared = comparisons.compare(
-        (cell for cell in own if cell.who not in native),
+        (cell for cell in mine if cell.who not in native),
         [session for session in observations.sessions if not (guests and session.source)],
     )
-    computing = applications.summarise(observations, problems, found, measured)
+    computing = applications.summarise(observations, problems, messages, measured)
     failed, skipped = failures.failures(observations), failures.skipped(observations)
     blocks = {block for cell in every for block in cell.blocks}
+    blocks_in = Counter(block.session for block in blocks)
     results = Results(
         schema=SCHEMA,
         nearpeak=observations.nearpeak,
@@ -102,7 +104,7 @@ def summarise(observations: Observations) -> Results:
                 nearpeak=session.nearpeak,
                 forced=session.forced,
                 fingerprint=session.fingerprint,
-                blocks=sum(block.session == session.number for block in blocks),
+                blocks=blocks_in[session.number],
                 verdicts=session.number in compared.sessions,
                 added=session.added,
                 source=session.source,
@@ -113,15 +115,15 @@ def summarise(observations: Observations) -> Results:
         libraries=_libraries(observations.libraries),
         paths=observations.paths,
         benchmarks=observations.benchmarks,
-        cells=found,
+        cells=messages,
         applications=computing,
         ceilings=points,
-        fits=fits.fit(found, measured, observations.benchmarks),
+        fits=fits.fit(messages, measured, observations.benchmarks),
         comparisons=compared.cases,
         curves=compared.curves,
         judging=compared.judging,
         conditions=conditions.find(observations),
-        headlines=headlines.find(own, compared.cases, native, limits, compared.judging.left_out),
+        headlines=headlines.find(mine, compared.cases, native, limits, compared.judging.left_out),
         failures=failed,
         failure_kinds=failures.kinds(failed),
         skipped=skipped,
@@ -132,7 +134,7 @@ def summarise(observations: Observations) -> Results:
         drift=drifts,
         checklist=checklist.judge(
             _without(observations, guests),
-            own,
+            mine,
             computing,
             compared.cases,
             compared.judging,
@@ -145,7 +147,7 @@ def summarise(observations: Observations) -> Results:
     results.pairs = pairs.find(results)
     results.furthest = furthest.find(results)
     results.gpu_memory = gpu_memory.find(
-        [cell for cell in own if cell.who not in native],
+        [cell for cell in mine if cell.who not in native],
         observations.paths,
         observations.benchmarks,
     )
@@ -154,22 +156,22 @@ def summarise(observations: Observations) -> Results:
 
 
 def _guests(libraries: Sequence[Library]) -> set[Who]:
-    """Who was imported beside what a study measured itself; nobody where all was imported."""
+    """The libraries that were imported into a study; empty where all was imported."""
     measured = any(not library.imported for library in libraries)
     return {library.who for library in libraries if measured and library.imported}
 
 
 def _without(observations: Observations, guests: Collection[Who]) -> Observations:
-    """What was measured here: of which the rules are."""
+    """The observations without guests: the rules judge only what was measured here."""
     launches = [launch for launch in observations.launches if launch.who not in guests]
     return replace(observations, launches=launches)
 
 
 def _libraries(libraries: Iterable[Library]) -> list[LibraryInfo]:
-    found: dict[str, LibraryInfo] = {}
+    infos: dict[str, LibraryInfo] = {}
     for library in libraries:
         name = library.who.library
-        info = found.setdefault(
+        info = infos.setdefault(
             name,
             LibraryInfo(
                 name=name,
@@ -187,4 +189,4 @@ def _libraries(libraries: Iterable[Library]) -> list[LibraryInfo]:
             ),
         )
         info.settings.append(library.given)
-    return list(found.values())
+    return list(infos.values())

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each path carries without MPI, and the one way to find the ceiling of a case."""
+"""The rates and times of each path without MPI, and the one lookup of the ceiling of a case."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
@@ -23,7 +23,7 @@ DISTURBED = 1.5  # times: a trial that is worse by more than what its launch mea
 
 
 class Reached(NamedTuple):
-    """What a method reached in one block."""
+    """The median of a method in one block."""
 
     value: float
     otherwise: float  # the same, if its paces are judged as they may be too
@@ -33,7 +33,7 @@ class Reached(NamedTuple):
 
 
 C = TypeVar("C", Curve, Case)
-Where = tuple[Place, Case]
+Key = tuple[Place, Case]
 Methods = dict[str, dict[Block, Reached]]  # by name and block
 
 
@@ -45,18 +45,18 @@ def find(observations: Observations) -> list[CeilingPoint]:
     the path can carry. Where that is not sure, the interval spans both. In a block the method
     counts that is best in the other half of the blocks (statistics/choice.py).
     """
-    found: dict[Where, dict[str, list[Observation]]] = defaultdict(lambda: defaultdict(list))
+    observed: dict[Key, dict[str, list[Observation]]] = defaultdict(lambda: defaultdict(list))
     for observation in observations.observed:
         launch = observation.launch
         if launch.who == CEILING:
-            found[launch.place, observation.case][observation.method].append(observation)
-    return [_point(where, found[where]) for where in sorted(found)]
+            observed[launch.place, observation.case][observation.method].append(observation)
+    return [_point(key, observed[key]) for key in sorted(observed)]
 
 
 def reached_in(launches: list[Observation]) -> dict[Block, Reached]:
-    """What a method reached in each of its launches."""
-    known = [samples for launch in launches if (samples := launch.samples) is not None]
-    judged = borders(known, launches[0].better)
+    """The median of a method in each of its launches."""
+    all_samples = [samples for launch in launches if (samples := launch.samples) is not None]
+    judged = borders(all_samples, launches[0].better)
     return {
         observation.launch.block: Reached(
             value=_median(observation, judged[0]),
@@ -70,7 +70,7 @@ def reached_in(launches: list[Observation]) -> dict[Block, Reached]:
 
 
 def _median(observation: Observation, border: float | None) -> float:
-    """Of its better pace."""
+    """The median of the better pace."""
     samples = observation.samples
     if samples is None or border is None:
         return observation.summary.median
@@ -88,12 +88,14 @@ def _paces(observation: Observation, border: float | None) -> tuple[Pace, ...]:
     )
 
 
-def _point(where: Where, found: Mapping[str, list[Observation]]) -> CeilingPoint:
-    methods = {name: reached_in(launches) for name, launches in found.items()}
-    first = next(iter(found.values()))[0]
+def _point(key: Key, observed: Mapping[str, list[Observation]]) -> CeilingPoint:
+    methods = {name: reached_in(launches) for name, launches in observed.items()}
+    first = next(iter(observed.values()))[0]
     envelope = find_envelope(methods, first.better)
-    needs = {name: list(launches[0].needs) for name, launches in found.items() if launches[0].needs}
-    place, case = where
+    needs = {
+        name: list(launches[0].needs) for name, launches in observed.items() if launches[0].needs
+    }
+    place, case = key
     return CeilingPoint(
         place=place,
         case=case,
@@ -105,16 +107,18 @@ def _point(where: Where, found: Mapping[str, list[Observation]]) -> CeilingPoint
         ],
         method=envelope.method,
         stand_ins=envelope.stand_ins,
-        methods={
-            name: float(np.median([each.value for each in reached.values()]))
-            for name, reached in methods.items()
-        },
+        methods={name: _middle(reached) for name, reached in methods.items()},
         needs=needs,
         attainable=_attainable(methods, needs, envelope, first.better),
-        modes=_modes([each.paces for each in methods[envelope.method].values() if each.paces]),
+        modes=_modes(methods[envelope.method].values()),
         window=first.window,
         fact=case.metric in GPU_FACTS,
     )
+
+
+def _middle(reached: Mapping[Block, Reached]) -> float:
+    """The median of a method over its blocks."""
+    return float(np.median([median.value for median in reached.values()]))
 
 
 class Envelope(NamedTuple):
@@ -127,17 +131,17 @@ class Envelope(NamedTuple):
 
     @property
     def blocks(self) -> list[Block]:
-        """Those in which it is known."""
+        """The blocks in which it is known."""
         return [block for _, block in self.counted]
 
     @property
     def stand_ins(self) -> dict[str, list[Block]]:
-        """Where another method counts than the best."""
-        found: dict[str, list[Block]] = defaultdict(list)
+        """The methods that count in place of the best one, with their blocks."""
+        others: dict[str, list[Block]] = defaultdict(list)
         for name, block in self.counted:
             if name != self.method:
-                found[name].append(block)
-        return dict(found)
+                others[name].append(block)
+        return dict(others)
 
 
 def summed_up(
@@ -158,43 +162,48 @@ def summed_up(
 def _attainable(
     methods: Methods, needs: Mapping[str, list[str]], ceiling: Envelope, better: Better
 ) -> Attainable | None:
-    """What needs nothing, where that is another ceiling and not the better one by noise."""
+    """The envelope of the methods that need nothing; None where it is the ceiling, or better by
+    noise."""
     free = {name: reached for name, reached in methods.items() if name not in needs}
     if not free or needs.keys().isdisjoint({ceiling.method, *ceiling.stand_ins}):
         return None
-    found = _held_below(find_envelope(free, better), ceiling, better)
-    if better_by(float(np.median(found.values)), float(np.median(ceiling.values)), better) >= 1:
+    envelope = _capped(find_envelope(free, better), ceiling, better)
+    if better_by(float(np.median(envelope.values)), float(np.median(ceiling.values)), better) >= 1:
         return None
     return Attainable(
-        **summed_up(found.blocks, found.values, found.otherwise),
-        method=found.method,
-        stand_ins=found.stand_ins,
-        by_trials=2 * sum(methods[name][at].trial for name, at in found.counted)
-        >= len(found.counted),
+        **summed_up(envelope.blocks, envelope.values, envelope.otherwise),
+        method=envelope.method,
+        stand_ins=envelope.stand_ins,
+        by_trials=2 * sum(methods[name][block].trial for name, block in envelope.counted)
+        >= len(envelope.counted),
     )
 
 
-def _held_below(found: Envelope, ceiling: Envelope, better: Better) -> Envelope:
-    """No better than the ceiling in any block: each was chosen by other blocks, and may be the
-    better one there by noise."""
+def _capped(envelope: Envelope, ceiling: Envelope, better: Better) -> Envelope:
+    """The envelope capped by the ceiling in each block: each was chosen by other blocks, and may be
+    the better one there by noise."""
     most = dict(zip(ceiling.blocks, ceiling.values, strict=True))
     worse = min if better == "higher" else max
 
-    def held(values: list[float]) -> list[float]:
-        return [worse(v, most.get(at, v)) for at, v in zip(found.blocks, values, strict=True)]
+    def capped(values: list[float]) -> list[float]:
+        return [
+            worse(v, most.get(block, v)) for block, v in zip(envelope.blocks, values, strict=True)
+        ]
 
-    return found._replace(values=held(found.values), otherwise=[*map(held, found.otherwise)])
+    return envelope._replace(
+        values=capped(envelope.values), otherwise=[*map(capped, envelope.otherwise)]
+    )
 
 
 def find_envelope(methods: Methods, better: Better) -> Envelope:
     """The best of these methods: in each block the one that is best in the other half of them.
 
-    Where two methods count, each in half of the blocks, nobody knows which one is better: what
+    Where two methods count, each in half of the blocks, the better one is not known: what
     either reached in all blocks may be it too. So may be what comes of paces that are judged the
     other way.
     """
     method, (usual, *others) = _readings(methods, better)
-    others += _readings({name: _otherwise(own) for name, own in methods.items()}, better)[1]
+    others += _readings({name: _otherwise(reached) for name, reached in methods.items()}, better)[1]
     values = [reached.value for _, reached in usual.values()]
     otherwise: list[list[float]] = []
     for reading in others:
@@ -206,8 +215,8 @@ def find_envelope(methods: Methods, better: Better) -> Envelope:
 
 
 def _otherwise(reached: dict[Block, Reached]) -> dict[Block, Reached]:
-    """What a method reached, if its paces are judged as they may be too."""
-    return {block: found._replace(value=found.otherwise) for block, found in reached.items()}
+    """The medians of a method, if its paces are judged the other way."""
+    return {block: median._replace(value=median.otherwise) for block, median in reached.items()}
 
 
 Reading = dict[Block, tuple[str, Reached]]  # which method counts in a block, and what it reached
@@ -217,22 +226,23 @@ def _readings(methods: Methods, better: Better) -> tuple[str, list[Reading]]:
     """The best method, and what the path carried in each block; where two methods count, also what
     it would be if either of them did in all blocks. Where the one that counts had a trial far
     below what the launch measured in full, that counts: other work came between."""
-    values = {
-        name: {block: found.value for block, found in reached.items()}
-        for name, reached in methods.items()
-    }
-    choice = Choice(values, better)
+    choice = Choice({name: _values(reached) for name, reached in methods.items()}, better)
     blocks = sorted(set[Block]().union(*methods.values()))
     chosen = [{block: choice.winner_there(block) for block in blocks}]
     chosen += [dict.fromkeys(blocks, name) for name in choice.rivals]
-    return choice.best, [
-        {
+
+    def reading(counting: Mapping[Block, str]) -> Reading:
+        return {
             block: _undisturbed(name, methods, block, better)
             for block, name in counting.items()
             if block in methods[name]
         }
-        for counting in chosen
-    ]
+
+    return choice.best, [reading(counting) for counting in chosen]
+
+
+def _values(reached: Mapping[Block, Reached]) -> dict[Block, float]:
+    return {block: median.value for block, median in reached.items()}
 
 
 def _undisturbed(name: str, methods: Methods, block: Block, better: Better) -> tuple[str, Reached]:
@@ -241,39 +251,43 @@ def _undisturbed(name: str, methods: Methods, block: Block, better: Better) -> t
     Not wherever one of these is better at all: each is among the luckiest of its block, and the
     ceiling would be too high (benchmarks/ceiling_choice.py).
     """
-    own = methods[name][block]
-    if not own.trial:
-        return name, own
+    measured = methods[name][block]
+    if not measured.trial:
+        return name, measured
     full = [
         (other, reached[block])
         for other, reached in methods.items()
         if block in reached and not reached[block].trial
     ]
     order = max if better == "higher" else min
-    best = order(full, key=lambda found: found[1].value, default=(name, own))
-    return best if better_by(best[1].value, own.value, better) > DISTURBED else (name, own)
+    best = order(full, key=lambda pair: pair[1].value, default=(name, measured))
+    return (
+        best if better_by(best[1].value, measured.value, better) > DISTURBED else (name, measured)
+    )
 
 
 def _distance(carried: Reached, methods: Methods, block: Block) -> float | None:
-    """Of the CPUs in a block: that of what counts there. A trial has none: then the middle of what
-    the measured methods found; None: nothing."""
+    """The distance of the CPUs in a block: that of the method that counts there. A trial has none:
+    then the median of the measured methods; None: nothing."""
     if carried.cache_line_ns is not None:
         return carried.cache_line_ns
-    found = [blocks[block].cache_line_ns for blocks in methods.values() if block in blocks]
-    known = [distance for distance in found if distance is not None]
-    return float(np.median(known)) if known else None
+    all_ns = [blocks[block].cache_line_ns for blocks in methods.values() if block in blocks]
+    known_ns = [distance for distance in all_ns if distance is not None]
+    return float(np.median(known_ns)) if known_ns else None
 
 
-def _modes(launches: list[tuple[Pace, ...]]) -> list[Pace]:
+def _modes(reached: Iterable[Reached]) -> list[Pace]:
     """Both paces of a method over the launches that have two."""
-    return [
-        Pace(
-            value=float(np.median([pace.value for pace in paces])),
-            share=float(np.mean([pace.share for pace in paces])),
-            launches=len(paces),
-        )
-        for paces in zip(*launches, strict=True)
-    ]
+    launches = [median.paces for median in reached if median.paces]
+    return [_over_launches(paces) for paces in zip(*launches, strict=True)]
+
+
+def _over_launches(paces: Sequence[Pace]) -> Pace:
+    return Pace(
+        value=float(np.median([pace.value for pace in paces])),
+        share=float(np.mean([pace.share for pace in paces])),
+        launches=len(paces),
+    )
 
 
 class Ceilings:
@@ -287,14 +301,14 @@ class Ceilings:
     def __init__(self, points: Iterable[CeilingPoint]) -> None:
         self._points: dict[tuple[Place, str, str, str], dict[int, list[CeilingPoint]]] = {}
         for point in points:
-            curves = self._points.setdefault((point.place, *_what(point.case)), {})
+            curves = self._points.setdefault((point.place, *_figure(point.case)), {})
             curves.setdefault(point.case.x, []).append(point)
         self._plateaus: dict[tuple[Place, Curve], CeilingPoint | None] = {}
 
-    def of(self, place: Place, case: Case) -> CeilingPoint | None:
-        """The best ceiling that holds for a case; None when no one was measured."""
-        found = self._points.get((place, *_what(case)), {}).get(case.x, [])
-        holding = [point for point in found if _holds(point, case)]
+    def point(self, place: Place, case: Case) -> CeilingPoint | None:
+        """The best ceiling that holds for a case; None if none was measured."""
+        points = self._points.get((place, *_figure(case)), {}).get(case.x, [])
+        holding = [point for point in points if _holds(point, case)]
         if not holding:
             return None
         sign = 1 if holding[0].better == "higher" else -1
@@ -302,15 +316,15 @@ class Ceilings:
 
     def curve(self, place: Place, curve: Curve) -> list[CeilingPoint]:
         """The ceiling under a curve, in the order of x."""
-        found = self._points.get((place, *_what(curve)), {})
-        return [point for x in sorted(found) if (point := self.of(place, curve.at(x)))]
+        points = self._points.get((place, *_figure(curve)), {})
+        return [point for x in sorted(points) if (point := self.point(place, curve.at(x)))]
 
     def plateau(self, place: Place, curve: Curve, better: Better) -> CeilingPoint | None:
         """The best that the ceiling under a curve of rates reaches at any size; None of times.
 
         Of sizes in the host's caches only where no other was measured: caches carry more than the
         memory, and whether `sizes` has one of these must not decide.
-        Told at the best size of all blocks. In a block that size counts that is best in the other
+        It has the best size over all blocks. In a block that size counts that is best in the other
         half of the blocks, as a method does: the highest of many sizes is high by luck too.
         """
         if better != "higher":
@@ -323,7 +337,7 @@ class Ceilings:
 
 
 def _highest(points: list[CeilingPoint]) -> CeilingPoint | None:
-    """The best of several sizes, with what counts in each block."""
+    """The best of several sizes, with the one that counts in each block."""
     if len(points) < 2:
         return points[0] if points else None
     by_size = {str(point.case.x): point for point in points}
@@ -331,21 +345,25 @@ def _highest(points: list[CeilingPoint]) -> CeilingPoint | None:
     blocks = sorted({block for point in points for block in point.blocks})
 
     def reading(sizes: Mapping[Block, str], number: int) -> dict[Block, float]:
-        """Of the sizes that count; `number` of the readings, or the usual one."""
-        found = {}
+        """The values of the sizes that count, by reading `number` or else the usual one."""
+        values = {}
         for block, size in sizes.items():
             readings = by_size[size].readings
-            own = readings[min(number, len(readings) - 1)]
-            if block in own:
-                found[block] = own[block]
-        return found
+            by_block = readings[min(number, len(readings) - 1)]
+            if block in by_block:
+                values[block] = by_block[block]
+        return values
 
     counting = {block: choice.winner(block) for block in blocks}
     usual = reading(counting, 0)
     most = max(len(by_size[size].readings) for size in choice.winners)
     others = [reading(counting, number) for number in range(1, most)]
     others += [reading(dict.fromkeys(blocks, size), 0) for size in choice.rivals]
-    otherwise = [[other.get(block, usual[block]) for block in usual] for other in others]
+
+    def filled(other: Mapping[Block, float]) -> list[float]:
+        return [other.get(block, usual[block]) for block in usual]
+
+    otherwise = list(map(filled, others))
     return msgspec.structs.replace(
         by_size[choice.best],
         **summed_up(list(usual), list(usual.values()), otherwise),
@@ -354,19 +372,18 @@ def _highest(points: list[CeilingPoint]) -> CeilingPoint | None:
 
 
 def _apart(point: CeilingPoint, block: Block) -> float | None:
-    known = dict(zip(point.blocks, point.cache_line_ns, strict=False))
-    return known.get(block)
+    return dict(zip(point.blocks, point.cache_line_ns, strict=False)).get(block)
 
 
 def under(curve: C) -> C:
-    """Of which curve, or case, the ceiling of this one is: with the same memories, and what its
-    ceiling must have of its axes."""
+    """The curve, or case, of the ceiling of this one: with the same memories, and the axes that its
+    ceiling must have."""
     return msgspec.structs.replace(
         curve, buffers=ceiling_buffers(curve.buffers), axes=dict(state_of(curve.axes))
     )
 
 
-def _what(case: Curve) -> tuple[str, str, str]:
+def _figure(case: Curve) -> tuple[str, str, str]:
     return case.benchmark, case.metric, ceiling_buffers(case.buffers)
 
 

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From observations to cells: what was measured of each case, what went wrong, and the sums."""
+"""From observations to cells: the launches of each case, its failures, and the summaries."""
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
 from nearpeak.observations.observed import Block, Gap, Observation, Observations
-from nearpeak.results import held
+from nearpeak.results import reference
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.overlap import overlap
 from nearpeak.results.results import (
@@ -43,14 +43,14 @@ Key = tuple[Who, Place, Case]
 
 @dataclass
 class Gathered:
-    """What is known of one cell: the launches that measured it, and those that did not."""
+    """Everything known of one cell: the launches that measured it, and those that did not."""
 
     measured: list[Observation] = field(default_factory=list)
     gaps: list[Gap] = field(default_factory=list)
 
     @property
     def wrong(self) -> set[CellStatus]:
-        """Why launches did not measure it.
+        """The reasons why launches did not measure it.
 
         One that failed before it came to it says something only where no other launch does.
         """
@@ -58,7 +58,8 @@ class Gathered:
         return reached if reached or self.measured else {gap.status for gap in self.gaps}
 
     def ended(self, status: CellStatus) -> int:
-        """How many launches ended so in it; those that failed before count where no other does."""
+        """The number of launches that ended so in it; those that failed before count where no other
+        does."""
         mine = [gap for gap in self.gaps if gap.status == status]
         return sum(gap.reached for gap in mine) or len(mine)
 
@@ -71,12 +72,13 @@ class Gathered:
 
     @property
     def at_least(self) -> float | None:
-        """What it takes where launches gave it up; the least of them."""
+        """The least that it takes where launches gave it up."""
         return min((gap.at_least for gap in self.gaps if gap.at_least is not None), default=None)
 
     @property
     def command(self) -> str:
-        """Of the last launch that measured it and ended well, else of the last one at all."""
+        """The command of the last launch that measured it and ended well, else of the last one at
+        all."""
         measured = [observation.launch for observation in self.measured]
         good = [launch for launch in measured if launch.status == "ok"]
         return (good or measured or [gap.launch for gap in self.gaps])[-1].command
@@ -168,12 +170,12 @@ def _cell(
         cell.modes = _modes(believed)
         if cell.modes:
             cell.flags.append("bimodal")
-        # Of nothing there is no rate.
+        # Empty messages have no rate.
         if benchmark.has_ceiling and (case.x > 0 or metric.better == "lower"):
-            ceiling = ceilings.of(place, case)
-            held = (_compare_at_another_time if imported else _compare)(cell, ceiling)
-            # Not every bound can be told from what was measured: then nothing is missing.
-            wrong |= held if benchmark.ceiling == "measured" else held - {"no ceiling"}
+            ceiling = ceilings.point(place, case)
+            faults = (_compare_at_another_time if imported else _compare)(cell, ceiling)
+            # Not every bound follows from what was measured: then nothing is missing.
+            wrong |= faults if benchmark.ceiling == "measured" else faults - {"no ceiling"}
             if not imported:
                 plateau = ceilings.plateau(place, case.curve, cell.better)
                 cell.of_plateau = of_plateau(cell, ceiling, plateau)
@@ -222,16 +224,16 @@ def _flags(
 
 
 def _together(cell: Cell) -> bool:
-    """Whether its launches, too few for an interval, lie within what an interval is aimed at."""
+    """True if its launches, too few for an interval, lie within the aim of an interval."""
     low, high = min(cell.launch_medians), max(cell.launch_medians)
     return (high - low) / 2 <= goal(cell.better) * abs(cell.median or 0.0)
 
 
 def _compare(cell: Cell, ceiling: CeilingPoint | None) -> set[CellStatus]:
-    """Sets the ceilings and the fractions of them; what is wrong with the first."""
+    """Sets the ceilings and the fractions of them. Returns the faults of the comparison."""
     if ceiling is None:
         return {"no ceiling"}
-    reached = _fraction(cell, held.against(cell, ceiling))
+    reached = _fraction(cell, reference.against(cell, ceiling))
     if reached is None:
         moved = not {*cell.blocks}.isdisjoint([*ceiling.blocks, *ceiling.passed_over])
         cell.no_fraction = "other distance" if moved else "other blocks"
@@ -242,7 +244,7 @@ def _compare(cell: Cell, ceiling: CeilingPoint | None) -> set[CellStatus]:
     if reached.apart:
         cell.flags.append("fractions apart")
     attainable = ceiling.attainable
-    if attainable is not None and (reached := _fraction(cell, held.attainable(cell, ceiling))):
+    if attainable is not None and (reached := _fraction(cell, reference.attainable(cell, ceiling))):
         cell.attainable = CeilingValue(value=attainable.value, method=attainable.method)
         cell.fraction_attainable = reached.value
         cell.fraction_attainable_ci95 = reached.ci95
@@ -255,14 +257,14 @@ def _compare(cell: Cell, ceiling: CeilingPoint | None) -> set[CellStatus]:
 
 
 def _compare_at_another_time(cell: Cell, ceiling: CeilingPoint | None) -> set[CellStatus]:
-    """The same for what was imported: no block has both, so that nothing tells how sure it is.
+    """The same for imported figures: no block has both, so the uncertainty is not known.
 
-    No fraction where the ceiling's CPUs were at several distances: nobody knows that of the
-    import's, and the median of all is the ceiling of none.
+    No fraction where the ceiling's CPUs were at several distances: that of the import
+    is not known, and the median of all is the ceiling of none.
     """
     if ceiling is None or cell.median is None:
         return {"no ceiling"}
-    if len(held.apart(ceiling)) > 1:
+    if len(reference.distance_ranges(ceiling)) > 1:
         return set()
     cell.ceiling = CeilingValue(value=ceiling.value, method=ceiling.method, kind=ceiling.kind)
     if cell.median > 0:  # other tools print shorter times as 0.00
@@ -285,7 +287,7 @@ def of_plateau(
     cached = [point is not None and point.lies_in in HOST_CACHES for point in (ceiling, plateau)]
     if cached == [True, False]:
         return None
-    reached = None if plateau is None else _fraction(cell, held.against(cell, plateau))
+    reached = None if plateau is None else _fraction(cell, reference.against(cell, plateau))
     if plateau is None or reached is None:
         return None
     return OfPlateau(
@@ -308,24 +310,28 @@ class _Fraction(NamedTuple):
 
 
 def _fraction(cell: Cell, readings: Sequence[dict[Block, float]]) -> _Fraction | None:
-    """Of a ceiling, in the blocks that measured both; near to 1 is near to it, whatever is better.
+    """The fraction of a ceiling, in the blocks that measured both; near to 1 is near to it.
 
     The interval spans those of all readings; None: no block has both.
     """
     shares = [better_in(cell.by_block, reading, cell.better) for reading in readings]
     if not shares[0]:
         return None
-    of = [[block.session for block in own] for own in shares]
-    logs = [np.log(list(own.values())) for own in shares]
-    ratios = [median_ratio(*each) for each in zip(logs, of, strict=True)]
-    values = [value for own in shares for value in own.values()]
+    logs = [np.log(list(by_block.values())) for by_block in shares]
+    with_sessions = list(zip(logs, map(_sessions, shares), strict=True))
+    ratios = [median_ratio(*pair) for pair in with_sessions]
+    values = [value for by_block in shares for value in by_block.values()]
     bounds = spanning(ratio.bounds for ratio in ratios)
-    differ = bounds is not None and any(apart(*each) for each in zip(logs, of, strict=True))
+    differ = bounds is not None and any(apart(*pair) for pair in with_sessions)
     return _Fraction(ratios[0].value, bounds, (min(values), max(values)), len(shares[0]), differ)
 
 
+def _sessions(blocks: Iterable[Block]) -> list[int]:
+    return [block.session for block in blocks]
+
+
 def operation_us(cell: Cell, value: float, benchmark: Benchmark) -> float | None:
-    """How long an operation takes at a value in the cell's unit; None: that does not tell. Of a
+    """The time of an operation at a value in the cell's unit; None: the unit does not give it. Of a
     rate that counts both ways, or all pairs, all messages are the operation."""
     if cell.unit == "us":
         return value
@@ -345,38 +351,39 @@ def _modes(believed: list[Observation]) -> list[Mode]:
     upper = two_modes([observation.summary.median for observation in believed])
     if upper is None:
         return []
-    sides = [
-        [observation for observation, member in zip(believed, members, strict=True) if member]
-        for members in (~upper, upper)
-    ]
-    return [
-        Mode(
-            median=float(np.median([observation.summary.median for observation in own])),
-            share=len(own) / len(believed),
-            blocks=[observation.launch.block for observation in own],
-            conditions=_apart(own, others) | _distance(own, others),
-        )
-        for own, others in (sides, sides[::-1])
-    ]
+    sides = list(zip(believed, upper, strict=True))
+    low = [observation for observation, is_upper in sides if not is_upper]
+    high = [observation for observation, is_upper in sides if is_upper]
+    return [_mode(low, high), _mode(high, low)]
 
 
-def _apart(own: list[Observation], others: list[Observation]) -> dict[str, str]:
+def _mode(launches: list[Observation], others: list[Observation]) -> Mode:
+    return Mode(
+        median=float(np.median([observation.summary.median for observation in launches])),
+        share=len(launches) / (len(launches) + len(others)),
+        blocks=[observation.launch.block for observation in launches],
+        conditions=_apart(launches, others) | _distance(launches, others),
+    )
+
+
+def _apart(launches: list[Observation], others: list[Observation]) -> dict[str, str]:
     """The conditions that all of these launches share, and none of the others."""
-    return {
-        name: value
-        for name, value in own[0].launch.conditions.items()
-        if all(shared.launch.conditions.get(name) == value for shared in own)
-        and all(other.launch.conditions.get(name) != value for other in others)
-    }
+    conditions = launches[0].launch.conditions
+    telling = set(conditions.items())
+    for launch in launches:
+        telling &= launch.launch.conditions.items()
+    for other in others:
+        telling -= other.launch.conditions.items()
+    return {name: value for name, value in conditions.items() if (name, value) in telling}
 
 
-def _distance(own: list[Observation], others: list[Observation]) -> dict[str, str]:
-    """How far apart the CPUs were, if they were nearer or farther in all of these launches than in
-    any of the others."""
-    known = all_known(observation.cache_line_ns for observation in own + others)
-    if not known:
+def _distance(launches: list[Observation], others: list[Observation]) -> dict[str, str]:
+    """The distance of the CPUs, if they were nearer or farther in all of these launches than in any
+    of the others."""
+    distances = all_known(observation.cache_line_ns for observation in launches + others)
+    if not distances:
         return {}
-    ours, theirs = known[: len(own)], known[len(own) :]
+    ours, theirs = distances[: len(launches)], distances[len(launches) :]
     if not (max(ours) * GAP < min(theirs) or max(theirs) * GAP < min(ours)):
         return {}
     return {"cache line between the CPUs": f"{min(ours):.0f} to {max(ours):.0f} ns"}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a study stands to the twelve rules of Hoefler and Belli, judged from its own data.
+"""The twelve rules of Hoefler and Belli, judged from a study's own data.
 
 Torsten Hoefler and Roberto Belli, "Scientific Benchmarking of Parallel Computing Systems: Twelve
 Ways to Tell the Masses When Reporting Performance Results", SC15, doi:10.1145/2807591.2807644.
@@ -39,7 +39,7 @@ def judge(
     judging: Judging,
     skipped: list[Skip],
 ) -> list[Rule]:
-    """All twelve, in order; `cells`: of messages, beside those that applications have."""
+    """All twelve, in order. `cells`: of messages, without those of applications."""
     messages = [cell for cell in cells if cell.median is not None]
     every = [*cells, *(application.cell for application in applications)]
     measured = [cell for cell in every if cell.median is not None]
@@ -70,8 +70,8 @@ def judge(
         ),
     ]
     return [
-        Rule(number=number, rule=rule, state=state, how=how)
-        for number, (rule, (state, how)) in enumerate(answers, 1)
+        Rule(number=number, rule=rule, state=state, how=reason)
+        for number, (rule, (state, reason)) in enumerate(answers, 1)
     ]
 
 
@@ -82,47 +82,47 @@ def _state(good: bool) -> RuleState:
 def _speedups(applications: list[Application]) -> tuple[RuleState, str]:
     scaled = sum(application.scaled is not None for application in applications)
     beside = sum(len(application.beside) for application in applications)
-    told = [f"{count(scaled, 'efficiency')} against the fewest ranks"] if scaled else []
-    told += [f"{count(beside, 'speed-up')} against the default of an axis"] if beside else []
-    if not told:
+    clauses = [f"{count(scaled, 'efficiency')} against the fewest ranks"] if scaled else []
+    clauses += [f"{count(beside, 'speed-up')} against the default of an axis"] if beside else []
+    if not clauses:
         return NOT_APPLICABLE, "no speed-up over a serial run is reported"
-    return MET, f"{listed(told)}: the time of each base case stands in the same table"
+    return MET, f"{listed(clauses)}: the time of each base case stands in the same table"
 
 
 def _left_out(data: Observations, cells: list[Cell], skipped: list[Skip]) -> tuple[RuleState, str]:
     empty = [cell for cell in cells if cell.median is None]
     unexplained = sum(cell.status == "ok" for cell in empty)
-    how = f"{len(empty)} of {len(cells)} cells have no number, each with its reason as status"
+    reason = f"{len(empty)} of {len(cells)} cells have no number, each with its reason as status"
     if skipped:
-        how += f"; skipped, each with its reason: {count(len(skipped), 'kind')} of cases"
+        reason += f"; skipped, each with its reason: {count(len(skipped), 'kind')} of cases"
     if not data.complete:
-        how += "; the study was cut off before the end of its plan"
-    return _state(data.complete and not unexplained), how
+        reason += "; the study was cut off before the end of its plan"
+    return _state(data.complete and not unexplained), reason
 
 
 def _ratios(cells: list[Cell], applications: list[Application]) -> tuple[RuleState, str]:
     shares = sum(cell.fraction is not None for cell in cells)
     rooflines = sum(application.roofline is not None for application in applications)
-    told = [f"each of {shares} fractions stands beside its median and its ceiling"]
-    told = told if shares else []
+    clauses = [f"each of {shares} fractions stands beside its median and its ceiling"]
+    clauses = clauses if shares else []
     if rooflines:
-        told.append(f"each of {rooflines} shares of a roofline stands beside its time")
-    if not told:
+        clauses.append(f"each of {rooflines} shares of a roofline stands beside its time")
+    if not clauses:
         return NOT_APPLICABLE, "no fraction is reported"
-    return MET, f"{', '.join(told)}; no mean is taken over cells"
+    return MET, f"{', '.join(clauses)}; no mean is taken over cells"
 
 
 def _intervals(measured: list[Cell]) -> tuple[RuleState, str]:
     sure = sum(cell.ci95 is not None for cell in measured)
-    how = f"{sure} of {len(measured)} cells have a 95 % interval over at least"
-    how += f" {FEWEST_FOR_INTERVAL} launches"
+    reason = f"{sure} of {len(measured)} cells have a 95 % interval over at least"
+    reason += f" {FEWEST_FOR_INTERVAL} launches"
     if sure < len(measured):
-        how += "; the others show a range instead of an interval"
-    return _state(0 < len(measured) == sure), how
+        reason += "; the others show a range instead of an interval"
+    return _state(0 < len(measured) == sure), reason
 
 
 def _normality(measured: list[Cell]) -> tuple[RuleState, str]:
-    how = (
+    reason = (
         "intervals come from order statistics, verdicts from flipping the signs of whole blocks:"
         " neither assumes a distribution"
     )
@@ -132,59 +132,63 @@ def _normality(measured: list[Cell]) -> tuple[RuleState, str]:
         for cell in measured
     )
     if student:
-        how += (
+        reason += (
             f"; the interval of {count(student, 'cell')}, whose few sessions differ, is Student's,"
             " which assumes that sessions are normal"
         )
-    return _state(not student), how
+    return _state(not student), reason
 
 
 def _comparisons(
     comparisons: list[Comparison], judging: Judging, applications: list[Application]
 ) -> tuple[RuleState, str]:
-    beside = [each.speedup for application in applications for each in application.beside]
+    beside = [other.speedup for application in applications for other in application.beside]
     if not comparisons and beside:
-        known = sum(speedup.ci95 is not None for speedup in beside)
-        return _state(known == len(beside)), (
-            f"{known} of {count(len(beside), 'speed-up')} have a 95 % interval of the ratio of"
+        sure = sum(speedup.ci95 is not None for speedup in beside)
+        return _state(sure == len(beside)), (
+            f"{sure} of {count(len(beside), 'speed-up')} have a 95 % interval of the ratio of"
             " launches interleaved in blocks; no verdict is given"
         )
     if not comparisons:
         return NOT_APPLICABLE, "nothing was compared"
     sure = sum(c.ci95 is not None for c in comparisons)
-    how = (
+    reason = (
         f"{sure} of {len(comparisons)} comparisons have a 95 % interval of the ratio of launches "
         "interleaved in blocks; at most 5 % of studies have a false verdict, whatever the "
         "distribution of launches"
     )
     if modes := sum(c.verdict == TWO_MODES for c in comparisons):
         have = "has" if modes == 1 else "have"
-        how += f"; {count(modes, 'comparison')} of cells with two modes {have} no verdict"
+        reason += f"; {count(modes, 'comparison')} of cells with two modes {have} no verdict"
     if judging.left_out:
-        how += (
+        reason += (
             f"; {count(judging.blocks, 'block')} judge{'s' if judging.blocks == 1 else ''}"
             f" {judging.pairs - len(judging.left_out)} of {judging.pairs} pairs,"
             f" all pairs need {judging.blocks_needed}"
         )
-    return _state(sure == len(comparisons) and not judging.left_out), how
+    return _state(sure == len(comparisons) and not judging.left_out), reason
 
 
 def _means(measured: list[Cell]) -> tuple[RuleState, str]:
-    how = (
+    reason = (
         "medians within and over launches; only logarithms of ratios are averaged: "
         "over the sizes of a curve for its verdict, over cells for a headline"
     )
     if summed := sum(cell.p05 is None for cell in measured):
-        how += f"; {summed} of {count(len(measured), 'figure')} came summed up by another tool"
-    return _state(not summed), how
+        reason += f"; {summed} of {count(len(measured), 'figure')} came summed up by another tool"
+    return _state(not summed), reason
 
 
 def _percentiles(measured: list[Cell]) -> tuple[RuleState, str]:
     modes = sum(bool(cell.modes) for cell in measured)
-    known = sum(cell.p05 is not None for cell in measured)
-    where = f"each of {known}" if known == len(measured) else f"{known} of {len(measured)}"
-    return _state(bool(measured) and known == len(measured)), (
-        f"5th and 95th percentile and minimum beside {where} medians; "
+    with_percentiles = sum(cell.p05 is not None for cell in measured)
+    share = (
+        f"each of {with_percentiles}"
+        if with_percentiles == len(measured)
+        else f"{with_percentiles} of {len(measured)}"
+    )
+    return _state(bool(measured) and with_percentiles == len(measured)), (
+        f"5th and 95th percentile and minimum beside {share} medians; "
         f"{count(modes, 'cell')} fall{'s' if modes == 1 else ''} into two modes, which are both"
         " shown"
     )
@@ -219,20 +223,20 @@ def _slots(data: Observations) -> str:
 def _bounds(
     data: Observations, messages: list[Cell], applications: list[Application]
 ) -> tuple[RuleState, str]:
-    state, how = _ceilings(data, messages)
+    state, reason = _ceilings(data, messages)
     rooflines = sum(application.roofline is not None for application in applications)
     if not rooflines:
-        return state, how
-    own = f"{rooflines} of {len(applications)} problems of applications have a roofline"
-    return (MET, own) if state == NOT_APPLICABLE else (state, f"{how}; {own}")
+        return state, reason
+    clause = f"{rooflines} of {len(applications)} problems of applications have a roofline"
+    return (MET, clause) if state == NOT_APPLICABLE else (state, f"{reason}; {clause}")
 
 
 def _ceilings(data: Observations, measured: list[Cell]) -> tuple[RuleState, str]:
     can_be = with_ceilings(data.benchmarks)
 
     def wants(cell: Cell) -> bool:
-        told = cell.case.benchmark in can_be and (cell.case.x or cell.better == "lower")
-        return cell.ceiling is not None or bool(told)
+        possible = cell.case.benchmark in can_be and (cell.case.x or cell.better == "lower")
+        return cell.ceiling is not None or bool(possible)
 
     wanting, others = list(filter(wants, measured)), list(filterfalse(wants, measured))
     if not wanting:
@@ -240,31 +244,31 @@ def _ceilings(data: Observations, measured: list[Cell]) -> tuple[RuleState, str]
     bound = sum(cell.ceiling is not None for cell in wanting)
     above = sum(map(is_defect, wanting))
     noisy = sum("above ceiling" in cell.flags for cell in wanting) - above
-    how = f"{bound} of {len(wanting)} cells are compared with a ceiling of the same blocks"
+    reason = f"{bound} of {len(wanting)} cells are compared with a ceiling of the same blocks"
     if derived := sum(c.ceiling is not None and c.ceiling.kind == "bound" for c in wanting):
-        how += f", {derived} of them with a bound that follows from such ceilings"
+        reason += f", {derived} of them with a bound that follows from such ceilings"
     if ideal := sum(c.ceiling is not None and c.ceiling.kind == "ideal" for c in wanting):
-        how += f", {ideal} with the best possible value"
+        reason += f", {ideal} with the best possible value"
     if others:
         names = ", ".join(sorted({cell.case.benchmark for cell in others}))
-        how += f"; {count(len(others), 'other')} ({names}) have none"
+        reason += f"; {count(len(others), 'other')} ({names}) have none"
     if above:
-        how += f"; {above} are above it: there the ceiling is wrong"
+        reason += f"; {above} are above it: there the ceiling is wrong"
     if noisy:
-        how += f"; {noisy} are above it, but their intervals reach down to it"
-    return _state(len(wanting) == bound and not above), how
+        reason += f"; {noisy} are above it, but their intervals reach down to it"
+    return _state(len(wanting) == bound and not above), reason
 
 
 def _plots(messages: list[Cell], applications: list[Application]) -> tuple[RuleState, str]:
     sizes = Counter((cell.who, cell.place, cell.case.curve) for cell in messages)
-    told = []
+    clauses = []
     if max(sizes.values(), default=0) >= 2:
-        told.append(f"{count(len(sizes), 'curve')} over the sizes")
+        clauses.append(f"{count(len(sizes), 'curve')} over the sizes")
     if any(application.scaled is not None for application in applications):
-        told.append("applications over the number of ranks")
-    if not told:
+        clauses.append("applications over the number of ranks")
+    if not clauses:
         return NOT_APPLICABLE, "no curve has more than one size"
     return MET, (
-        f"{listed(told)} with interval bands; every point is marked, so that "
+        f"{listed(clauses)} with interval bands; every point is marked, so that "
         "a line shows a trend and nothing was measured between"
     )

@@ -2,7 +2,7 @@
 """Every two alternatives side by side, in the blocks that both ran in, judged all together."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
@@ -27,17 +27,18 @@ class Pair(NamedTuple):
 
     @property
     def two_modes(self) -> list[bool]:
-        """Of which cells one has two modes that no recorded condition tells apart."""
+        """True for each case where one cell has two modes that no recorded condition tells
+        apart."""
         return [any(map(_unexplained, both)) for both in self.cells]
 
     @property
-    def asked(self) -> verdicts.Curve:
-        """What is to be judged."""
+    def question(self) -> verdicts.Curve:
+        """The curve to be judged."""
         return verdicts.Curve(self.log_ratios, self.cells[0][0].better, self.two_modes)
 
 
 class Compared(NamedTuple):
-    """What came of all of them."""
+    """The verdicts on all pairs."""
 
     sessions: frozenset[int]  # that all of it rests on
     cases: list[Comparison]
@@ -62,24 +63,28 @@ def compare(cells: Iterable[Cell], sessions: Sequence[Session]) -> Compared:
         for first, second in combinations(alternatives.values(), 2):
             if (pair := pair_of(first, second, counting)) is not None:
                 families[first[0].who, second[0].who].append(pair)
-    asked = [[pair.asked for pair in family] for family in families.values()]
+    questions = [_questions(family) for family in families.values()]
     judged = [
-        (pair, found)
-        for family, answers in zip(families.values(), verdicts.judge(asked), strict=True)
-        for pair, found in zip(family, answers, strict=True)
+        (pair, answer)
+        for family, answers in zip(families.values(), verdicts.judge(questions), strict=True)
+        for pair, answer in zip(family, answers, strict=True)
     ]
     return Compared(
         counting,
-        [case for pair, found in judged for case in _cases(pair, found)],
-        [_curve(pair, found) for pair, found in judged],
-        _judging(list(families), asked),
+        [case for pair, answer in judged for case in _cases(pair, answer)],
+        [_curve(pair, answer) for pair, answer in judged],
+        _judging(list(families), questions),
     )
 
 
-def _judging(pairs: list[tuple[Who, Who]], asked: list[list[verdicts.Curve]]) -> Judging:
-    judged = verdicts.pairs_judged(asked)
+def _questions(pairs: Iterable[Pair]) -> list[verdicts.Curve]:
+    return [pair.question for pair in pairs]
+
+
+def _judging(pairs: list[tuple[Who, Who]], questions: list[list[verdicts.Curve]]) -> Judging:
+    judged = verdicts.pairs_judged(questions)
     return Judging(
-        blocks=verdicts.blocks_of(asked),
+        blocks=verdicts.blocks_of(questions),
         blocks_needed=blocks_needed(len(pairs)) if pairs else 0,
         pairs=len(pairs),
         left_out=[Unjudged(first=first, second=second) for first, second in pairs[judged:]],
@@ -97,11 +102,11 @@ def _alike(cells: Iterable[Cell], sessions: Sequence[Session]) -> frozenset[int]
 
 def _with(first: Session, sessions: Iterable[Session]) -> list[int]:
     """The numbers of a session and of all that are like it, and like one another: later ones may
-    have more libraries, each of which stays as it is."""
+    have more libraries, each of which is unchanged."""
     group = [first]
     for session in sessions:
         fingerprint = session.fingerprint
-        if session is not first and all(alike(fingerprint, own.fingerprint) for own in group):
+        if session is not first and all(alike(fingerprint, member.fingerprint) for member in group):
             group.append(session)
     return [session.number for session in group]
 
@@ -112,11 +117,15 @@ def pair_of(
     """Two alternatives of one curve in the blocks of these sessions; None where they share none."""
     others = {cell.case: cell for cell in second}
     both = [(cell, others[cell.case]) for cell in first if cell.case in others]
-    ratios = [(pair, found) for pair in both if (found := log_ratios(*pair, sessions))]
+    ratios = [(pair, by_block) for pair in both if (by_block := log_ratios(*pair, sessions))]
     if not ratios:
         return None
-    blocks = sorted({block for _, found in ratios for block in found})
-    table = [[found.get(block, np.nan) for block in blocks] for _, found in ratios]
+    blocks = sorted({block for _, by_block in ratios for block in by_block})
+
+    def row(by_block: Mapping[Block, float]) -> list[float]:
+        return [by_block.get(block, np.nan) for block in blocks]
+
+    table = [row(by_block) for _, by_block in ratios]
     return Pair([pair for pair, _ in ratios], blocks, np.array(table))
 
 
@@ -138,14 +147,14 @@ def _cases(pair: Pair, judged: verdicts.Judged) -> list[Comparison]:
             second=second.who,
             place=first.place,
             case=first.case,
-            ratio=found.comparison.ratio,
-            ci95=found.comparison.ci95,
+            ratio=answer.comparison.ratio,
+            ci95=answer.comparison.ci95,
             blocks=int(np.count_nonzero(~np.isnan(row))),
-            p_value=found.comparison.p_value,
-            p_adjusted=found.p_adjusted,
-            verdict=found.verdict,
+            p_value=answer.comparison.p_value,
+            p_adjusted=answer.p_adjusted,
+            verdict=answer.verdict,
         )
-        for (first, second), row, found in zip(
+        for (first, second), row, answer in zip(
             pair.cells, pair.log_ratios, judged.sizes, strict=True
         )
     ]
@@ -153,16 +162,16 @@ def _cases(pair: Pair, judged: verdicts.Judged) -> list[Comparison]:
 
 def _curve(pair: Pair, judged: verdicts.Judged) -> CurveComparison:
     first, second = pair.cells[0]
-    found = judged.curve
+    answer = judged.curve
     return CurveComparison(
         first=first.who,
         second=second.who,
         place=first.place,
         curve=first.case.curve,
-        ratio=found.comparison.ratio,
-        ci95=found.comparison.ci95,
-        p_value=found.comparison.p_value,
-        p_adjusted=found.p_adjusted,
-        verdict=found.verdict,
+        ratio=answer.comparison.ratio,
+        ci95=answer.comparison.ci95,
+        p_value=answer.comparison.p_value,
+        p_adjusted=answer.p_adjusted,
+        verdict=answer.verdict,
         counts=dict(Counter(size.verdict for size in judged.sizes)),
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What else the machine did while it was measured."""
+"""Other work on the machine during the measurement."""
 
 from collections import defaultdict
 from statistics import median
@@ -15,21 +15,21 @@ LEFT_BEHIND = 0.25
 
 
 def find(observations: Observations) -> Conditions | None:
-    """None where neither launches nor the doctor tell.
+    """None if neither launches nor the doctor recorded the load.
 
-    The load that launches recorded decides, as it is of the time that was measured; the doctor
-    looked before. It holds the ranks of the study, so that what is above them is of others: most
-    surely told by the launches of a session that have the fewest.
+    The load that launches recorded decides, as it covers the measured time; the doctor looked
+    before. It includes the ranks of the study: the rest is other work. The launches with the
+    fewest ranks of a session show that best.
     """
     cores = len(observations.machine.cores)
     loads: dict[int, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
     for launch in observations.launches:
         if launch.load is not None:
             loads[launch.block.session][len(launch.place.ends)].append(launch.load)
-    said = [diagnosis for diagnosis in observations.machine.diagnoses if diagnosis.id == LOAD]
+    diagnoses = [diagnosis for diagnosis in observations.machine.diagnoses if diagnosis.id == LOAD]
     if not loads:
-        bad = any(diagnosis.severity == "bad" for diagnosis in said)
-        return Conditions(cores=cores, loaded=bad) if said else None
+        bad = any(diagnosis.severity == "bad" for diagnosis in diagnoses)
+        return Conditions(cores=cores, loaded=bad) if diagnoses else None
     narrow = {session: min(of_ranks) for session, of_ranks in sorted(loads.items())}
     medians = {session: median(loads[session][ranks]) for session, ranks in narrow.items()}
     others = {session: max(0.0, load - narrow[session]) for session, load in medians.items()}

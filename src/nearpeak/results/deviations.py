@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the messages of applications took another time than those of the study, and why."""
+"""Messages of applications that took another time than those of the study, and the causes."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,17 +8,17 @@ from nearpeak.results.results import Application, Cell, Deviation, MessageTime
 from nearpeak.terms.benchmarks import Benchmark
 from nearpeak.terms.identity import Place, Who
 
-FAR = 0.2  # relative: a prediction that is off by more is told
+FAR = 0.2  # relative: a prediction that is off by more is reported
 PAUSE_US = 500.0  # after which messages of device memory were slower (docs/methodology.md)
 
 
-def tell(
-    applications: Sequence[Application], cells: Iterable[Cell], known: Mapping[str, Benchmark]
+def add(
+    applications: Sequence[Application], cells: Iterable[Cell], benchmarks: Mapping[str, Benchmark]
 ) -> None:
-    """Sets it of each problem whose messages were measured and predicted."""
+    """Sets the deviation of each problem whose messages were measured and predicted."""
     times: dict[tuple[Who, Place], dict[int, float]] = defaultdict(dict)  # us, by bytes
     for cell in cells:
-        if known[cell.case.benchmark].one_message and cell.median:
+        if benchmarks[cell.case.benchmark].one_message and cell.median:
             times[cell.who, cell.place].setdefault(cell.case.x, cell.median)
     for problem in applications:
         problem.deviation = _deviation(problem, times[problem.cell.who, problem.cell.place])
@@ -30,19 +30,19 @@ def _deviation(problem: Application, times: Mapping[int, float]) -> Deviation | 
         return None
     off = problem.messages_us / problem.predicted_us - 1
     largest = max(work.messages, default=0)
-    found = Deviation(
+    deviation = Deviation(
         off=off, far=abs(off) > FAR, largest_bytes=largest, around=_around(largest, times)
     )
     if off < 0:  # the rest makes messages slower
-        return found
-    found.own_bytes = work.own_bytes
+        return deviation
+    deviation.own_bytes = work.own_bytes
     pause_us = (cell.median or 0.0) - problem.messages_us
     if "gpu" in cell.place.ends:
-        found.pause_us = pause_us if pause_us >= PAUSE_US else None
+        deviation.pause_us = pause_us if pause_us >= PAUSE_US else None
     else:
         # It has a roofline where no caches hold its cells.
-        found.pushed_out = problem.roofline is not None
-    return found
+        deviation.pushed_out = problem.roofline is not None
+    return deviation
 
 
 def _around(largest: int, times: Mapping[int, float]) -> list[MessageTime]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Did the machine stay the same: what each path carried without MPI, block by block.
+"""Changes of the machine: the rates and times of each path without MPI, block by block.
 
 The ceilings are the probes: they move the same bytes in every block, on every path, GPU links
 among them, and no library is part of them.
@@ -18,7 +18,7 @@ from nearpeak.terms.identity import Place
 
 
 def find(points: Iterable[CeilingPoint]) -> list[Drift]:
-    """Of every path that has ceilings. Nothing is corrected by this.
+    """The drift of every path that has ceilings. Nothing is corrected by this.
 
     A block's deviation is the median over the ceilings of its path, each against its own median
     block, so that a block which lacks some does not look different for it.
@@ -27,16 +27,16 @@ def find(points: Iterable[CeilingPoint]) -> list[Drift]:
     for point in points:
         if not point.fact and point.value > 0:
             places[point.place].append(point)
-    found = [_drift(place, own) for place, own in places.items()]
-    series = [np.log1p(drift.deviations) for drift in found]
-    for drift, change, least in zip(found, changes(series), least_steps(series), strict=True):
+    drifts = [_drift(place, group) for place, group in places.items()]
+    series = [np.log1p(drift.deviations) for drift in drifts]
+    for drift, change, least in zip(drifts, changes(series), least_steps(series), strict=True):
         if change is not None:
             drift.changed = drift.blocks[change.first : change.last + 1]
             drift.step = float(np.expm1(change.effect))
             drift.step_range = _step_range(places[drift.place], drift.changed)
         elif least is not None:
             drift.tells_from = float(np.expm1(least))
-    return found
+    return drifts
 
 
 def _drift(place: Place, points: Sequence[CeilingPoint]) -> Drift:
@@ -48,7 +48,7 @@ def _drift(place: Place, points: Sequence[CeilingPoint]) -> Drift:
     return Drift(
         place=place,
         blocks=sorted(deviations),
-        deviations=[float(np.expm1(np.median(deviations[at]))) for at in sorted(deviations)],
+        deviations=[float(np.expm1(np.median(deviations[block]))) for block in sorted(deviations)],
         widest=_apart(widest),
         widest_case=widest.case,
         distances=_distances(points),
@@ -56,7 +56,7 @@ def _drift(place: Place, points: Sequence[CeilingPoint]) -> Drift:
 
 
 def _deviations(point: CeilingPoint) -> dict[Block, float]:
-    """How far each block is off the median of all: a logarithm, above 0 is faster."""
+    """The deviation of each block from the median of all: a logarithm, above 0 is faster."""
     sign = 1 if point.better == "higher" else -1
     return {
         block: sign * float(np.log(value / point.value))
@@ -73,39 +73,41 @@ def _apart(point: CeilingPoint) -> float:
 def _step_range(
     points: Iterable[CeilingPoint], changed: Collection[Block]
 ) -> tuple[float, float] | None:
-    """How far single ceilings differ in these blocks from the rest: the lowest, the highest."""
+    """The differences of single ceilings between these blocks and the rest: the lowest, the
+    highest."""
     steps = []
     for point in points:
         off = _deviations(point)
-        sides = [[off[at] for at in off if (at in changed) == inside] for inside in (True, False)]
-        if all(sides):
-            inner, outer = (float(np.median(side)) for side in sides)
-            steps.append(float(np.expm1(inner - outer)))
+        inside = [value for block, value in off.items() if block in changed]
+        outside = [value for block, value in off.items() if block not in changed]
+        if inside and outside:
+            steps.append(float(np.expm1(float(np.median(inside)) - float(np.median(outside)))))
     return (min(steps), max(steps)) if steps else None
 
 
 def _distances(points: Sequence[CeilingPoint]) -> list[AtDistance]:
     """The distances that the CPUs were at, where there are several: a block's is the middle of
     what its ceilings found."""
-    found: dict[Block, list[float]] = defaultdict(list)
+    by_block: dict[Block, list[float]] = defaultdict(list)
     for point in points:
         for block, ns in zip(point.blocks, point.cache_line_ns, strict=False):
             if ns:
-                found[block].append(ns)
-    middles = {block: float(np.median(found[block])) for block in sorted(found)}
-    of: list[int] = strata([*middles.values()]).tolist()
-    if len(set(of)) < 2:
+                by_block[block].append(ns)
+    middles = {block: float(np.median(by_block[block])) for block in sorted(by_block)}
+    numbers: list[int] = strata([*middles.values()]).tolist()
+    if len(set(numbers)) < 2:
         return []
     every = [_deviations(point) for point in points]
     distances = []
-    for stratum in sorted(set(of)):
-        blocks = [block for block, own in zip(middles, of, strict=True) if own == stratum]
-        apart = [middles[block] for block in blocks]
-        off = [
-            float(np.expm1(np.median(own)))
-            for deviations in every
-            if (own := [deviations[block] for block in blocks if block in deviations])
+    for stratum in sorted(set(numbers)):
+        blocks = [
+            block for block, number in zip(middles, numbers, strict=True) if number == stratum
         ]
+        apart = [middles[block] for block in blocks]
+        off = []
+        for deviations in every:
+            if inside := [deviations[block] for block in blocks if block in deviations]:
+                off.append(float(np.expm1(np.median(inside))))
         distances.append(
             AtDistance(
                 ns=(min(apart), max(apart)),

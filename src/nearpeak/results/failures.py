@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was not measured: launches that failed, by how they did, and cases that were left out."""
+"""Gaps of a study: launches that failed, by how they did, and cases that were left out."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from nearpeak.observations.observed import Observations
+from nearpeak.observations.observed import Launch, Observations
 from nearpeak.results.results import EndedIn, Failure, FailureKind, Skip
 from nearpeak.terms.benchmarks import x_unit
 from nearpeak.terms.identity import Place, Who
@@ -20,9 +20,7 @@ def failures(observations: Observations) -> list[Failure]:
             session=launch.block.session,
             who=launch.who,
             place=launch.place,
-            benchmarks=[launch.at.benchmark]
-            if launch.at
-            else list(dict.fromkeys(curve.benchmark for curve in launch.curves)),
+            benchmarks=_benchmarks(launch),
             x=launch.at.x if launch.at else None,
             x_unit=x_unit(observations.benchmarks, launch.at.benchmark if launch.at else ""),
             status=status,
@@ -37,6 +35,12 @@ def failures(observations: Observations) -> list[Failure]:
     ]
 
 
+def _benchmarks(launch: Launch) -> list[str]:
+    if launch.at:
+        return [launch.at.benchmark]
+    return list(dict.fromkeys(curve.benchmark for curve in launch.curves))
+
+
 Key = tuple[Who, Place, str, str]
 
 
@@ -45,21 +49,21 @@ def kinds(ended: Iterable[Failure]) -> list[FailureKind]:
 
     One whose launcher names no cause is of the first with a cause that measured the same.
     """
-    found: dict[Key, list[Failure]] = {}
+    groups: dict[Key, list[Failure]] = {}
     for failed in ended:
-        found.setdefault(_key(failed), []).append(failed)
-    for key in [key for key in found if not key[-1]]:
-        found[key] = [failed for failed in found[key] if not _joined(failed, found)]
-    return sorted(map(_kind, filter(None, found.values())), key=lambda kind: kind.launches)
+        groups.setdefault(_key(failed), []).append(failed)
+    for key in [key for key in groups if not key[-1]]:
+        groups[key] = [failed for failed in groups[key] if not _joined(failed, groups)]
+    return sorted(map(_kind, filter(None, groups.values())), key=lambda kind: kind.launches)
 
 
 def _key(failed: Failure) -> Key:
     return failed.who, failed.place, failed.status, fault(failed.cause)
 
 
-def _joined(failed: Failure, found: dict[Key, list[Failure]]) -> bool:
-    """Whether a failure without a cause has found its place in a group that has one."""
-    for key, group in found.items():
+def _joined(failed: Failure, groups: dict[Key, list[Failure]]) -> bool:
+    """True if a failure without a cause joined a group that has one."""
+    for key, group in groups.items():
         same = key[-1] and key[:-1] == _key(failed)[:-1]
         if same and {*failed.benchmarks} & {name for other in group for name in other.benchmarks}:
             group.append(failed)
@@ -90,22 +94,22 @@ def _kind(group: Sequence[Failure]) -> FailureKind:
 
 
 def skipped(observations: Observations) -> list[Skip]:
-    """What a program did not measure and why, each reason once with all its sizes."""
+    """The cases that a program did not measure, each reason once with all its sizes."""
     sizes: dict[tuple[Who, Place, str, str, str], set[int]] = defaultdict(set)
     for gap in observations.gaps:
         if gap.said and gap.status == "skipped":
             launch, benchmark = gap.launch, gap.case.benchmark
-            where = (launch.who, launch.place, benchmark, gap.method, gap.message)
-            sizes[where].add(gap.case.x)
+            key = (launch.who, launch.place, benchmark, gap.method, gap.message)
+            sizes[key].add(gap.case.x)
     return [
         Skip(
             who=who,
             place=place,
             benchmark=benchmark,
             method=method,
-            sizes=sorted(found),
+            sizes=sorted(xs),
             x_unit=x_unit(observations.benchmarks, benchmark),
             message=message,
         )
-        for (who, place, benchmark, method, message), found in sizes.items()
+        for (who, place, benchmark, method, message), xs in sizes.items()
     ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What went wrong in a study, in a line: why its exit status is 1."""
+"""The faults of a study, a line each: the reasons for exit status 1."""
 
 from collections import Counter
 
@@ -9,7 +9,7 @@ from nearpeak.terms.identity import CEILING
 
 
 def faults(results: Results) -> list[str]:
-    """Of each library that failed how its launches ended, and whether anything is left of it."""
+    """The endings of each library that failed, and whether anything is left of it."""
     endings: dict[str, Counter[str]] = {}
     for failure in results.failures:
         endings.setdefault(failure.who.label, Counter())[failure.status] += 1
@@ -17,12 +17,12 @@ def faults(results: Results) -> list[str]:
     if results.ceilings:
         measured.add(CEILING.label)
     return [
-        f"{name}: {_words(statuses)}" + ("" if name in measured else ", and nothing was measured")
+        f"{name}: {_counted(statuses)}" + ("" if name in measured else ", and nothing was measured")
         for name, statuses in endings.items()
     ]
 
 
-def _words(statuses: Counter[str]) -> str:
+def _counted(statuses: Counter[str]) -> str:
     return ", ".join(
         f"{count(number, 'launch')} {'received wrong data' if status == 'wrong data' else status}"
         for status, number in statuses.items()

@@ -20,7 +20,7 @@ Points = dict[tuple[Who, Place, Curve], list[tuple[int, float]]]  # size in byte
 def fit(
     cells: Iterable[Cell], ceilings: Sequence[CeilingPoint], benchmarks: Iterable[Benchmark]
 ) -> list[Fit]:
-    """Of each curve one fit, or one for each protocol; none where the model does not describe it.
+    """One fit for each curve, or one for each protocol; none where the model does not describe it.
 
     A rate counts as the time that one message takes of it; one that counts both ways is of twice
     the bytes. An empty message touches no device's memory: it is no part of a curve of that. A
@@ -39,37 +39,40 @@ def fit(
             us = value if point.better == "lower" else both * case.x / value / 1e3
             curves[who, point.place, case.curve].append((case.x, us))
     fits = [
-        Fit(who=who, place=place, curve=curve, **found._asdict())
+        Fit(who=who, place=place, curve=curve, **fitted._asdict())
         for (who, place, curve), points in curves.items()
-        for found in by_protocol(*zip(*points, strict=True))
+        for fitted in by_protocol(*zip(*points, strict=True))
     ]
     limits = _limits(curves, fits)
     index = Ceilings(ceilings)
     return [
-        found
-        for found in fits
-        if found.who == CEILING
-        or found.asymptotic_gbs <= ABOVE * limits.get(_ceiling(index, found), math.inf)
+        fitted
+        for fitted in fits
+        if fitted.who == CEILING
+        or fitted.asymptotic_gbs <= ABOVE * limits.get(_ceiling(index, fitted), math.inf)
     ]
 
 
-def _ceiling(index: Ceilings, found: Fit) -> tuple[Place, Curve] | None:
+def _fastest(points: Iterable[tuple[int, float]]) -> float:
+    rates = (size / time_us / 1e3 for size, time_us in points if time_us > 0)
+    return max(rates, default=math.inf)
+
+
+def _ceiling(index: Ceilings, fitted: Fit) -> tuple[Place, Curve] | None:
     """The curve of the ceiling over a fitted one."""
-    points = index.curve(found.place, found.curve)
-    return (found.place, points[-1].case.curve) if points else None
+    points = index.curve(fitted.place, fitted.curve)
+    return (fitted.place, points[-1].case.curve) if points else None
 
 
 def _limits(curves: Points, fits: Iterable[Fit]) -> dict[tuple[Place, Curve] | None, float]:
     """GB/s that the messages of each ceiling come to: the fastest of any size, or its fit's."""
     limits: dict[tuple[Place, Curve] | None, float] = {
-        (place, curve): max(
-            (size / time_us / 1e3 for size, time_us in points if time_us > 0), default=math.inf
-        )
+        (place, curve): _fastest(points)
         for (who, place, curve), points in curves.items()
         if who == CEILING
     }
-    for found in fits:
-        if found.who == CEILING:
-            where = (found.place, found.curve)
-            limits[where] = max(limits[where], found.asymptotic_gbs)
+    for fitted in fits:
+        if fitted.who == CEILING:
+            key = (fitted.place, fitted.curve)
+            limits[key] = max(limits[key], fitted.asymptotic_gbs)
     return limits

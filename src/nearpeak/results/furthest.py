@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Of each family and place, what stays furthest from what it is held against."""
+"""The least fraction of each family and place."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -13,33 +13,37 @@ from nearpeak.terms.identity import Place
 
 
 def find(results: Results) -> list[Furthest]:
-    """At the smallest size and at the largest, in the families that have more than what is held
-    against a measured ceiling. What is no MPI is told beside it, or alone where no MPI is there;
-    what was imported beside a study is left out, as its fractions are of another time. Of fewer
-    than 6 blocks nothing is told: launches that are unlike would decide."""
-    known = by_name(results.benchmarks)
-    others = {each.family for each in results.benchmarks if each.ceiling != "measured"}
+    """The least share at the smallest and at the largest size, in families with benchmarks that
+    have no measured ceiling. Libraries other than MPI stand beside it, or by themselves where no
+    MPI is there. Imported libraries are left out, as their fractions are of another time. Fewer
+    than 6 blocks give no entry: a few unlike launches would decide."""
+    benchmarks = by_name(results.benchmarks)
+    others = {
+        benchmark.family for benchmark in results.benchmarks if benchmark.ceiling != "measured"
+    }
     beside, imported = no_mpi(results), guests(results)
     groups: dict[tuple[str, Place, str], list[Cell]] = defaultdict(list)
     for cell in results.cells:
-        family = known[cell.case.benchmark].family
+        family = benchmarks[cell.case.benchmark].family
         if family in others and cell.who.library not in imported:
             groups[family, cell.place, cell.case.buffers].append(cell)
-    found: list[Furthest] = []
-    for (family, *_), here in groups.items():
-        libraries = [cell for cell in here if cell.who.library not in beside]
-        found += _of_group(family, libraries or here, [c for c in here if c.who.library in beside])
-    return found
+    furthest: list[Furthest] = []
+    for (family, *_), group in groups.items():
+        libraries = [cell for cell in group if cell.who.library not in beside]
+        furthest += _of_group(
+            family, libraries or group, [c for c in group if c.who.library in beside]
+        )
+    return furthest
 
 
 def _of_group(family: str, cells: list[Cell], beside: list[Cell]) -> Iterator[Furthest]:
-    held = [
+    compared = [
         cell for cell in cells if cell.fraction is not None and _blocks(cell) >= FEWEST_FOR_INTERVAL
     ]
-    every = sorted({cell.case.x for cell in held})
-    there = [x for x in every if x > 0] or every  # a barrier alone has no sizes
-    for x in dict.fromkeys((there[0], there[-1]) if there else ()):
-        worst = min((cell for cell in held if cell.case.x == x), key=_share)
+    every = sorted({cell.case.x for cell in compared})
+    sizes = [x for x in every if x > 0] or every  # a barrier has no sizes
+    for x in dict.fromkeys((sizes[0], sizes[-1]) if sizes else ()):
+        worst = min((cell for cell in compared if cell.case.x == x), key=_share)
         yield Furthest(
             family=family,
             who=worst.who,
@@ -58,7 +62,7 @@ def _of_group(family: str, cells: list[Cell], beside: list[Cell]) -> Iterator[Fu
 
 
 def _share(cell: Cell) -> float:
-    """The overlap, or the fraction of what it is held against."""
+    """The overlap, or the fraction of the reference."""
     return cell.overlap.hidden.value if cell.overlap is not None else cell.fraction or 0.0
 
 
@@ -68,5 +72,5 @@ def _range(cell: Cell) -> tuple[float, float]:
 
 
 def _blocks(cell: Cell) -> int:
-    """That its share is of."""
+    """The number of blocks that its share is of."""
     return cell.launches if cell.overlap is not None else cell.fraction_blocks

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who is best on each path: all alternatives in one curve, at one size.
+"""The best alternative on each path: all alternatives in one curve, at one size.
 
-A time is told at 8 bytes, a rate at the largest message, and so is a ratio of times.
+Times are reported at 8 bytes; rates, and ratios of times, at the largest message.
 """
 
 import math
@@ -46,9 +46,9 @@ def find(
     for cell in cells:
         curves[cell.place, bare(cell.case.curve)].append(cell)
     judged = {(frozenset({two.first, two.second}), two.place, two.case): two for two in comparisons}
-    found = [_headline(_at_one_size(mine), judged, native) for mine in curves.values()]
+    headlines = [_headline(_at_one_size(mine), judged, native) for mine in curves.values()]
     without = [{pair.first, pair.second} for pair in left_out]
-    for headline in found:
+    for headline in headlines:
         headline.unjudged = [
             who
             for who in headline.tied
@@ -56,54 +56,51 @@ def find(
             and (pair := frozenset({who, headline.best})) in without
             and judged[pair, headline.place, headline.case].verdict == UNDECIDED
         ]
-        _hold(headline, ceilings)
-    return found
+        _set_references(headline, ceilings)
+    return headlines
 
 
-def _hold(headline: Headline, ceilings: Ceilings) -> None:
-    """Sets what it is held against."""
+def _set_references(headline: Headline, ceilings: Ceilings) -> None:
+    """Sets the references of a headline: ceiling, attainable and plateau."""
     place, case = headline.place, headline.case
-    if point := ceilings.of(place, case):
+    if point := ceilings.point(place, case):
         headline.ceiling = _reference(point, point)
         headline.attainable = _reference(point, point.attainable) if point.attainable else None
     if plateau := ceilings.plateau(place, case.curve, headline.better):
         headline.plateau = _reference(plateau, plateau)
-        own = ceilings.of(place, case.curve.at(plateau.case.x))
-        headline.plateau_of_several = own is None or own.value != plateau.value
+        same_size = ceilings.point(place, case.curve.at(plateau.case.x))
+        headline.plateau_of_several = same_size is None or same_size.value != plateau.value
         if ceiling := headline.ceiling:
             both = {point.lies_in in HOST_CACHES for point in (ceiling, plateau)}
             headline.plateau_low = len(both) == 1 and plateau.value < ceiling.value
 
 
-def _reference(point: CeilingPoint, told: CeilingPoint | Attainable) -> Reference:
+def _reference(point: CeilingPoint, source: CeilingPoint | Attainable) -> Reference:
     return Reference(
-        value=told.value,
-        ci95=told.ci95,
-        range=told.range,
+        value=source.value,
+        ci95=source.ci95,
+        range=source.range,
         x=point.case.x,
-        method=told.method,
+        method=source.method,
         kind=point.kind,
         lies_in=point.lies_in,
-        by_trials=isinstance(told, Attainable) and told.by_trials,
+        by_trials=isinstance(source, Attainable) and source.by_trials,
     )
 
 
 def _at_one_size(cells: list[Cell]) -> list[Cell]:
-    """The cells of one curve at the size that is told.
+    """The cells of one curve at the size that is reported.
 
-    All alternatives were asked for it, and whoever has no figure there failed: a size that somebody
+    All alternatives were to be measured there, and those without a figure failed: a size that one
     left out for a reason is no size to compare at. Where there is none, the size that most have.
     """
     by_size: dict[int, list[Cell]] = defaultdict(list)
     for cell in [cell for cell in cells if cell.case.x > 0] or cells:
         by_size[cell.case.x].append(cell)
-    answered = {x: sum(map(_answers, found)) for x, found in by_size.items()}
+    answered = {x: sum(map(_answers, group)) for x, group in by_size.items()}
     most = max(answered.values())
-    usable = [
-        x
-        for x, found in by_size.items()
-        if answered[x] == most and any(cell.median is not None for cell in found)
-    ] or list(by_size)
+    measured = {cell.case.x for cell in cells if cell.median is not None}
+    usable = [x for x in by_size if answered[x] == most and x in measured] or list(by_size)
     if cells[0].unit != "us":
         return by_size[max(usable)]
     return by_size[min(usable, key=lambda x: (abs(x - QUOTED_BYTES), x))]
@@ -114,12 +111,12 @@ def _answers(cell: Cell) -> bool:
 
 
 def _headline(chosen: list[Cell], judged: Judged, native: Collection[Who]) -> Headline:
-    told = min(chosen, key=lambda cell: staging(cell.case.axes) is not None)
-    found = Headline(
-        place=told.place,
-        case=told.case,
-        unit=told.unit,
-        better=told.better,
+    example = min(chosen, key=lambda cell: staging(cell.case.axes) is not None)
+    headline = Headline(
+        place=example.place,
+        case=example.case,
+        unit=example.unit,
+        better=example.better,
         best=None,
         tied=[],
         standing="unknown",
@@ -136,21 +133,21 @@ def _headline(chosen: list[Cell], judged: Judged, native: Collection[Who]) -> He
         if cell.median is not None and cell.failed < cell.launches and not is_defect(cell)
     ]
     if not sound:
-        return found
-    best = (max if told.better == "higher" else min)(sound, key=lambda cell: cell.median or 0.0)
+        return headline
+    best = (max if example.better == "higher" else min)(sound, key=lambda cell: cell.median or 0.0)
     others = [cell for cell in rivals if cell is not best]
-    found.best, found.value = best.who, best.median
-    found.fraction, found.fraction_ci95 = best.fraction, best.fraction_ci95
+    headline.best, headline.value = best.who, best.median
+    headline.fraction, headline.fraction_ci95 = best.fraction, best.fraction_ci95
     if not others:
-        found.standing = "alone"
+        headline.standing = "alone"
     elif not any(is_defect(cell) and _ahead(cell, best) for cell in others):
         tied = _tied(best, [cell for cell in others if not is_defect(cell)], judged)
         if tied is not None:
-            found.tied = [cell.who for cell in tied]
+            headline.tied = [cell.who for cell in tied]
             verdicts = [_compared(best, cell, judged) for cell in tied]
-            alike = all(found and found.verdict == EQUIVALENT for found in verdicts)
-            found.standing = "first" if not tied else "tie" if alike else "undecided"
-    return found
+            alike = all(verdict and verdict.verdict == EQUIVALENT for verdict in verdicts)
+            headline.standing = "first" if not tied else "tie" if alike else "undecided"
+    return headline
 
 
 def _ahead(cell: Cell, best: Cell) -> bool:
@@ -160,8 +157,9 @@ def _ahead(cell: Cell, best: Cell) -> bool:
 
 
 def _tied(best: Cell, others: list[Cell], judged: Judged) -> list[Cell] | None:
-    """Whom nothing sets apart from the best: who may be first in the resamples of the blocks too,
-    and those between whom and the best no verdict tells. None where blocks are too few to tell."""
+    """The alternatives that nothing sets apart from the best: those that may be first in the
+    resamples of the blocks too, and those without a verdict between them and the best. None where
+    blocks are too few to tell."""
     cells = [best, *others]
     scores = _scores(cells)
     leading = [] if scores is None else ranks.leaders(ranks.first_shares(scores))
@@ -186,13 +184,14 @@ def _compared(best: Cell, cell: Cell, judged: Judged) -> Comparison | None:
 
 
 def _scores(cells: Sequence[Cell]) -> list[list[float]] | None:
-    """What ranks are made of: alternatives x blocks, above is better, -inf where one failed.
+    """The scores that ranks are made of: alternatives x blocks, above is better, -inf where one
+    failed.
 
     None where they have fewer blocks in common than an interval needs.
     """
     sound = [set(cell.blocks) for cell in cells if cell.status not in FAILED]
-    known = {block for cell in cells for block in cell.blocks}
-    common = sorted(set.intersection(*sound) if sound else known)
+    blocks = {block for cell in cells for block in cell.blocks}
+    common = sorted(set.intersection(*sound) if sound else blocks)
     return [_score(cell, common) for cell in cells] if len(common) >= FEWEST_FOR_INTERVAL else None
 
 

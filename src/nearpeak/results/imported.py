@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What other tools measured, beside what a study has of the same path: at which size both are told,
-and in what they differ."""
+"""Figures of other tools compared with those of a study on the same path: the size at which both
+are reported, and their differences."""
 
 from collections import defaultdict
 from collections.abc import Sequence
 
 from nearpeak.results.ceilings import Ceilings
-from nearpeak.results.held import apart
 from nearpeak.results.order import guests
+from nearpeak.results.reference import distance_ranges
 from nearpeak.results.results import (
     CeilingPoint,
     Cell,
@@ -28,10 +28,10 @@ Figure = tuple[Place, str, str, str]
 
 
 def find(results: Results, ceilings: Ceilings) -> list[Imported]:
-    """One for each curve that was imported beside a study, in the order of the cells.
+    """One for each curve that was imported into a study, in the order of the cells.
 
-    A time is told at 8 bytes, a rate at the largest size: of those that a library of the study has
-    too, else of all.
+    Times are reported at 8 bytes, rates at the largest size: of the sizes that a library of the
+    study has too, else of all.
     """
     theirs: dict[Figure, list[Cell]] = defaultdict(list)
     curves: dict[tuple[Who, Place, Curve], list[Cell]] = defaultdict(list)
@@ -55,19 +55,19 @@ def _figure(place: Place, curve: Curve) -> Figure:
 
 
 def _beside(cells: list[Cell], theirs: Sequence[Cell], ceilings: Ceilings) -> Imported:
-    at = {other.case.x for other in theirs}
-    cell = _told([cell for cell in cells if cell.case.x in at] or cells)
+    sizes = {other.case.x for other in theirs}
+    cell = _at_reported_size([cell for cell in cells if cell.case.x in sizes] or cells)
     # Of the same curve, where the study has it; else of that which it measures first.
     curves = [other.case.curve for other in theirs]
-    own = cell.case.curve
-    curve = own if own in curves or not curves else curves[0]
+    imported_curve = cell.case.curve
+    curve = imported_curve if imported_curve in curves or not curves else curves[0]
     rivals = [other for other in theirs if other.case == curve.at(cell.case.x)]
     best = max(
         rivals,
         key=lambda other: better_by(other.median or 0.0, cell.median or 1.0, cell.better),
         default=None,
     )
-    found = Imported(
+    comparison = Imported(
         who=cell.who,
         place=cell.place,
         case=cell.case,
@@ -77,24 +77,24 @@ def _beside(cells: list[Cell], theirs: Sequence[Cell], ceilings: Ceilings) -> Im
         library=best.who if best else None,
         library_value=best.median if best else None,
     )
-    held = ceilings.of(cell.place, cell.case)
-    point = held or ceilings.of(cell.place, curve.at(cell.case.x))
+    same_case = ceilings.point(cell.place, cell.case)
+    point = same_case or ceilings.point(cell.place, curve.at(cell.case.x))
     if point is None:
-        held = ceilings.plateau(cell.place, own, cell.better)
-        point = held or ceilings.plateau(cell.place, curve, cell.better)
+        same_case = ceilings.plateau(cell.place, imported_curve, cell.better)
+        point = same_case or ceilings.plateau(cell.place, curve, cell.better)
     if point is not None:
-        found.ceiling = _reference(point)
-        found.ceiling_ns = apart(point)
-        if held is not None and len(found.ceiling_ns) < 2 and found.value > 0:
-            found.fraction = better_by(found.value, point.value, cell.better)
-    found.differs = _differences(own, curve)
+        comparison.ceiling = _reference(point)
+        comparison.ceiling_ns = distance_ranges(point)
+        if same_case is not None and len(comparison.ceiling_ns) < 2 and comparison.value > 0:
+            comparison.fraction = better_by(comparison.value, point.value, cell.better)
+    comparison.differs = _differences(imported_curve, curve)
     if "mean" in cell.flags:
-        found.differs.append(Difference(name=FIGURE, own="mean", study="median"))
-    return found
+        comparison.differs.append(Difference(name=FIGURE, own="mean", study="median"))
+    return comparison
 
 
-def _told(cells: list[Cell]) -> Cell:
-    """At the size that is told."""
+def _at_reported_size(cells: list[Cell]) -> Cell:
+    """The cell at the size that is reported."""
     sized = [cell for cell in cells if cell.case.x > 0] or cells
     if cells[0].better == "higher":
         return max(sized, key=lambda cell: cell.case.x)
@@ -113,12 +113,12 @@ def _reference(point: CeilingPoint) -> Reference:
     )
 
 
-def _differences(own: Curve, study: Curve) -> list[Difference]:
-    found = [
-        Difference(name=name, own=own.axes[name], study=value)
+def _differences(imported: Curve, study: Curve) -> list[Difference]:
+    differences = [
+        Difference(name=name, own=imported.axes[name], study=value)
         for name, value in study.axes.items()
-        if own.axes.get(name, value) != value
+        if imported.axes.get(name, value) != value
     ]
-    if own.buffers != study.buffers:
-        found.append(Difference(name=BUFFERS, own=own.buffers, study=study.buffers))
-    return found
+    if imported.buffers != study.buffers:
+        differences.append(Difference(name=BUFFERS, own=imported.buffers, study=study.buffers))
+    return differences

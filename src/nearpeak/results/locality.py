@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the bytes of a case lie: in caches, or in memory (docs/ceilings.md).
+"""The location of the bytes of a case: in caches, or in memory (docs/ceilings.md).
 
-From what its buffers take at each end against the caches of the machine. Nothing that may lie in a
-cache is called memory.
+It follows from the sizes of its buffers at each end and of the machine's caches. Nothing that may
+lie in a cache is called memory.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from nearpeak.terms.buffers import kinds_of, on_host, rank_ends
 from nearpeak.terms.identity import Case, Place
 from nearpeak.terms.path import DataPath, Endpoint
 
-BEYOND = 2  # times a cache: of so much hardly anything stays in it
+BEYOND = 2  # times a cache: hardly anything of so much stays in it
 # The largest that any GPU of a vendor has.
 GPU_CACHE_BYTES = {"nvidia": 128 << 20, "amd": 256 << 20}
 ORDER: Sequence[LiesIn] = ("core cache", "shared cache", "device cache", "memory")
@@ -22,7 +22,7 @@ ABOVE = 1.03  # of what the memory copies: more is a defect
 
 
 def lies_in(machine: Machine, path: DataPath, case: Case, window: int | None) -> LiesIn | None:
-    """Where the bytes at either end of a case lie; of two places the nearer one.
+    """The location of the bytes at either end of a case; of two locations the nearer one.
 
     None between hosts, where the other one's caches are not known, on a machine without any, and
     where it is not known how many messages are in flight.
@@ -38,23 +38,23 @@ def lies_in(machine: Machine, path: DataPath, case: Case, window: int | None) ->
     reuse = case.axes.get("reuse", "fixed")
     if reuse == "rotating":  # over more than twice the caches
         return "memory"
-    each = case.x * (1 if reuse == "single" else window)
+    footprint = case.x * (1 if reuse == "single" else window)
     hosts = [end for end, host in zip(ends, on_host(",".join(kinds)), strict=True) if host]
     gpus = [end for end in ends if end not in hosts]
-    found = {_in_host(machine, end, hosts, each) for end in hosts}
-    found |= {_in_gpu(machine, end, gpus, each) for end in gpus}
-    return next((place for place in ORDER if place in found), None)
+    locations = {_in_host(machine, end, hosts, footprint) for end in hosts}
+    locations |= {_in_gpu(machine, end, gpus, footprint) for end in gpus}
+    return next((place for place in ORDER if place in locations), None)
 
 
 def cached_bytes(machine: Machine, path: DataPath) -> int:
-    """Of the largest caches that the CPUs of its ranks have."""
+    """The size of the largest caches that the CPUs of its ranks have."""
     cpus = {cpu for end in path.ends for cpu in end.cpus}
     last = [_last(_caches(machine, cpu)) for cpu in cpus]
     return sum(cache.size_bytes for cache in machine.caches if cache in last)
 
 
 def _caches(machine: Machine, cpu: int) -> list[Cache]:
-    """Those of a CPU that hold data."""
+    """The caches of a CPU that hold data."""
     return [cache for cache in machine.caches if cache.kind != "instruction" and cpu in cache.cpus]
 
 
@@ -62,40 +62,44 @@ def _last(caches: Sequence[Cache]) -> Cache | None:
     return max(caches, key=lambda cache: cache.level, default=None)
 
 
-def _in_host(machine: Machine, end: Endpoint, ends: Sequence[Endpoint], each: int) -> LiesIn | None:
-    """Of the end of one rank, among all that have host memory; `each` takes so many bytes."""
+def _in_host(
+    machine: Machine, end: Endpoint, ends: Sequence[Endpoint], footprint: int
+) -> LiesIn | None:
+    """The location for one rank, among all ends in host memory. `footprint`: bytes of each end."""
     cpu = end.cpus[0]
     caches = _caches(machine, cpu)
     last = _last(caches)
     if last is None:
         return None
     core = next((set(core.cpus) for core in machine.cores if cpu in core.cpus), {cpu})
-    own = [cache.size_bytes for cache in caches if set(cache.cpus) <= core]
-    if len(ends) * each <= max(own, default=0):
+    private = [cache.size_bytes for cache in caches if set(cache.cpus) <= core]
+    if len(ends) * footprint <= max(private, default=0):
         return "core cache"
     sharing = sum(other.cpus[0] in last.cpus for other in ends)
-    if sharing * each >= BEYOND * last.size_bytes:
+    if sharing * footprint >= BEYOND * last.size_bytes:
         return "memory"
     return "core cache" if set(last.cpus) <= core else "shared cache"
 
 
 def gpu_cache_bytes(vendor: str) -> int:
-    """That no GPU of a vendor has more of; of another vendor, that none has."""
+    """An upper limit of the cache of a GPU of a vendor; for another vendor, of all known ones."""
     return GPU_CACHE_BYTES.get(vendor, max(GPU_CACHE_BYTES.values()))
 
 
-def _in_gpu(machine: Machine, end: Endpoint, ends: Sequence[Endpoint], each: int) -> LiesIn | None:
+def _in_gpu(
+    machine: Machine, end: Endpoint, ends: Sequence[Endpoint], footprint: int
+) -> LiesIn | None:
     vendor = next((gpu.vendor for gpu in machine.gpus if gpu.uuid == end.gpu), "")
     cache = gpu_cache_bytes(vendor)
     sharing = sum(other.gpu == end.gpu for other in ends)
-    return "memory" if sharing * each >= BEYOND * cache else "device cache"
+    return "memory" if sharing * footprint >= BEYOND * cache else "device cache"
 
 
 def locate(
     machine: Machine, paths: Mapping[Place, DataPath], points: Sequence[CeilingPoint]
 ) -> None:
-    """Says of measured ceilings where their bytes lie, and of those in the host's memory whether
-    they come to more than that copies, which is a defect."""
+    """Sets where the bytes of measured ceilings lie. Marks those in host memory that exceed what
+    the memory copies, which is a defect."""
     for point in points:
         path = paths.get(point.place)
         if path is not None and not point.fact:

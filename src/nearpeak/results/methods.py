@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the methods of ceilings are called in running text; docs/ceilings.md describes them."""
+"""The names of the methods of ceilings in running text; docs/ceilings.md describes them."""
 
 import re
 
@@ -56,12 +56,12 @@ _STORES = {
 }
 
 
-def words(method: str) -> str:
-    """`one copy by the kernel (cma)`, `non-temporal stores by 2 threads (nt x2)`; what has no words
-    as it is."""
-    if known := WORDS.get(method):
-        return f"{known} ({method})"
-    if (found := re.fullmatch(r"(\w+) x(\d+)", method)) and found[1] in _STORES:
-        threads = "1 thread" if found[2] == "1" else f"{found[2]} threads"
-        return f"{_STORES[found[1]]} by {threads} ({method})"
+def describe(method: str) -> str:
+    """`one copy by the kernel (cma)`, `non-temporal stores by 2 threads (nt x2)`; a method without
+    a text is returned unchanged."""
+    if text := WORDS.get(method):
+        return f"{text} ({method})"
+    if (match := re.fullmatch(r"(\w+) x(\d+)", method)) and match[1] in _STORES:
+        threads = "1 thread" if match[2] == "1" else f"{match[2]} threads"
+        return f"{_STORES[match[1]]} by {threads} ({method})"
     return method

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which figures that are told first are two: their launches fall into two groups."""
+"""The bimodal figures among those reported first: their launches fall into two groups."""
 
 from collections import defaultdict
 
@@ -11,18 +11,20 @@ from nearpeak.terms.identity import Place
 
 
 def find(results: Results) -> list[TwoModes]:
-    """Of each path the one whose modes are farthest apart."""
-    found: dict[Place, list[TwoModes]] = defaultdict(list)
+    """The figure of each path whose modes are farthest apart."""
+    figures: dict[Place, list[TwoModes]] = defaultdict(list)
     for cell in order.of_headlines(results):
         if cell.modes:
-            found[cell.place].append(
+            figures[cell.place].append(
                 TwoModes(
                     who=cell.who, place=cell.place, case=cell.case, unit=cell.unit, modes=cell.modes
                 )
             )
-    widest = [max(found[place], key=_apart) for place in order.places(results) if place in found]
+    widest = [
+        max(figures[place], key=_apart) for place in order.places(results) if place in figures
+    ]
     return [
-        msgspec.structs.replace(figure, others=len(found[figure.place]) - 1) for figure in widest
+        msgspec.structs.replace(figure, others=len(figures[figure.place]) - 1) for figure in widest
     ]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the curves of a study are called, wherever people read of them."""
+"""The names of curves and cases in running text."""
 
 from collections.abc import Mapping
 from typing import Literal, TypeVar
@@ -19,14 +19,13 @@ LIES_IN = {
     "device cache": "in a GPU's caches, perhaps",
 }
 
-# Copy is held against messages, which count their bytes once. STREAM counts what is read and what
+# Copy is compared with messages, which count their bytes once. STREAM counts what is read and what
 # is written: two arrays of a copy, three of a triad (https://www.cs.virginia.edu/stream/ref.html).
 STREAM_OF_COPY = 2.0  # times the rate of copy
 
 
 def in_cache(point: CeilingPoint | Reference) -> str:
-    """`in a shared cache`: where its bytes lie, if not in memory; empty where they do, or nobody
-    knows."""
+    """`in a shared cache`: the location of its bytes; empty where that is memory, or not known."""
     return LIES_IN.get(point.lies_in or "", "")
 
 
@@ -48,7 +47,7 @@ def loses(cell: Cell) -> str:
 
 
 def reference(ceiling: CeilingValue | Reference | None) -> Literal["ceiling", "bound"]:
-    """`ceiling`, or `bound`: what a case is held against."""
+    """`ceiling`, or `bound`: the reference of a case."""
     return "ceiling" if ceiling is None or ceiling.kind == "measured" else "bound"
 
 
@@ -65,20 +64,20 @@ def bare(curve: C) -> C:
 
 def axes_words(axes: Mapping[str, str]) -> list[str]:
     """`name=value` of each axis; that nothing was staged goes without saying."""
-    how = staging(axes)
-    words = [f"{name}={value}" for name, value in axes.items() if name != STAGING]
-    return words if how is None else [staged(how), *words]
+    kind = staging(axes)
+    fragments = [f"{name}={value}" for name, value in axes.items() if name != STAGING]
+    return fragments if kind is None else [staged(kind), *fragments]
 
 
 def case(curve: Curve) -> str:
     """`bw`, `bw D,D`, `bw D,D staged by the benchmark (pinned)`: in running text."""
-    how = staging(curve.axes)
+    kind = staging(curve.axes)
     buffers = "" if curve.buffers == "H,H" else curve.buffers
-    return " ".join(filter(None, [curve.figure, buffers, "" if how is None else staged(how)]))
+    return " ".join(filter(None, [curve.figure, buffers, "" if kind is None else staged(kind)]))
 
 
 def counted(curve: Curve, gbs: float) -> str:
-    """How the bytes of this rate of memory are counted; empty of all others."""
+    """The way the bytes of this memory rate are counted; empty for all others."""
     if curve.figure == "copy":
         return f"each copied byte counted once; {number(STREAM_OF_COPY * gbs)} as STREAM counts"
     return "all three arrays counted, as STREAM does" if curve.figure == "triad" else ""
@@ -95,7 +94,7 @@ def label(curve: Curve) -> str:
 
 
 def no_fraction(cell: Cell) -> str:
-    """Why it has none; empty where nothing is missing."""
+    """The reason why it has none; empty where nothing is missing."""
     if cell.no_fraction == "other distance":
         return "the CPUs were at another distance in its blocks than where its ceiling was measured"
     if cell.no_fraction == "other blocks":

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""In which order results are told, and what of them is told first."""
+"""The order in which results are reported, and the ones reported first."""
 
 from collections.abc import Callable
+from itertools import product
 
 from nearpeak.results.names import bare
 from nearpeak.results.results import Cell, Headline, Results
@@ -11,20 +12,20 @@ from nearpeak.terms.identity import CEILING, Curve, Place, Who
 
 
 def contenders(results: Results) -> list[Who]:
-    """All who were to be measured, also those of which nothing but failures is known."""
-    found = [Who(info.name, given.name) for info in results.libraries for given in info.settings]
-    found += [cell.who for cell in results.cells]
-    found += [failed.who for failed in results.failures if failed.who != CEILING]
-    return list(dict.fromkeys(found))
+    """All libraries that were to be measured, also those that only failed."""
+    everyone = [Who(info.name, given.name) for info in results.libraries for given in info.settings]
+    everyone += [cell.who for cell in results.cells]
+    everyone += [failed.who for failed in results.failures if failed.who != CEILING]
+    return list(dict.fromkeys(everyone))
 
 
 def no_mpi(results: Results) -> set[str]:
-    """The names of what is no MPI and is measured beside it: NCCL, RCCL, the ceilings."""
+    """The names of libraries other than MPI: NCCL, RCCL, the ceilings."""
     return {info.name for info in results.libraries if not info.mpi}
 
 
 def guests(results: Results) -> set[str]:
-    """The names of what was imported beside a study; none where all was imported."""
+    """The names of libraries that were imported into a study; none where all were imported."""
     measured = any(not info.imported for info in results.libraries)
     return {info.name for info in results.libraries if measured and info.imported}
 
@@ -35,8 +36,8 @@ def places(results: Results) -> list[Place]:
     described = [path.place for path in results.paths]
     others = [point.place for point in results.ceilings]
     with_cells = set(measured)
-    found = dict.fromkeys(described + measured + others)
-    return sorted(found, key=lambda place: place not in with_cells)
+    unique = dict.fromkeys(described + measured + others)
+    return sorted(unique, key=lambda place: place not in with_cells)
 
 
 def curves(results: Results) -> list[Curve]:
@@ -44,25 +45,25 @@ def curves(results: Results) -> list[Curve]:
 
     Results keep the order of the plan, which puts each benchmark's default axes first.
     """
-    found = dict.fromkeys(cell.case.curve for cell in results.cells)
-    return sorted(found, key=ranking(results))
+    unique = dict.fromkeys(cell.case.curve for cell in results.cells)
+    return sorted(unique, key=ranking(results))
 
 
 def first_sheet(results: Results) -> list[Curve]:
-    """The curves of the first tables and of the charts of each path: those that are held against a
-    measured ceiling; of a study without any, all of them. Families have the others."""
-    held = with_ceilings(results.benchmarks)
-    found = curves(results)
-    return [curve for curve in found if curve.benchmark in held] or found
+    """The curves of the first tables and of the charts of each path: those compared with a measured
+    ceiling; of a study without any, all of them. Families have the others."""
+    with_ceiling = with_ceilings(results.benchmarks)
+    ordered = curves(results)
+    return [curve for curve in ordered if curve.benchmark in with_ceiling] or ordered
 
 
 def figures(results: Results) -> list[str]:
-    """What the first tables tell of MPI, in their order."""
+    """The figures of MPI in the first tables, in their order."""
     return list(dict.fromkeys(curve.figure for curve in first_sheet(results)))
 
 
 def ranking(results: Results) -> Callable[[Curve], int]:
-    """Says where a curve stands in tables; what no benchmark measures comes last."""
+    """The key of a curve's position in tables; curves that no benchmark measures come last."""
     order: dict[tuple[str, str], int] = {}
     for benchmark in sorted(results.benchmarks, key=lambda benchmark: benchmark.place):
         for metric in benchmark.metrics:
@@ -71,45 +72,44 @@ def ranking(results: Results) -> Callable[[Curve], int]:
 
 
 def default_curves(results: Results) -> list[Curve]:
-    """The default curve of each figure and buffers; one that stages only where no other is. None
-    that was imported beside a study, which has not measured it."""
-    found, imported = curves(results), guests(results)
-    own = {cell.case.curve for cell in results.cells if cell.who.library not in imported}
+    """The default curve of each figure and buffers; one that stages only where no other is.
+    Curves that were only imported are left out."""
+    ordered, imported = curves(results), guests(results)
+    measured = {cell.case.curve for cell in results.cells if cell.who.library not in imported}
     first: dict[tuple[str, str], Curve] = {}
-    for curve in sorted(found, key=lambda curve: staging(curve.axes) is not None):
-        if curve in own:
+    for curve in sorted(ordered, key=lambda curve: staging(curve.axes) is not None):
+        if curve in measured:
             first.setdefault((curve.figure, curve.buffers), curve)
-    return sorted(first.values(), key=found.index)
+    return sorted(first.values(), key=ordered.index)
 
 
 def headlines(results: Results) -> list[list[Headline]]:
-    """The headlines that are told first: of each path with one kind of buffers those of the default
-    curves of the first sheet."""
+    """The headlines that are reported first: of each path with one kind of buffers those of the
+    default curves of the first sheet."""
     first = set(first_sheet(results))
     defaults = [curve for curve in default_curves(results) if curve in first]
-    known = {(told.place, bare(told.case.curve)): told for told in results.headlines}
-    found = [
-        [
-            known[place, bare(curve)]
-            for curve in defaults
-            if curve.buffers == buffers and (place, bare(curve)) in known
-        ]
-        for place in places(results)
-        for buffers in dict.fromkeys(curve.buffers for curve in defaults)
-    ]
-    return [group for group in found if group]
+    reported = {
+        (headline.place, bare(headline.case.curve)): headline for headline in results.headlines
+    }
+    kinds: dict[str, list[Curve]] = {}  # by buffers
+    for curve in defaults:
+        kinds.setdefault(curve.buffers, []).append(bare(curve))
+    groups = []
+    for place, kind in product(places(results), kinds.values()):
+        groups.append([reported[place, curve] for curve in kind if (place, curve) in reported])
+    return [group for group in groups if group]
 
 
 def of_headlines(results: Results) -> list[Cell]:
-    """The cells of the cases that `headlines` tells, however the data was staged."""
-    told = {
+    """The cells of the cases that `headlines` reports, however the data was staged."""
+    cases = {
         (headline.place, bare(headline.case)) for group in headlines(results) for headline in group
     }
-    return [cell for cell in results.cells if (cell.place, bare(cell.case)) in told]
+    return [cell for cell in results.cells if (cell.place, bare(cell.case)) in cases]
 
 
 def is_left_out(cell: Cell, results: Results) -> bool:
-    """Whether no more of it was measured, so that the budget holds the rest."""
+    """True if no more of it was measured, so that the rest fits the budget."""
     path, case = cell.place.path, cell.case
     library = cell.who.label
     return any(left.holds(path, case.benchmark, case.axes, library) for left in results.left_out)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much communication and computation go on at once: from the phases of the same launches.
+"""The overlap of communication and computation, from the phases of the same launches.
 
 The share of the shorter one that is hidden may be 0 or below, so that no logarithm can be taken of
-it: it is summed up as it is. docs/methodology.md says what is measured.
+it. docs/methodology.md says what is measured.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ DEVICE_ALONE, DEVICE_BESIDE = "device alone", "device beside"
 
 
 def overlap(launches: Sequence[Observation]) -> Overlap | None:
-    """Of the launches of a cell; None where they did not compute."""
+    """The overlap in the launches of a cell; None where they did not compute."""
     every = [observation.phases for observation in launches]
     if not every or not all({COMMUNICATE, COMPUTE, BOTH} <= times.keys() for times in every):
         return None
@@ -40,7 +40,7 @@ def overlap(launches: Sequence[Observation]) -> Overlap | None:
 
 
 def hidden(times: dict[str, float]) -> float:
-    """The share of the shorter time that went on beside the longer: 1 all of it, 0 nothing, below 0
+    """The share of the shorter time that went on during the longer: 1 all of it, 0 nothing, below 0
     where both at once take longer than one after the other."""
     communicate, compute = times[COMMUNICATE], times[COMPUTE]
     return (communicate + compute - times[BOTH]) / min(communicate, compute)

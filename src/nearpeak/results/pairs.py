@@ -42,11 +42,12 @@ class Source:
 
     @property
     def middle(self) -> float:
-        """Of the median pair."""
+        """The value of the median pair."""
         return median(self.values.values())
 
     def fraction(self, pair: Pair) -> float:
-        """How near a pair is to the median pair; below 1 is worse, whatever is better."""
+        """The share of the median pair that a pair reaches; below 1 is worse, whatever is
+        better."""
         value = self.values[pair]
         return self.middle / value if self.better == "lower" else value / self.middle
 
@@ -55,13 +56,16 @@ class Source:
         """The pair with the least fraction."""
         return min(self.values, key=self.fraction)
 
+    def _row(self, pair: Pair, columns: list[Block]) -> list[float]:
+        return [self.blocks.get(pair, {}).get(block, math.nan) for block in columns]
+
     def behind(self, columns: list[Block]) -> tuple[Pair, Floats]:
         """The slowest pair of the blocks that give the order (statistics/sequential.py), and how
         far it lies behind the next slower one in each of these blocks.
 
         Logarithms, above 0 where no other pair is as slow; nan where a pair lacks the block.
         """
-        table = [[self.blocks.get(p, {}).get(b, math.nan) for b in columns] for p in self.values]
+        table = [self._row(pair, columns) for pair in self.values]
         rows = np.log(np.array(table, dtype=float).reshape(len(table), len(columns)))
         rows = rows if self.better == "lower" else -rows
         first = rows[:, : sequential.ordering(len(columns))]
@@ -74,28 +78,26 @@ class Source:
 
 def by_gpu(source: Source) -> Source:
     """The same of each GPU instead of each pair: the median of its pairs."""
-
-    def of(gpu: str, values: Mapping[Pair, float]) -> list[float]:
-        return [value for pair, value in values.items() if gpu in pair]
-
-    gpus = dict.fromkeys(gpu for pair in source.values for gpu in pair)
     in_block: dict[Block, dict[Pair, float]] = defaultdict(dict)
-    for pair, own in source.blocks.items():
-        for block, value in own.items():
+    for pair, by_block in source.blocks.items():
+        for block, value in by_block.items():
             in_block[block][pair] = value
-    return Source(
-        source.who,
-        {(gpu,): median(of(gpu, source.values)) for gpu in gpus},
-        source.better,
-        {
-            (gpu,): {
-                block: median(of(gpu, values))
-                for block, values in in_block.items()
-                if len(of(gpu, values)) == len(of(gpu, source.values))
-            }
-            for gpu in gpus
-        },
-    )
+    values: dict[Pair, float] = {}
+    blocks: dict[Pair, dict[Block, float]] = {}
+    for gpu in dict.fromkeys(gpu for pair in source.values for gpu in pair):
+        all_pairs = _with_gpu(gpu, source.values)
+        measured = {block: _with_gpu(gpu, in_pairs) for block, in_pairs in in_block.items()}
+        values[gpu,] = median(all_pairs)
+        blocks[gpu,] = {
+            block: median(of_pairs)
+            for block, of_pairs in measured.items()
+            if len(of_pairs) == len(all_pairs)
+        }
+    return Source(source.who, values, source.better, blocks)
+
+
+def _with_gpu(gpu: str, values: Mapping[Pair, float]) -> list[float]:
+    return [value for pair, value in values.items() if gpu in pair]
 
 
 @dataclass(frozen=True)
@@ -113,14 +115,14 @@ def find(results: Results) -> list[PairMatrix]:
     """A matrix for each kind of pair, figure and buffers, at the largest size that was measured.
 
     A contender stands there with the first curve that the benchmark does not stage, and ceilings
-    that were measured; benchmarks that have such ceilings come first. Whether a slowest pair is
-    slower than each of the others is asked of all matrices of a study together.
+    that were measured; benchmarks that have such ceilings come first. Verdicts on slowest pairs
+    cover all matrices of a study together.
     """
     return judged(_matrices(results))
 
 
 def judged(matrices: list[Matrix]) -> list[PairMatrix]:
-    """The same, with what is known of the slowest pair of each source, and of the slowest GPU."""
+    """The matrices, with verdicts on the slowest pair of each source, and on the slowest GPU."""
     sources = [source for matrix in matrices for source in matrix.sources]
     gpus = {
         id(source): by_gpu(source)
@@ -129,21 +131,22 @@ def judged(matrices: list[Matrix]) -> list[PairMatrix]:
         for source in matrix.sources
     }
     sources += gpus.values()
-    columns = sorted({b for source in sources for own in source.blocks.values() for b in own})
-    asked = [source.behind(columns) for source in sources]
-    rows = np.array([row for _, row in asked]).reshape(len(asked), len(columns))
+    blocks = (by_block for source in sources for by_block in source.blocks.values())
+    columns = sorted(set[Block]().union(*blocks))
+    slowest = [source.behind(columns) for source in sources]
+    rows = np.array([row for _, row in slowest]).reshape(len(slowest), len(columns))
     counted = (~np.isnan(rows[:, sequential.ordering(len(columns)) :])).sum(axis=1)
-    known = {
-        id(source): (bool(above) and pair == source.slowest, int(blocks))
-        for source, (pair, _), above, blocks in zip(
-            sources, asked, sequential.surely_above(rows), counted, strict=True
+    verdicts = {
+        id(source): (bool(above) and pair == source.slowest, int(number))
+        for source, (pair, _), above, number in zip(
+            sources, slowest, sequential.surely_above(rows), counted, strict=True
         )
     }
 
-    def told(source: Source) -> PairSource:
+    def pair_source(source: Source) -> PairSource:
         gpu = gpus.get(id(source))
-        slow = gpu if gpu and known[id(gpu)][0] else None
-        return _told(source, *known[id(source)], slow)
+        slow = gpu if gpu and verdicts[id(gpu)][0] else None
+        return _pair_source(source, *verdicts[id(source)], slow)
 
     return [
         PairMatrix(
@@ -151,13 +154,13 @@ def judged(matrices: list[Matrix]) -> list[PairMatrix]:
             symmetric=matrix.symmetric,
             case=matrix.case,
             unit=matrix.unit,
-            sources=[told(source) for source in matrix.sources],
+            sources=list(map(pair_source, matrix.sources)),
         )
         for matrix in matrices
     ]
 
 
-def _told(source: Source, sure: bool, blocks: int, slow: Source | None) -> PairSource:
+def _pair_source(source: Source, sure: bool, blocks: int, slow: Source | None) -> PairSource:
     return PairSource(
         who=source.who,
         figures=[
@@ -187,26 +190,26 @@ def _matrices(results: Results) -> list[Matrix]:
     places = dict.fromkeys(path.place for path in results.paths if path.pair)
     ceilings = Ceilings(measured)
     directed = one_way(results.benchmarks)
-    found = []
+    matrices = []
     for (kind, *_), owned in cells.items():
-        at = _largest(owned)
-        limits = (ceilings.of(place, at.case) for place in places if place.kind == kind)
-        found.append(_matrix(at, filter(None, limits), owned, directed))
+        largest = _largest(owned)
+        limits = (ceilings.point(place, largest.case) for place in places if place.kind == kind)
+        matrices.append(_matrix(largest, filter(None, limits), owned, directed))
     alone = [limits for key, limits in points.items() if key not in cells]
-    found += [_matrix(_largest(limits), limits, (), directed) for limits in alone]
-    held = with_ceilings(results.benchmarks)
-    return sorted(found, key=lambda matrix: matrix.case.benchmark not in held)
+    matrices += [_matrix(_largest(limits), limits, (), directed) for limits in alone]
+    with_ceiling = with_ceilings(results.benchmarks)
+    return sorted(matrices, key=lambda matrix: matrix.case.benchmark not in with_ceiling)
 
 
 def _by_kind(measured: Iterable[T]) -> dict[tuple[str, str, str], list[T]]:
-    """By kind of pair, figure and buffers: those of the first curve that has these."""
-    found: dict[tuple[str, str, str], list[T]] = defaultdict(list)
+    """The points by kind of pair, figure and buffers, of the first curve that has these."""
+    groups: dict[tuple[str, str, str], list[T]] = defaultdict(list)
     first: dict[tuple[str, str], Curve] = {}
     for point in measured:
         curve = point.case.curve
         if first.setdefault((curve.figure, curve.buffers), curve) == curve:
-            found[point.place.kind, curve.figure, curve.buffers].append(point)
-    return found
+            groups[point.place.kind, curve.figure, curve.buffers].append(point)
+    return groups
 
 
 def _largest(measured: list[T]) -> T:
@@ -214,22 +217,22 @@ def _largest(measured: list[T]) -> T:
 
 
 def _matrix(
-    at: Cell | CeilingPoint,
+    largest: Cell | CeilingPoint,
     limits: Iterable[CeilingPoint],
     cells: Iterable[Cell],
     directed: Callable[[Curve], bool],
 ) -> Matrix:
-    """Of the case of `at`."""
+    """The matrix of the case of `largest`."""
     values: dict[Who, dict[Pair, float]] = defaultdict(dict)
     blocks: dict[Who, dict[Pair, dict[Block, float]]] = defaultdict(dict)
     for point in limits:
-        if point.case.x == at.case.x and point.value > 0:
+        if point.case.x == largest.case.x and point.value > 0:
             values[CEILING][point.place.pair] = point.value
             blocks[CEILING][point.place.pair] = point.by_block
     for cell in cells:
-        if cell.case.x == at.case.x and cell.median:
+        if cell.case.x == largest.case.x and cell.median:
             values[cell.who][cell.place.pair] = cell.median
             blocks[cell.who][cell.place.pair] = cell.by_block
-    sources = [Source(who, own, at.better, blocks[who]) for who, own in values.items()]
-    symmetric = len(set(at.place.ends)) == 1 and not directed(at.case.curve)
-    return Matrix(at.place, at.case, at.unit, sources, symmetric)
+    sources = [Source(who, by_pair, largest.better, blocks[who]) for who, by_pair in values.items()]
+    symmetric = len(set(largest.place.ends)) == 1 and not directed(largest.case.curve)
+    return Matrix(largest.place, largest.case, largest.unit, sources, symmetric)

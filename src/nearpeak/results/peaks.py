@@ -23,11 +23,11 @@ def find(results: Results) -> list[Peak]:
             points[point.place, point.case.curve].append(point)
     order = {place: number for number, place in enumerate(places(results))}
     rank, comparable = ranking(results), one_way(results.benchmarks)
-    found = []
+    peaks = []
     for place, curve in sorted(points, key=lambda key: (order[key[0]], rank(key[1]))):
         best = best_point(points[place, curve])
         assert best is not None  # a curve has at least the point that made it
-        found.append(
+        peaks.append(
             Peak(
                 place=place,
                 case=best.case,
@@ -41,8 +41,8 @@ def find(results: Results) -> list[Peak]:
                 of_theoretical=best.of_theoretical,
             )
         )
-    _judge(found)
-    return found
+    _judge(peaks)
+    return peaks
 
 
 def _judge(peaks: list[Peak]) -> None:
@@ -56,9 +56,7 @@ def _judge(peaks: list[Peak]) -> None:
         buffers = peak.case.buffers
         managed = "M" in buffers  # such memory moves
         if peak.of_theoretical is not None and peak.largest >= JUDGED_FROM and not managed:
-            where = (peak.place, on_host(buffers))
-            best[where] = max(
-                best.get(where, peak), peak, key=lambda rate: rate.of_theoretical or 0
-            )
+            key = (peak.place, on_host(buffers))
+            best[key] = max(best.get(key, peak), peak, key=lambda rate: rate.of_theoretical or 0)
     for peak in best.values():
         peak.suspect = (peak.of_theoretical or 0.0) < HEALTHY

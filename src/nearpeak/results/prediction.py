@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long the messages of an application should take, by what messages took in the same study.
+"""The predicted time of the messages of an application, from messages of the same study.
 
 The model is LogGP's (Alexandrov et al., SPAA 1995): the first message takes its latency, each of
 the others that are sent at once as long as one of a window of them does; and as they go both ways
@@ -23,28 +23,31 @@ from nearpeak.terms.work import Work
 Times = dict[int, float]  # us of a message, by its bytes
 # The state of buffers that applications pack anew in every iteration; the first matters most.
 FRESH = (("touch", "sender"), ("reuse", "rotating"))
-REACH = 4  # times the largest that was measured: of larger ones nothing is said
+REACH = 4  # times the largest that was measured: larger ones are not predicted
 
 
 class _Measured:
-    """What messages of one state of their buffers took, in us of one of them."""
+    """The times of messages of one state of their buffers, in us per message."""
 
     def __init__(self) -> None:
-        self.alone: Times = {}  # and nothing else is on its way
+        self.alone: Times = {}  # with nothing else on its way
         self.one_way: Times = {}  # of a window of them
         self.both_ways: Times = {}  # of two such windows, one each way
 
     def us(self, messages: Sequence[int]) -> float | None:
-        """Of messages of so many bytes, all at once and as many each way."""
+        """The time of messages of these sizes, all at once and as many each way; None beyond what
+        was measured."""
         longest, *others = sorted(messages, reverse=True)
-        known = [times for times in (self.alone, self.one_way, self.both_ways) if times]
-        if longest > REACH * min(map(max, known)):
+        curves = [times for times in (self.alone, self.one_way, self.both_ways) if times]
+        if longest > REACH * min(map(max, curves)):
             return None
-        first = _at(self.alone, longest)
+        first = _interpolated(self.alone, longest)
         if self.one_way and self.both_ways:
-            first *= max(1.0, _at(self.both_ways, longest) / _at(self.one_way, longest))
+            first *= max(
+                1.0, _interpolated(self.both_ways, longest) / _interpolated(self.one_way, longest)
+            )
         together = self.both_ways or self.one_way or self.alone
-        return first + sum(_at(together, size_bytes) for size_bytes in others)
+        return first + sum(_interpolated(together, size_bytes) for size_bytes in others)
 
 
 Measured = dict[tuple[Who, Place, str, State], _Measured]
@@ -54,11 +57,12 @@ class Messages:
     """The time of messages between the ranks of a place, for each library with its settings."""
 
     def __init__(
-        self, cells: Iterable[Cell], known: Mapping[str, Benchmark], paths: Sequence[DataPath]
+        self, cells: Iterable[Cell], benchmarks: Mapping[str, Benchmark], paths: Sequence[DataPath]
     ) -> None:
-        """`cells`: those of messages; of axes but the state of the buffers with the default."""
+        """Takes the cells of messages. Axes other than the state of the buffers have their
+        default."""
         self._paths = paths
-        self._known = known
+        self._benchmarks = benchmarks
         self._cells = [cell for cell in cells if cell.median and self._counts(cell)]
         self._measured = self._table((cell, cell.median or 0.0) for cell in self._cells)
 
@@ -71,69 +75,70 @@ class Messages:
         return {block: self._table(values[block]) for block in sorted(values)}
 
     def _counts(self, cell: Cell) -> bool:
-        case, benchmark = cell.case, self._known[cell.case.benchmark]
+        case, benchmark = cell.case, self._benchmarks[cell.case.benchmark]
         usual = {axis.name: axis.default for axis in benchmark.axes} | dict(state_of(case.axes))
         plain = all(usual.get(name, value) == value for name, value in case.axes.items())
         main = case.metric == benchmark.main.name
         return plain and main and case.x > 0 and staging(case.axes) is None
 
     def _table(self, medians: Iterable[tuple[Cell, float]]) -> Measured:
-        found: Measured = defaultdict(_Measured)
+        table: Measured = defaultdict(_Measured)
         for cell, median in medians:
-            case, benchmark = cell.case, self._known[cell.case.benchmark]
+            case, benchmark = cell.case, self._benchmarks[cell.case.benchmark]
             if median <= 0:
                 continue
-            mine = found[cell.who, cell.place, case.buffers, state_of(case.axes)]
+            mine = table[cell.who, cell.place, case.buffers, state_of(case.axes)]
             if benchmark.one_message:
                 mine.alone[case.x] = median
             elif benchmark.one_way:
                 mine.one_way[case.x] = case.x / median / 1e3
             elif benchmark.is_pair and benchmark.moves.window and benchmark.moves.ways == 2:
                 mine.both_ways[case.x] = 2 * case.x / median / 1e3
-        return found
+        return table
 
-    def of(self, who: Who, place: Place, buffers: str, work: Work) -> float | None:
-        """Of an iteration, whose messages a rank sends and receives at once; None where the study
-        has no times for them. What announces them counts where it has times for that.
+    def iteration_us(self, who: Who, place: Place, buffers: str, work: Work) -> float | None:
+        """The time of an iteration, us, whose messages a rank sends and receives at once; None
+        where the study has no times for them. Messages that announce them count where it has times
+        for those.
 
         Between more ranks than two they are those of the nearest pair among them.
         """
-        return self._of(self._measured, who, place, buffers, work)
+        return self._iteration_us(self._measured, who, place, buffers, work)
 
     def by_block(self, who: Who, place: Place, buffers: str, work: Work) -> dict[Block, float]:
-        """The same by what each block alone measured."""
-        found = {
-            block: self._of(measured, who, place, buffers, work)
+        """The same from the measurements of each block by itself."""
+        times = {
+            block: self._iteration_us(measured, who, place, buffers, work)
             for block, measured in self._of_blocks.items()
         }
-        return {block: us for block, us in found.items() if us is not None}
+        return {block: us for block, us in times.items() if us is not None}
 
-    def _of(
+    def _iteration_us(
         self, measured: Measured, who: Who, place: Place, buffers: str, work: Work
     ) -> float | None:
-        found = self._us(measured, who, place, buffers, work.messages)
-        if found is None or not work.announced_bytes:
-            return found
+        us = self._us(measured, who, place, buffers, work.messages)
+        if us is None or not work.announced_bytes:
+            return us
         announcing = [work.announced_bytes] * len(work.messages)
-        return found + (self._us(measured, who, place, HOST, announcing) or 0.0)
+        return us + (self._us(measured, who, place, HOST, announcing) or 0.0)
 
     def _us(
         self, measured: Measured, who: Who, place: Place, buffers: str, messages: Sequence[int]
     ) -> float | None:
-        found: dict[State, _Measured] = {}
-        for here in [place, *self._within(place)]:
-            found = found or {
+        by_state: dict[State, _Measured] = {}
+        for candidate in [place, *self._within(place)]:
+            by_state = by_state or {
                 state: mine
                 for (*key, state), mine in measured.items()
-                if key == [who, here, buffers] and mine.alone
+                if key == [who, candidate, buffers] and mine.alone
             }
-        if not found or not messages:
+        if not by_state or not messages:
             return None
-        # Of those that were measured what is most like messages that were just written.
+        # The measured state that is most like messages that were just written.
         fresh = max(
-            found, key=lambda state: [dict(state).get(name) == value for name, value in FRESH]
+            by_state, key=lambda state: [dict(state).get(name) == value for name, value in FRESH]
         )
-        return found[fresh].us(messages)
+        return by_state[fresh].us(messages)
 
     def _within(self, place: Place) -> list[Place]:
         """The pairs among the ranks of a place, the nearest first, as paths come."""
@@ -142,9 +147,9 @@ class Messages:
         return [pair.place for path in wide for pair in pairs if path.holds(pair)]
 
 
-def _at(times: Times, size_bytes: int) -> float:
-    """Between two sizes on the line of their logarithms; beyond the largest at its rate, below the
-    smallest its time."""
+def _interpolated(times: Times, size_bytes: int) -> float:
+    """The time of a size on the line of the logarithms of its neighbours; beyond the largest size
+    at its rate, below the smallest its time."""
     sizes = sorted(times)
     if size_bytes <= sizes[0]:
         return times[sizes[0]]

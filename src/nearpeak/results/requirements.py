@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a study must reach: `--require 'PATH:BENCHMARK[:SIZE]>=AMOUNT'`, read and judged.
+"""Requirements of a study: `--require 'PATH:BENCHMARK[:SIZE]>=AMOUNT'`, read and judged.
 
-docs/study.md tells what it means.
+docs/study.md describes them.
 """
 
 import re
@@ -31,7 +31,7 @@ FORM = re.compile(
     r"(?P<relation>[<>]=)(?P<amount>[^<>=]+?)(?P<strict>\s+strict)?\s*"
 )
 FRACTION = re.compile(r"(?P<number>\d*\.?\d+)\s*(?P<percent>%?)\s*(?P<of>\D.*)?")
-# Why a study has no path of this id, though there is one; None: nobody knows such a path.
+# The reason why a study has no path of this id, though there is one; None: no such path exists.
 WhyNot = Callable[[str], str | None]
 OF_CEILING, OF_THEORETICAL = "of ceiling", "of theoretical"  # what a fraction is one of
 FRACTIONS = {"": OF_CEILING, OF_CEILING: OF_CEILING, OF_THEORETICAL: OF_THEORETICAL}
@@ -39,7 +39,7 @@ FRACTIONS = {"": OF_CEILING, OF_CEILING: OF_CEILING, OF_THEORETICAL: OF_THEORETI
 
 @dataclass(frozen=True)
 class Bound:
-    """What a figure must reach."""
+    """The value that a figure must reach."""
 
     amount: float
     unit: str  # of the figure: "GB/s", "M/s", "us", "ratio"; or what it is a fraction of
@@ -47,13 +47,13 @@ class Bound:
     strict: bool = False  # the whole interval must reach it; else: the median
 
     def holds(self, value: float) -> bool:
-        """Whether a value reaches it."""
+        """True if a value reaches it."""
         return value <= self.amount if self.at_most else value >= self.amount
 
 
 @dataclass(frozen=True)
 class Requirement:
-    """One path and benchmark, and what is wanted there."""
+    """One path and benchmark, and the bound there."""
 
     text: str  # as it was given
     # As the tables name it, "openmpi@dmabuf-off", or "ceiling"; None: all libraries of the study.
@@ -67,15 +67,15 @@ class Requirement:
 def parse_requirement(text: str) -> Requirement:
     """The requirement that `[LIBRARY,]PATH:BENCHMARK[:SIZE]>=AMOUNT[ strict]` means; UserError for
     anything else. AMOUNT is a fraction, or a figure with its unit; `<=` is for times."""
-    found = FORM.fullmatch(text)
-    if found is None:
+    match = FORM.fullmatch(text)
+    if match is None:
         raise UserError(
             f"{text!r} is not a requirement: write 'PATH:BENCHMARK:SIZE>=FRACTION', like "
             "'host-host same-numa:bw:16M>=0.9', or a figure in place of FRACTION, like >=11GB/s "
             "or <=12us; without SIZE it is for the size where the ceiling is best; 'LIBRARY,' or "
             "'ceiling,' before PATH limits it to that one"
         )
-    parts = {name: part and part.strip() for name, part in found.groupdict().items()}
+    parts = {name: part and part.strip() for name, part in match.groupdict().items()}
     return Requirement(
         text=text,
         library=parts["library"],
@@ -90,22 +90,22 @@ def parse_requirement(text: str) -> Requirement:
 
 def _bound(text: str, *, at_most: bool, strict: bool) -> Bound:
     share = FRACTION.fullmatch(text)
-    of = " ".join((share["of"] or "").split()) if share else ""
-    if share and of in FRACTIONS:
-        amount, what = float(share["number"]) / (100 if share["percent"] else 1), FRACTIONS[of]
-        known = 0 < amount <= 1
+    base = " ".join((share["of"] or "").split()) if share else ""
+    if share and base in FRACTIONS:
+        amount, measure = float(share["number"]) / (100 if share["percent"] else 1), FRACTIONS[base]
+        valid = 0 < amount <= 1
     else:
-        amount, what = parse_amount(text) or (0.0, "")
-        known = amount > 0
-    if not known:
+        amount, measure = parse_amount(text) or (0.0, "")
+        valid = amount > 0
+    if not valid:
         raise UserError(
             f"{text!r} is neither a fraction nor a figure: write a fraction above 0 and up to 1, "
             "like 0.9 or 90% (of the ceiling) or 80% of theoretical; or a number with GB/s, MB/s, "
             "kB/s, M/s, ms, us or ns, like 11GB/s"
         )
-    if at_most and what in FRACTIONS.values():
+    if at_most and measure in FRACTIONS.values():
         raise UserError(f"a fraction needs >=: write >={text}")
-    return Bound(amount, what, at_most, strict)
+    return Bound(amount, measure, at_most, strict)
 
 
 def check(
@@ -132,16 +132,16 @@ def check(
 def _named(
     wanted: Requirement, subjects: Sequence[Subject], why_not: WhyNot = lambda _path: None
 ) -> list[Subject]:
-    """What a requirement names: figures of libraries; of the ceiling where it says so, or where no
-    library has such a figure. UserError when there is none."""
+    """The subjects that a requirement names: figures of libraries; of the ceiling where it says so,
+    or where no library has such a figure. UserError when there is none."""
     try:
-        found = _find(wanted, subjects, why_not)
-        for subject in found:
+        matches = _find(wanted, subjects, why_not)
+        for subject in matches:
             _check_bound(wanted, subject)
-        _check_size(wanted, found)
+        _check_size(wanted, matches)
     except UserError as error:
         raise UserError(f"--require {wanted.text!r}: {error}") from None
-    return found
+    return matches
 
 
 def _find(wanted: Requirement, subjects: Sequence[Subject], why_not: WhyNot) -> list[Subject]:
@@ -152,26 +152,26 @@ def _find(wanted: Requirement, subjects: Sequence[Subject], why_not: WhyNot) -> 
         )
     paths = dict.fromkeys(subject.place.path for subject in subjects)
     if wanted.path not in paths:
-        why = why_not(wanted.path)
-        other = f": {why}" if why else closest(wanted.path, paths)
+        reason = why_not(wanted.path)
+        other = f": {reason}" if reason else closest(wanted.path, paths)
         raise UserError(f"the study has no path {wanted.path!r}{other}")
     ceiling = wanted.library == CEILING.label
-    here = [subject for subject in subjects if subject.place.path == wanted.path]
+    on_path = [subject for subject in subjects if subject.place.path == wanted.path]
     if ceiling:
-        here = [subject for subject in here if subject.who.label == CEILING.label]
+        on_path = [subject for subject in on_path if subject.who.label == CEILING.label]
     elif wanted.library is not None:
-        here = [subject for subject in here if subject.who != CEILING]
-    found = [subject for subject in here if subject.curve.figure == wanted.figure]
-    if not here:
-        what = "the ceiling is not" if ceiling else "no library is"
-        raise UserError(f"{what} measured on that path")
-    if not found:
-        figures = dict.fromkeys(subject.curve.figure for subject in here)
+        on_path = [subject for subject in on_path if subject.who != CEILING]
+    matches = [subject for subject in on_path if subject.curve.figure == wanted.figure]
+    if not on_path:
+        missing = "the ceiling is not" if ceiling else "no library is"
+        raise UserError(f"{missing} measured on that path")
+    if not matches:
+        figures = dict.fromkeys(subject.curve.figure for subject in on_path)
         raise UserError(
             f"{wanted.figure!r} is not measured {'of the ceiling ' if ceiling else ''}on that path"
             f"{closest(wanted.figure, figures)}"
         )
-    return [subject for subject in found if subject.who != CEILING] or found
+    return [subject for subject in matches if subject.who != CEILING] or matches
 
 
 def _check_bound(wanted: Requirement, subject: Subject) -> None:
@@ -179,8 +179,8 @@ def _check_bound(wanted: Requirement, subject: Subject) -> None:
     lower = subject.better == "lower"
     form = f"{'<=' if lower else '>='}NUMBER{subject.unit}"
     if bound.unit == OF_CEILING and not subject.has_ceiling:
-        why = "the ceiling cannot be a fraction of itself" if subject.who == CEILING else None
-        raise UserError(f"{why or f'{figure} has no ceiling to be a fraction of'}: write {form}")
+        reason = "the ceiling cannot be a fraction of itself" if subject.who == CEILING else None
+        raise UserError(f"{reason or f'{figure} has no ceiling to be a fraction of'}: write {form}")
     if bound.unit == OF_THEORETICAL and subject.theoretical_gbs is None:
         raise UserError(
             f"no theoretical rate of {figure} is known on that path (only rates in one direction of"
@@ -193,10 +193,10 @@ def _check_bound(wanted: Requirement, subject: Subject) -> None:
         )
 
 
-def _check_size(wanted: Requirement, found: Sequence[Subject]) -> None:
-    sizes = sorted({size for subject in found for size in subject.sizes})
+def _check_size(wanted: Requirement, matches: Sequence[Subject]) -> None:
+    sizes = sorted({size for subject in matches for size in subject.sizes})
     if wanted.size is None:
-        if any(subject.who != CEILING and not subject.has_ceiling for subject in found):
+        if any(subject.who != CEILING and not subject.has_ceiling for subject in matches):
             like = QUOTED_BYTES if QUOTED_BYTES in sizes else sizes[0]
             raise UserError(
                 f"{wanted.figure} has no ceiling that chooses the size: name a size, like :{like}"
@@ -205,19 +205,18 @@ def _check_size(wanted: Requirement, found: Sequence[Subject]) -> None:
         raise UserError(f"the program chooses the size of {wanted.figure}: leave the size out")
     elif wanted.size not in sizes:
         raise UserError(
-            f"{wanted.figure} is not measured at {extent(wanted.size, found[0].x_unit)} there: "
+            f"{wanted.figure} is not measured at {extent(wanted.size, matches[0].x_unit)} there: "
             f"choose one of {format_sizes(sizes)}, or measure more"
-            + (" with --sizes" if found[0].x_unit == "B" else "")
+            + (" with --sizes" if matches[0].x_unit == "B" else "")
         )
 
 
 def judge(
     requirements: Iterable[Requirement], subjects: Sequence[Subject], results: Results
 ) -> list[Judgement]:
-    """How each library stands to requirements, for each kind of buffers; one at least of each.
-
-    `subjects` are those that the requirements were checked with. What was not measured is missed.
-    """
+    """The judgement of each library, for each kind of buffers; one at least for each requirement.
+    `subjects` are those that the requirements were checked with. A figure that was not measured is
+    missed."""
     measured = _Measured(results)
     return [judged for wanted in requirements for judged in _judge(wanted, subjects, measured)]
 
@@ -228,21 +227,22 @@ def _judge(
     named = _named(requirement, subjects)
     owners = [CEILING]
     if named[0].who != CEILING:
-        # What is no MPI is measured beside it where it can be, and owes nothing elsewhere.
-        there = {subject.who for subject in named}
+        # Libraries other than MPI are measured where they can be, and owe nothing elsewhere.
+        with_figure = {subject.who for subject in named}
+        everyone = dict.fromkeys(subject.who for subject in subjects)
         owners = [
             who
-            for who in dict.fromkeys(subject.who for subject in subjects)
+            for who in everyone
             if who != CEILING and requirement.library in (None, who.label)
-            if who in there or who.library not in measured.no_mpi or requirement.library
+            if who in with_figure or who.library not in measured.no_mpi or requirement.library
         ]
-    found = []
+    judgements = []
     for subject in _first_curves(named):
-        what = label(subject.curve) if _is_one_of_several(subject, named) else case(subject.curve)
+        name = label(subject.curve) if _is_one_of_several(subject, named) else case(subject.curve)
         for who in owners:
-            figure = measured.figure(requirement, who, subject, what)
-            found.append(_judgement(requirement, who, figure, measured.loaded))
-    return found
+            figure = measured.figure(requirement, who, subject, name)
+            judgements.append(_judgement(requirement, who, figure, measured.loaded))
+    return judgements
 
 
 def _judgement(
@@ -269,23 +269,23 @@ def _first_curves(named: Sequence[Subject]) -> list[Subject]:
     """For each kind of buffers the first curve, which has the axes that tables show, with the sizes
     of all libraries; one that the benchmark stages only where no other is."""
     first: dict[str, Subject] = {}
-    for subject in sorted(named, key=lambda each: staging(each.curve.axes) is not None):
+    for subject in sorted(named, key=lambda subject: staging(subject.curve.axes) is not None):
         first.setdefault(subject.curve.buffers, subject)
     return list(first.values())
 
 
 def _is_one_of_several(subject: Subject, named: Iterable[Subject]) -> bool:
-    """Whether it is of a library, and libraries have further curves of the same name and buffers,
+    """True if it is of a library, and libraries have further curves of the same name and buffers,
     with other axes."""
     curve = subject.curve
-    others = (each.curve for each in named if each.who != CEILING and each.curve != curve)
+    others = (other.curve for other in named if other.who != CEILING and other.curve != curve)
     return subject.who != CEILING and any(
         other.buffers == curve.buffers and staging(other.axes) is None for other in others
     )
 
 
 class _Figure(NamedTuple):
-    """What was measured, in the unit of the bound."""
+    """A measured figure, in the unit of the bound."""
 
     value: float
     ci95: tuple[float, float] | None
@@ -295,7 +295,7 @@ class _Figure(NamedTuple):
 
 
 class _Measured:
-    """What results have of a subject."""
+    """The figures that results have of a subject."""
 
     def __init__(self, results: Results) -> None:
         self._cells = {(cell.who, cell.place, cell.case): cell for cell in results.timed}
@@ -305,9 +305,10 @@ class _Measured:
         self.loaded = results.loaded
 
     def figure(
-        self, requirement: Requirement, who: Who, subject: Subject, what: str
+        self, requirement: Requirement, who: Who, subject: Subject, name: str
     ) -> _Figure | str:
-        """Of somebody; or why there is none. `what`: its name for people."""
+        """The figure of a library or of the ceiling; or the reason why there is none. `name`: its
+        name for people."""
         x = requirement.size
         if x is None:
             points = self._ceilings.curve(subject.place, subject.curve)
@@ -316,48 +317,53 @@ class _Measured:
                 points = [point for point in points if point.case.x in sizes]
             best = best_point(points)
             if best is None:
-                return f"no ceiling of {what} was measured{self._failed(subject.place)}"
+                return f"no ceiling of {name} was measured{self._failed(subject.place)}"
             x = best.case.x
-        where = f"{what} at {extent(x, subject.x_unit)}"
-        known = subject.curve.at(x)
+        sized = f"{name} at {extent(x, subject.x_unit)}"
+        wanted = subject.curve.at(x)
         if who == CEILING:
-            point = self._ceilings.of(subject.place, known)
+            point = self._ceilings.point(subject.place, wanted)
             if point is None:
-                return f"no ceiling of {where} was measured{self._failed(subject.place)}"
-            return _of_ceiling(point, requirement.bound, subject, where)
-        cell = self._cells.get((who, subject.place, known))
+                return f"no ceiling of {sized} was measured{self._failed(subject.place)}"
+            return _of_ceiling(point, requirement.bound, subject, sized)
+        cell = self._cells.get((who, subject.place, wanted))
         if cell is None:
-            return f"{where} was not measured{self._staged(who, subject.place, known)}"
+            return f"{sized} was not measured{self._staged(who, subject.place, wanted)}"
         if cell.median is None:
-            return f"{where} was not measured ({_ended(cell)})"
+            return f"{sized} was not measured ({_ended(cell)})"
         if requirement.bound.unit == OF_CEILING and cell.no_fraction:
-            return f"{where} has no fraction: {no_fraction(cell)}"
+            return f"{sized} has no fraction: {no_fraction(cell)}"
         if requirement.bound.unit == OF_CEILING and cell.fraction is None:
-            return f"no ceiling of {where} was measured{self._failed(subject.place)}"
-        return _of_cell(cell, cell.median, requirement.bound, subject, where)
+            return f"no ceiling of {sized} was measured{self._failed(subject.place)}"
+        return _of_cell(cell, cell.median, requirement.bound, subject, sized)
 
     def _sizes(self, place: Place, curve: Curve) -> set[int]:
-        """Those that libraries were measured at, or tried to be."""
-        return {what.x for _, where, what in self._cells if (where, what.curve) == (place, curve)}
+        """The sizes that libraries were measured at, or tried to be."""
+        return {
+            measured.x
+            for _, other, measured in self._cells
+            if (other, measured.curve) == (place, curve)
+        }
 
-    def _staged(self, who: Who, place: Place, what: Case) -> str:
-        """Of who has no cell where other libraries have one: what it has instead."""
+    def _staged(self, who: Who, place: Place, wanted: Case) -> str:
+        """The note on a library that has no cell where others have one: what it has instead."""
         staged = any(
-            (owner, where, other.figure, other.buffers) == (who, place, what.figure, what.buffers)
-            for owner, where, other in self._cells
+            (owner, other_place, other.figure, other.buffers)
+            == (who, place, wanted.figure, wanted.buffers)
+            for owner, other_place, other in self._cells
             if staging(other.axes) is not None
         )
         return ", but staged by the benchmark" if staged else ""
 
     def _failed(self, place: Place) -> str:
-        """How launches of the ceilings of a place failed."""
+        """The endings of failed launches of the ceilings of a place."""
         ended = Counter(
             failure.status
             for failure in self._failures
             if (failure.who, failure.place) == (CEILING, place)
         )
-        words = [f"{how} in {count(times, 'launch')}" for how, times in ended.items()]
-        return f" ({', '.join(words)})" if words else ""
+        endings = [f"{ending} in {count(times, 'launch')}" for ending, times in ended.items()]
+        return f" ({', '.join(endings)})" if endings else ""
 
 
 def _ended(cell: Cell) -> str:
@@ -372,8 +378,8 @@ def _scaled(span: Span, by: float) -> Span:
     return span[0] / by, span[1] / by
 
 
-def _of_cell(cell: Cell, median: float, bound: Bound, subject: Subject, where: str) -> _Figure:
-    """Of a library, whose median and, of a fraction, ceiling are known."""
+def _of_cell(cell: Cell, median: float, bound: Bound, subject: Subject, name: str) -> _Figure:
+    """The figure of a library, whose median and, of a fraction, ceiling are known."""
     lost = f", {loses(cell)}" if loses(cell) else ""
     if bound.unit == OF_CEILING:
         fraction = cell.fraction or 0.0
@@ -383,37 +389,37 @@ def _of_cell(cell: Cell, median: float, bound: Bound, subject: Subject, where: s
             fraction,
             cell.fraction_ci95,
             span,
-            f"{percent(fraction)} % of the {reference(cell.ceiling)} ({between}), {where}{lost}",
+            f"{percent(fraction)} % of the {reference(cell.ceiling)} ({between}), {name}{lost}",
             f"the {reference(cell.ceiling)} has a defect there" if is_defect(cell) else "",
         )
-    return _rate(median, cell.ci95, cell.range, bound, subject, where + lost)
+    return _rate(median, cell.ci95, cell.range, bound, subject, name + lost)
 
 
-def _of_ceiling(point: CeilingPoint, bound: Bound, subject: Subject, where: str) -> _Figure:
-    found = _rate(point.value, point.ci95, point.range, bound, subject, where)
+def _of_ceiling(point: CeilingPoint, bound: Bound, subject: Subject, name: str) -> _Figure:
+    figure = _rate(point.value, point.ci95, point.range, bound, subject, name)
     if point.above_memory is None:
-        return found
+        return figure
     copied = f"{number(point.above_memory)} {unit(point.unit)}"
-    return found._replace(defect=f"it is a defect: the memory copies {copied}")
+    return figure._replace(defect=f"it is a defect: the memory copies {copied}")
 
 
 def _rate(
-    value: float, ci95: Span | None, full: Span | None, bound: Bound, subject: Subject, where: str
+    value: float, ci95: Span | None, full: Span | None, bound: Bound, subject: Subject, name: str
 ) -> _Figure:
-    """In its own unit, or as a fraction of the theoretical rate of its link."""
+    """The figure in its own unit, or as a fraction of the theoretical rate of its link."""
     full = full or (value, value)
     if bound.unit != OF_THEORETICAL or subject.theoretical_gbs is None:
-        told = f"{number(value)} {unit(subject.unit)} ({spread(ci95, full)})"
-        return _Figure(value, ci95, full, f"{told}, {where}")
+        text = f"{number(value)} {unit(subject.unit)} ({spread(ci95, full)})"
+        return _Figure(value, ci95, full, f"{text}, {name}")
     rate = subject.theoretical_gbs
     ci95 = ci95 and _scaled(ci95, rate)
     full = _scaled(full, rate)
-    told = f"{percent(value / rate)} % of the theoretical {number(rate)} GB/s"
-    return _Figure(value / rate, ci95, full, f"{told} ({spread(ci95, full, 100)}), {where}")
+    text = f"{percent(value / rate)} % of the theoretical {number(rate)} GB/s"
+    return _Figure(value / rate, ci95, full, f"{text} ({spread(ci95, full, 100)}), {name}")
 
 
 def _judged(bound: Bound, figure: _Figure) -> tuple[bool, str]:
-    """Whether it reaches what is wanted, and what to say of it."""
+    """The verdict on a figure: whether it reaches the bound, and the text for that."""
     span = figure.ci95 or figure.range
     name = "interval" if figure.ci95 else "range of its launches"
     beyond = "above" if bound.at_most else "below"

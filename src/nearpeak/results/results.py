@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""results.json (docs/results.md): what a study found, made from its records alone."""
+"""results.json (docs/results.md): the results of a study, made only from its records."""
 
 from typing import Literal
 
@@ -31,7 +31,7 @@ LiesIn = Literal["core cache", "shared cache", "device cache", "memory"]
 HOST_CACHES = ("core cache", "shared cache")
 
 # Why launches may scatter: other work on the machine; two groups of launches; hardware that was
-# held down; or a path that changed.
+# throttled; or a path that changed.
 Cause = Literal["other work", "two modes", "held down", "sessions", "drift"]
 
 # Why a cell has no fraction, though its ceiling or bound was measured: no block has both, or the
@@ -55,7 +55,7 @@ Flag = Literal[
 
 
 class CeilingValue(msgspec.Struct, kw_only=True):
-    """What the path carries without MPI in the cell's case, and the method that is best there."""
+    """The value of the path without MPI in the cell's case, and the method that is best there."""
 
     value: float  # in the cell's unit
     method: str
@@ -80,15 +80,14 @@ class Estimated(msgspec.Struct, kw_only=True):
 
 
 class Overlap(msgspec.Struct, kw_only=True):
-    """How much of the shorter of communication and computation went on beside the other; times are
-    medians over the launches."""
+    """The share of the shorter of communication and computation that went on during the other;
+    times are medians over the launches."""
 
     hidden: Estimated  # (communicate + compute - both) / min(communicate, compute) of each launch
     communicate_us: float  # alone
     compute_us: float  # alone
     both_us: float  # at once
-    # The device's own time for its work, with communication beside it over without; null: it had
-    # none.
+    # The device's own time for its work, with communication over without; null: it had none.
     device_slowdown: Estimated | None = None
 
 
@@ -106,7 +105,7 @@ class OfPlateau(msgspec.Struct, kw_only=True):
 
 
 class Cell(msgspec.Struct, kw_only=True):
-    """Who, where, in what: its launch medians summed up."""
+    """One library on one path in one case: its launch medians summed up."""
 
     who: Who
     place: Place
@@ -128,7 +127,7 @@ class Cell(msgspec.Struct, kw_only=True):
     modes: list[Mode] = []  # two, when the flag "bimodal" is set
     first_use_us: float | None  # median over launches
     at_least: float | None = None  # in its unit, where launches gave it up as too slow
-    algbw_gbs: float | None = None  # of a collective operation, as nccl-tests tells them
+    algbw_gbs: float | None = None  # of a collective operation, as nccl-tests reports it
     busbw_gbs: float | None = None
     launches: int
     failed: int = 0  # launches that ended in it as `status` says, of a status that counts as a loss
@@ -148,7 +147,7 @@ class Cell(msgspec.Struct, kw_only=True):
     of_plateau: OfPlateau | None = None  # of rates
     # By one operation against what a library can attain, else the ceiling; null: it has neither.
     lost_us: float | None = None
-    overlap: Overlap | None = None  # of communication beside computation
+    overlap: Overlap | None = None  # of communication and computation
     status: CellStatus  # "ok" also where nothing can be a ceiling
     flags: list[Flag]
     command: str  # reproduces one launch of this cell
@@ -160,7 +159,7 @@ class Cell(msgspec.Struct, kw_only=True):
 
     @property
     def sessions(self) -> int:
-        """How many measured it often enough to tell where their middle is."""
+        """The number of sessions that measured it often enough to show where their middle is."""
         return len(sessions_with_enough_launches([block.session for block in self.blocks]))
 
     @property
@@ -170,14 +169,14 @@ class Cell(msgspec.Struct, kw_only=True):
 
     @property
     def half_width(self) -> float | None:
-        """Of its interval, relative to the median; None without one."""
+        """Half of its interval, relative to the median; None without one."""
         if self.ci95 is None or not self.median:
             return None
         return (self.ci95[1] - self.ci95[0]) / 2 / self.median
 
 
 class Beside(msgspec.Struct, kw_only=True):
-    """An application in two ways that one axis tells apart, in the blocks that have both."""
+    """An application in two variants of one axis, in the blocks that have both."""
 
     axis: str
     value: str  # of the other one: its default
@@ -185,7 +184,7 @@ class Beside(msgspec.Struct, kw_only=True):
 
 
 class Scaled(msgspec.Struct, kw_only=True):
-    """How an application scales from the fewest ranks, in the blocks that have both."""
+    """The scaling of an application from the fewest ranks, in the blocks that have both."""
 
     place: Place  # of the fewest ranks
     scaling: Literal["weak", "strong"]  # weak: each rank has as much to do as there
@@ -214,18 +213,18 @@ class WhatIf(msgspec.Struct, kw_only=True):
 
 
 class MessageTime(msgspec.Struct, kw_only=True):
-    """What a message of one size takes."""
+    """The time of a message of one size."""
 
     size_bytes: int
     us: float
 
 
 class Deviation(msgspec.Struct, kw_only=True):
-    """By how much the messages of a problem took another time than predicted, and what the model
-    does not know of."""
+    """The difference between the measured and the predicted time of the messages of a problem, and
+    effects that the model leaves out."""
 
     off: float  # of the predicted time; above 0: they took longer
-    far: bool  # so far that it is told
+    far: bool  # so far that it is reported
     largest_bytes: int  # of its messages
     # The sizes of the study around that, where their times are far from each other.
     around: list[MessageTime] = []
@@ -264,8 +263,8 @@ class Application(msgspec.Struct, kw_only=True):
 
 
 class Attainable(msgspec.Struct, kw_only=True):
-    """What of a ceiling a library can attain: the envelope of the methods that need nothing which
-    no library can count on. Fields as of CeilingPoint."""
+    """The part of a ceiling that a library can attain: the envelope of the methods that need
+    nothing which no library can count on. Fields as of CeilingPoint."""
 
     value: float
     ci95: tuple[float, float] | None
@@ -275,15 +274,15 @@ class Attainable(msgspec.Struct, kw_only=True):
     blocks: list[Block]
     method: str
     stand_ins: dict[str, list[Block]] = {}
-    # In at least half of the blocks the method was measured by a few samples alone, as others were
+    # In at least half of the blocks the method was measured only by a few samples, as others were
     # better there: in full it may be better or worse.
     by_trials: bool = False
 
     @property
     def readings(self) -> list[dict[Block, float]]:
-        """What a library could attain in each block, and all that this may be too."""
-        found = (self.values, *self.otherwise)
-        return [dict(zip(self.blocks, values, strict=True)) for values in found]
+        """The attainable values in each block, and all that these may be too."""
+        readings = (self.values, *self.otherwise)
+        return [dict(zip(self.blocks, values, strict=True)) for values in readings]
 
 
 class Pace(msgspec.Struct, kw_only=True):
@@ -311,7 +310,7 @@ class CeilingPoint(msgspec.Struct, kw_only=True):
     blocks: list[Block]
     cache_line_ns: list[float | None] = []  # in each block: how far apart the ranks' CPUs were
     # Of a bound: blocks that measured what it follows from, between CPUs at another distance than
-    # the best one. Only launches at the same distance are held against what `values` has of them.
+    # the best one. Only launches at the same distance are compared with their `values`.
     passed_over: list[Block] = []
     method: str  # the best over all blocks
     stand_ins: dict[str, list[Block]] = {}  # others that counted in its place, and where
@@ -322,21 +321,21 @@ class CeilingPoint(msgspec.Struct, kw_only=True):
     window: int | None = 1  # messages in flight; None: not known
     lies_in: LiesIn | None = None  # where its bytes lie; null: not known, or a bound
     above_memory: float | None = None  # a defect: it is above what the memory copies, which is this
-    fact: bool = False  # of the path: no benchmark is held against it
+    fact: bool = False  # of the path: no benchmark is compared with it
     kind: Kind = "measured"  # of a bound, `method` names what it follows from
     # Of the link's theoretical rate in one direction; null: unknown, or of another kind.
     of_theoretical: float | None = None
 
     @property
     def by_block(self) -> dict[Block, float]:
-        """What the path carried in each block."""
+        """The value of the path in each block."""
         return dict(zip(self.blocks, self.values, strict=True))
 
     @property
     def readings(self) -> list[dict[Block, float]]:
-        """What the path carried in each block, and all that this may be too."""
-        found = (self.values, *self.otherwise)
-        return [dict(zip(self.blocks, values, strict=True)) for values in found]
+        """The values of the path in each block, and all that these may be too."""
+        readings = (self.values, *self.otherwise)
+        return [dict(zip(self.blocks, values, strict=True)) for values in readings]
 
     @property
     def by_library(self) -> float:
@@ -369,10 +368,10 @@ class Comparison(msgspec.Struct, kw_only=True):
     ratio: float  # of second to first, above 1: the second is better
     ci95: tuple[float, float] | None
     blocks: int  # that measured both
-    p_value: float  # by flips of signs, of this case alone
+    p_value: float  # by flips of signs, of this case only
     p_adjusted: float  # for all that the study compares
     # On the second. "two modes": launches of one of them fall into two groups that nothing recorded
-    # tells apart.
+    # distinguishes.
     verdict: Word
 
 
@@ -386,7 +385,7 @@ class CurveComparison(msgspec.Struct, kw_only=True):
     # Of second to first, above 1: the second is better; of the mean of all cases in each block.
     ratio: float
     ci95: tuple[float, float] | None
-    p_value: float  # of that mean alone
+    p_value: float  # of that mean only
     p_adjusted: float  # that they differ in any case, for all that the study compares
     verdict: Word  # "mixed": some of its cases are faster, some slower
     counts: dict[Word, int] = {}  # of the verdicts on its cases
@@ -400,7 +399,8 @@ class Unjudged(msgspec.Struct, kw_only=True):
 
 
 class Judging(msgspec.Struct, kw_only=True):
-    """How many questions the blocks of a study can answer together (statistics/sign_flip.py)."""
+    """The number of questions that the blocks of a study can answer together
+    (statistics/sign_flip.py)."""
 
     blocks: int = 0  # of the sessions that verdicts rest on
     blocks_needed: int = 0  # to judge all pairs of alternatives; 0: nothing is compared
@@ -426,7 +426,7 @@ class Peak(msgspec.Struct, kw_only=True):
 
 
 class Reference(msgspec.Struct, kw_only=True):
-    """What a headline is held against."""
+    """A value that a headline is compared with."""
 
     value: float  # in the headline's unit
     ci95: tuple[float, float] | None
@@ -439,19 +439,20 @@ class Reference(msgspec.Struct, kw_only=True):
 
 
 class Headline(msgspec.Struct, kw_only=True):
-    """Who is best on one path in one curve, at the size at which all are told (headlines.py)."""
+    """The best alternative on one path in one curve, at the size at which all are reported
+    (headlines.py)."""
 
     place: Place
-    case: Case  # that is told
+    case: Case  # that is reported
     unit: str
     better: Better
-    best: Who | None  # null: nobody has a figure that can be believed
+    best: Who | None  # null: none has a valid figure
     tied: list[Who]  # whom nothing sets apart from the best
     # Of these, between whom and the best no verdict was sought: the blocks were too few for all.
     unjudged: list[Who] = []
     # "first": the best one is first beyond doubt; "tie": all in `tied` are equivalent to it;
-    # "undecided": not all are, but nothing tells them apart; "alone": nobody else was measured
-    # there; "unknown": there is too little to tell whether it is
+    # "undecided": not all are, but nothing distinguishes them; "alone": no other was measured
+    # there; "unknown": there is too little data
     standing: Literal["first", "tie", "undecided", "alone", "unknown"]
     value: float | None = None  # of the best one, and of the ceiling
     fraction: float | None = None
@@ -459,29 +460,29 @@ class Headline(msgspec.Struct, kw_only=True):
     ceiling: Reference | None = None  # of this case
     attainable: Reference | None = None  # of it by a library; null: the same
     plateau: Reference | None = None  # of a rate: the best of its ceiling at any size
-    # It came out below the ceiling beside it, which lies where it does: blocks scatter too much.
+    # It came out below the ceiling of this case in the same memory: blocks scatter too much.
     plateau_low: bool = False
     # It is not the ceiling at its size: in some blocks another size is the best.
     plateau_of_several: bool = False
 
 
 class Share(msgspec.Struct, kw_only=True):
-    """What one reaches of what is held against it."""
+    """The share of its reference that one alternative reaches."""
 
     who: Who
     share: float
 
 
 class Difference(msgspec.Struct, kw_only=True):
-    """In what an imported figure is not what the study has beside it."""
+    """A difference between an imported figure and the study's figure for comparison."""
 
-    name: str  # an axis, "buffers", or "figure": a mean beside medians
+    name: str  # an axis, "buffers", or "figure": a mean instead of medians
     own: str
     study: str
 
 
 class Imported(msgspec.Struct, kw_only=True):
-    """The figure of another tool beside those of a study on one path, at one size."""
+    """The figure of another tool and those of a study on one path, at one size."""
 
     who: Who
     place: Place
@@ -499,11 +500,11 @@ class Imported(msgspec.Struct, kw_only=True):
     ceiling_ns: list[tuple[float, float]] = []
     # Null: the ceiling is not of the same case but for the size, or of several distances.
     fraction: float | None = None
-    differs: list[Difference] = []  # from the curve of the study that it stands beside
+    differs: list[Difference] = []  # from the curve of the study that it is compared with
 
 
 class Furthest(msgspec.Struct, kw_only=True):
-    """What of a family stays furthest from what it is held against, on one path, at one size."""
+    """The case of a family with the least share of its reference, on one path, at one size."""
 
     family: str
     who: Who
@@ -513,12 +514,12 @@ class Furthest(msgspec.Struct, kw_only=True):
     range: tuple[float, float]  # of it, smallest and largest of a block
     blocks: int  # that measured both: 6 or more
     of: Literal["ceiling", "bound", "overlap"]  # what that is of; "overlap": it is the least hidden
-    beside: list[Share] = []  # of the same case, what is no MPI: NCCL, RCCL
+    beside: list[Share] = []  # of libraries other than MPI in the same case: NCCL, RCCL
 
 
 class SlowerInGpuMemory(msgspec.Struct, kw_only=True):
-    """How many times slower an operation is in GPU memory than in host memory: how many times as
-    long it takes, or as low its rate is; below 1 it is faster there."""
+    """The slowdown of an operation in GPU memory relative to host memory: the factor by which its
+    time is longer, or its rate lower; below 1 it is faster there."""
 
     case: Case  # in GPU memory
     slower: Estimated
@@ -526,7 +527,7 @@ class SlowerInGpuMemory(msgspec.Struct, kw_only=True):
 
 
 class InGpuMemory(msgspec.Struct, kw_only=True):
-    """The operations of a library between GPUs, beside the same within host memory, at one size."""
+    """The operations of a library between GPUs, relative to host memory, at one size."""
 
     who: Who
     place: Place
@@ -555,7 +556,7 @@ class PairSource(msgspec.Struct, kw_only=True):
     sure: bool  # that it is slower than each of the others
     # With all pairs, behind those that give the order; `sure` takes 5 at least.
     blocks: int
-    slow_gpu: str | None  # whose pairs are, in their median, surely slower than each other GPU's,
+    slow_gpu: str | None  # whose median pair is significantly slower than each other GPU's,
     slow_gpu_fraction: float | None  # and how near they are to those of the median GPU
 
 
@@ -563,7 +564,7 @@ class PairMatrix(msgspec.Struct, kw_only=True):
     """One benchmark between all pairs of one kind, at the largest size that was measured."""
 
     kind: str  # "gpu-gpu" or "host-gpu"
-    # Whether either end of a pair may be called the first; else data went from the first alone.
+    # True if either end of a pair may be the first; else data went only from the first.
     symmetric: bool
     case: Case
     unit: str
@@ -571,7 +572,7 @@ class PairMatrix(msgspec.Struct, kw_only=True):
 
 
 class Judgement(msgspec.Struct, kw_only=True):
-    """How one library, or a ceiling, stands to a requirement (requirements.py)."""
+    """The verdict on one library, or a ceiling, by a requirement (requirements.py)."""
 
     requirement: str  # as it was given
     path: str  # its id
@@ -633,7 +634,8 @@ class FailureKind(msgspec.Struct, kw_only=True):
 
 
 class Skip(msgspec.Struct, kw_only=True):
-    """A case that a program did not measure, and why: told once however many launches say so."""
+    """A case that a program did not measure, and why: reported once however many launches say
+    so."""
 
     who: Who  # CEILING for that of a ceiling
     place: Place
@@ -651,12 +653,12 @@ class LibraryInfo(msgspec.Struct, kw_only=True):
     family: str
     version: str
     version_text: str
-    env: dict[str, str] = {}  # what it gets as it is, in its catalogue's entry or its module
+    env: dict[str, str] = {}  # as given in its catalogue's entry or its module
     settings: list[Settings]  # those that were measured, with what each gives to it
     native: bool = False  # the ceiling in the place of a library, which is none
-    lacks: str = ""  # what was left out of it, that its makers ship; empty: nothing
+    lacks: str = ""  # parts of its release that were left out; empty: none
     broken: list[str] = []  # its modules that should have loaded here and did not, a line each
-    mpi: bool = True  # False: NCCL, RCCL and the ceilings, which are measured beside it
+    mpi: bool = True  # False: NCCL, RCCL and the ceilings
     scope: str = ""  # what it is measured in, a sentence; empty: everything
     imported: bool = False  # from the output of another tool: measured at another time
 
@@ -721,11 +723,11 @@ class Evidence(msgspec.Struct, kw_only=True):
     ci95: tuple[float, float] | None
     range: tuple[float, float]
     window: int | None = None  # messages in flight; null: of a ceiling, or not known
-    scaled: float = 1.0  # what was measured, times this: it moves so many times the bytes
+    scaled: float = 1.0  # the factor on the measured value: it moves that many times the bytes
 
 
 class Alternative(msgspec.Struct, kw_only=True):
-    """Who does better, where and in what."""
+    """An alternative that does better, and the case."""
 
     who: Who
     place: Place
@@ -733,7 +735,7 @@ class Alternative(msgspec.Struct, kw_only=True):
 
 
 class Cost(msgspec.Struct, kw_only=True):
-    """What is lost against the alternative, in pairs of one block."""
+    """The loss relative to the alternative, in pairs of one block."""
 
     ratio: float  # how many times better the alternative is, above 1
     # Of it, so wide that all of a study hold in 95 % of studies; null of what is not asked first,
@@ -746,7 +748,7 @@ class Cost(msgspec.Struct, kw_only=True):
     # blocks differ so much. null: it is not, or the ratio is no ratio of the two figures.
     of_medians: float | None = None
     ceilings: float | None = None  # of the ratio, what their ceilings have too; null: not asked
-    lost_us: float  # by one operation; 0: nobody knows
+    lost_us: float  # by one operation; 0: not known
     share: float  # of its time, or of the better rate: 1 - 1 / ratio
     cases: int  # that lose so on this path with these buffers
 
@@ -773,7 +775,7 @@ class Tried(msgspec.Struct, kw_only=True):
 
 
 class Remedy(msgspec.Struct, kw_only=True):
-    """What to do about a finding."""
+    """A remedy for a finding."""
 
     text: str  # a sentence, the same for all of a kind
     settings: Settings | None = None  # to run with, where these are the remedy,
@@ -794,7 +796,7 @@ FactOf = Literal[
 
 
 class Fact(msgspec.Struct, kw_only=True):
-    """Something recorded beside the figures, which a finding rests on."""
+    """A recorded fact that a finding rests on."""
 
     of: FactOf
     name: str  # of the variable, the operation, ...
@@ -803,21 +805,21 @@ class Fact(msgspec.Struct, kw_only=True):
 
 
 class Source(msgspec.Struct, kw_only=True, frozen=True):
-    """Where a rule is described: a paper, a manual, an issue."""
+    """The description of a rule: a paper, a manual, an issue."""
 
     text: str
     address: str
 
 
 class Check(msgspec.Struct, kw_only=True):
-    """How to see one of the two figures, or what was recorded."""
+    """A command that shows one of the two figures, or what was recorded."""
 
     of: Literal["own", "alternative"]
     command: str  # one launch of it
 
 
 class InMessage(msgspec.Struct, kw_only=True):
-    """What parts take of the time of a message, as `nearpeak explain` saw it."""
+    """The share of parts in the time of a message, as `nearpeak explain` measured it."""
 
     messages: int  # that were looked at
     time_us: float  # of one of them, under the microscope
@@ -827,8 +829,8 @@ class InMessage(msgspec.Struct, kw_only=True):
 
 
 class Finding(msgspec.Struct, kw_only=True):
-    """Something that stands out: a loss, told at the case where the ratio is greatest, or what was
-    recorded beside the figures (`facts`), which has no `cost`."""
+    """Something that stands out: a loss, reported at the case where the ratio is greatest, or what
+    was recorded with the figures (`facts`), which has no `cost`."""
 
     kind: FindingKind  # the rule that found it
     # Of a loss: at most 5 % of studies have a false one among their sure ones. Facts are sure, but
@@ -837,7 +839,7 @@ class Finding(msgspec.Struct, kw_only=True):
     who: Who | None  # that loses, or that facts concern; null: all, as in the next two
     place: Place | None
     case: Case | None
-    apart: dict[str, str] = {}  # axes of `case` that tell it from others of the study
+    apart: dict[str, str] = {}  # axes of `case` that distinguish it from others of the study
     alternative: Alternative | None = None  # null: a bound is the better one, or it is no loss
     evidence: list[Evidence] = []
     facts: list[Fact] = []
@@ -846,12 +848,12 @@ class Finding(msgspec.Struct, kw_only=True):
     remedy: Remedy
     check: list[Check]
     sources: list[Source] = []
-    explains: "list[Finding]" = []  # others of the same reason, which are not told alone
+    explains: "list[Finding]" = []  # others of the same reason, not reported by themselves
 
 
 class Conditions(msgspec.Struct, kw_only=True):
-    """What else the machine did while it was measured, in that session in which others did most.
-    Fields are null where no launch recorded the load."""
+    """Other work on the machine during the measurement, in the session with the most of it. Fields
+    are null where no launch recorded the load."""
 
     cores: int  # of the machine
     load: float | None = None  # processes that ran or waited, mean of a minute: median of launches
@@ -862,8 +864,8 @@ class Conditions(msgspec.Struct, kw_only=True):
 
 
 class TwoModes(msgspec.Struct, kw_only=True):
-    """A figure that is told first, whose launches fall into two groups: of those of its path the
-    one whose groups are farthest apart."""
+    """A bimodal figure among those reported first: of the figures of its path the one whose groups
+    are farthest apart."""
 
     who: Who
     place: Place
@@ -874,14 +876,14 @@ class TwoModes(msgspec.Struct, kw_only=True):
 
 
 class Advice(msgspec.Struct, kw_only=True):
-    """What a reader should do. Fields that a kind has no use for are null."""
+    """Advice to a reader. Fields that a kind has no use for are null."""
 
     # Find out why launches of `who` failed; check this path, which carries less than it should; see
     # to this finding; measure more; nothing, as the best one is near everywhere; try others, as the
-    # best one is far from the ceiling here; or find out why launches scatter so much that nobody
-    # knows which of the two it is.
+    # best one is far from the ceiling here; or find out why launches scatter so much that
+    # neither of the two is certain.
     kind: Literal["failures", "path", "loss", "launches", "near", "far", "open"]
-    who: Who | None = None  # of "near": who is best everywhere; null: nobody alone
+    who: Who | None = None  # of "near": who is best everywhere; null: several
     place: Place | None = None
     case: Case | None = None
     fraction: float | None = None  # of the theoretical rate ("path"); of the ceiling, the furthest
@@ -902,7 +904,7 @@ class AtDistance(msgspec.Struct, kw_only=True):
 
 
 class Drift(msgspec.Struct, kw_only=True):
-    """What one path carried without MPI in each block, against all blocks of the study."""
+    """The values of one path without MPI in each block, relative to all blocks of the study."""
 
     place: Place
     blocks: list[Block]
@@ -915,15 +917,15 @@ class Drift(msgspec.Struct, kw_only=True):
     # Where none changed: the least step half-way, in most ceilings, that half of such studies would
     # tell, relative.
     tells_from: float | None = None
-    # Of the ceiling whose blocks differ most: the best over the worst. No ceiling alone is judged.
+    # Of the ceiling whose blocks differ most: the best over the worst. No single ceiling is judged.
     widest: float | None = None
     widest_case: Case | None = None
 
     @property
     def moved(self) -> bool:
-        """Whether most of the blocks that changed were at another distance than most others."""
-        inside = [len({*each.blocks} & {*self.changed}) for each in self.distances]
-        others = [len({*each.blocks} - {*self.changed}) for each in self.distances]
+        """True if most of the blocks that changed were at another distance than most others."""
+        inside = [len({*distance.blocks} & {*self.changed}) for distance in self.distances]
+        others = [len({*distance.blocks} - {*self.changed}) for distance in self.distances]
         if not any(inside) or not any(others):
             return False
         return inside.index(max(inside)) != others.index(max(others))
@@ -947,7 +949,7 @@ RuleState = Literal["met", "not met", "not applicable"]
 
 
 class Precision(msgspec.Struct, kw_only=True):
-    """How narrow the 95 % intervals of cells are: half of each, relative to its median."""
+    """The width of the 95 % intervals of cells: half of each, relative to its median."""
 
     intervals: int
     median: float  # half of them are as narrow, or narrower
@@ -961,7 +963,7 @@ class Precision(msgspec.Struct, kw_only=True):
 
 
 class Rule(msgspec.Struct, kw_only=True):
-    """One of the twelve rules of Hoefler and Belli (SC15), and how this study stands to it."""
+    """One of the twelve rules of Hoefler and Belli (SC15), and the verdict on this study."""
 
     number: int
     rule: str
@@ -998,7 +1000,7 @@ class Results(msgspec.Struct, kw_only=True):
     pairs: list[PairMatrix] = []  # of studies of all pairs
     furthest: list[Furthest] = []  # of each family
     gpu_memory: list[InGpuMemory] = []
-    imported: list[Imported] = []  # beside what a study measured itself
+    imported: list[Imported] = []  # into a study
     failures: list[Failure]
     failure_kinds: list[FailureKind] = []
     skipped: list[Skip] = []
@@ -1006,7 +1008,7 @@ class Results(msgspec.Struct, kw_only=True):
     unaware: list[Unaware] = []
     left_out: list[LeftOut] = []  # for want of time
     explanations: list[Explanation] = []  # of messages, in the order in which they were made
-    findings: list[Finding] = []  # the surely greatest ratio first
+    findings: list[Finding] = []  # the significantly greatest ratio first
     advice: list[Advice] = []  # the first things first
     precision: Precision | None = None  # null: no cell has an interval
     drift: list[Drift]
@@ -1014,17 +1016,17 @@ class Results(msgspec.Struct, kw_only=True):
 
     @property
     def loaded(self) -> bool:
-        """Whether other work is known to have taken the ranks' time."""
+        """True if other work is known to have taken the ranks' time."""
         return self.conditions is not None and self.conditions.loaded
 
     @property
     def timed(self) -> list[Cell]:
-        """Of operations on messages, and of applications."""
+        """The cells of operations on messages, and of applications."""
         return self.cells + [problem.cell for problem in self.applications]
 
     @property
     def measuring_sessions(self) -> list[SessionInfo]:
-        """Those in which anything was measured: no others count."""
+        """The sessions in which anything was measured: no others count."""
         blocks = [cell.blocks for cell in self.timed] + [point.blocks for point in self.ceilings]
-        measuring = {block.session for found in blocks for block in found}
+        measuring = {block.session for group in blocks for block in group}
         return [session for session in self.sessions if session.session in measuring]

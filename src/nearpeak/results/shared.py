@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What many objects of results.json have alike stands in it once, and they name its number.
+"""Values that many objects of results.json share: each stands in it once, and they name its number.
 
 With 128 ranks a place has 128 ends and a command a CPU list for each of them: written into every
 cell they were nearly all of the file.
@@ -16,30 +16,31 @@ KINDS = {"place": dict, "command": str}  # of their values: axes and phases may 
 
 
 def once(plain: dict[str, Any]) -> dict[str, Any]:
-    """The whole of results.json, with the tables in it and their numbers in place of the values."""
+    """The whole of results.json, with the tables in it and their numbers instead of the values."""
     numbers: dict[str, dict[bytes, int]] = {table: {} for table in TABLES.values()}
 
     def number(name: str, value: Any) -> int:
-        known = numbers[TABLES[name]]
-        return known.setdefault(msgspec.json.encode(value), len(known))
+        numbered = numbers[TABLES[name]]
+        return numbered.setdefault(msgspec.json.encode(value), len(numbered))
 
     made: dict[str, Any] = _replaced(plain, KINDS, number)
     return made | {
-        table: [msgspec.json.decode(value) for value in values] for table, values in numbers.items()
+        table: list(map(msgspec.json.decode, values)) for table, values in numbers.items()
     }
 
 
-def whole(made: dict[str, Any]) -> dict[str, Any]:
-    """What `once` was given to make this."""
-    own = {name: value for name, value in made.items() if name not in TABLES.values()}
+def expand(made: dict[str, Any]) -> dict[str, Any]:
+    """Undoes `once`."""
+    content = {name: value for name, value in made.items() if name not in TABLES.values()}
     plain: dict[str, Any] = _replaced(
-        own, dict.fromkeys(TABLES, int), lambda name, number: made[TABLES[name]][number]
+        content, dict.fromkeys(TABLES, int), lambda name, number: made[TABLES[name]][number]
     )
     return plain
 
 
 def _replaced(value: Any, kinds: Mapping[str, type], replace: Callable[[str, Any], Any]) -> Any:
-    """With what `replace` makes of each field of these names and kinds, by its name and value."""
+    """Replaces each field of these names and kinds by what `replace` makes of its name and
+    value."""
     if isinstance(value, list | tuple):
         return [_replaced(item, kinds, replace) for item in value]
     if not isinstance(value, dict):
@@ -53,17 +54,19 @@ def _replaced(value: Any, kinds: Mapping[str, type], replace: Callable[[str, Any
 
 
 def once_in(schema: dict[str, Any]) -> dict[str, Any]:
-    """The JSON Schema of what `once` makes, by that of what it is given."""
+    """The JSON Schema of what `once` makes, by that of its argument."""
     structs = schema["$defs"]
-    whole = structs[schema["$ref"].rsplit("/", 1)[-1]]
+    root = structs[schema["$ref"].rsplit("/", 1)[-1]]
     for struct in structs.values():
         for name, table in TABLES.items():
             declared = struct.get("properties", {}).get(name)
             if declared is None:
                 continue
-            some = next(kind for kind in declared.get("anyOf", [declared]) if kind != NULL)
-            whole["properties"][table] = {"type": "array", "items": some}
+            declared_kind = next(kind for kind in declared.get("anyOf", [declared]) if kind != NULL)
+            root["properties"][table] = {"type": "array", "items": declared_kind}
             number = {"type": "integer"}
-            struct["properties"][name] = number if some is declared else {"anyOf": [number, NULL]}
-    whole["required"] += TABLES.values()
+            struct["properties"][name] = (
+                number if declared_kind is declared else {"anyOf": [number, NULL]}
+            )
+    root["required"] += TABLES.values()
     return schema

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a study's results can be required of."""
+"""The subjects of requirements in a study's results."""
 
 from nearpeak.results.ceilings import under
 from nearpeak.results.results import Results
@@ -11,17 +11,17 @@ from nearpeak.terms.subjects import Figures, Subject, add, subjects
 
 def measured(results: Results) -> list[Subject]:
     """All that a study measured, or tried to, in the order of its results; ceilings follow."""
-    found: Figures = {}
-    known = by_name(results.benchmarks)
+    collected: Figures = {}
+    benchmarks = by_name(results.benchmarks)
     paths = {path.place: path for path in results.paths}
     for cell in results.timed:
         metric = Metric(cell.case.metric, cell.unit, cell.better)
-        add(found, cell.who, cell.place, cell.case.curve, metric, [cell.case.x])
-    for (_, place, curve), (metric, sizes) in list(found.items()):
-        if is_measured(paths[place], known[curve.benchmark]):
-            add(found, CEILING, place, under(curve), metric, sizes)
+        add(collected, cell.who, cell.place, cell.case.curve, metric, [cell.case.x])
+    for (_, place, curve), (metric, sizes) in list(collected.items()):
+        if is_measured(paths[place], benchmarks[curve.benchmark]):
+            add(collected, CEILING, place, under(curve), metric, sizes)
     for point in results.ceilings:
         if point.kind == "measured" and not point.fact and point.place.transport != "local":
             metric = Metric(point.case.metric, point.unit, point.better)
-            add(found, CEILING, point.place, point.case.curve, metric, [point.case.x])
-    return subjects(found, results.paths, results.benchmarks)
+            add(collected, CEILING, point.place, point.case.curve, metric, [point.case.x])
+    return subjects(collected, results.paths, results.benchmarks)

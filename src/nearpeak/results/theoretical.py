@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a path reaches of its link's theoretical rate: the one rule for tables and requirements."""
+"""The share of a link's theoretical rate that a path reaches: the one rule for tables and
+requirements."""
 
 from collections.abc import Iterable
 
@@ -12,8 +13,8 @@ from nearpeak.terms.subjects import one_way
 def compare(
     points: Iterable[CeilingPoint], paths: Iterable[DataPath], benchmarks: Iterable[Benchmark]
 ) -> None:
-    """Sets of each point its fraction of the theoretical rate: None where that is not known, is
-    of another kind, or the point was not measured."""
+    """Sets the fraction of the theoretical rate of each point: None where that is not known, is of
+    another kind, or the point was not measured."""
     rates = {path.place: path.theoretical_gbs for path in paths}
     comparable = one_way(benchmarks)
     for point in points:

@@ -230,7 +230,7 @@ def _detectable_loss(results: Results, shown: Sequence[Shown]) -> float | None:
         for of in curves.values()
     ]
     judged = results.judging.pairs - len(results.judging.left_out)
-    return detectable_loss([pair.asked for pair in pairs if pair], judged, PRICE)
+    return detectable_loss([pair.question for pair in pairs if pair], judged, PRICE)
 
 
 def _is_slower(shown: Shown) -> bool:

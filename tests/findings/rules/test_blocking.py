@@ -81,7 +81,7 @@ def test_the_limit_is_that_of_each_block(by_hand: Any) -> None:
     """A ceiling that is off in one block raises the limit there, and no other one."""
     cells = within(by_hand, 84.0, 55.0, (LATENCY, BW))  # 4.4 times
     view = by_hand.view(cells)
-    ceiling = view.ceilings.of(cells[0].place, cells[0].case)
+    ceiling = view.ceilings.point(cells[0].place, cells[0].case)
     ceiling.values[2] = 60.0  # there 3.1 times is natural
     (kind,) = [kind for kind in all_rules() if kind.name == "blocking"]
     (seen,) = kind.find(view)

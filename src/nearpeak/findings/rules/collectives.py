@@ -70,7 +70,7 @@ def _between(view: View, size_bytes: int) -> Iterator[CeilingPoint]:
                 name = benchmark.name
                 metric = benchmark.main.name
                 case = Case(benchmark=name, metric=metric, buffers=buffers, axes={}, x=size_bytes)
-                if point := view.ceilings.of(place, case):
+                if point := view.ceilings.point(place, case):
                     yield point
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where observations come from: a study, and one file for each tool, whose `TOOL` says the rest."""
+"""Sources of observations: a study, and one file for each tool, whose `TOOL` describes it."""
 
 import functools
 import importlib
@@ -12,9 +12,10 @@ from nearpeak.observations.source import Tool
 def all_tools() -> list[Tool]:
     """Every tool, by name."""
     modules = [
-        importlib.import_module(f"{__name__}.{each.name}")
-        for each in pkgutil.iter_modules(__path__)
+        importlib.import_module(f"{__name__}.{entry.name}")
+        for entry in pkgutil.iter_modules(__path__)
     ]
     return sorted(
-        (each.TOOL for each in modules if hasattr(each, "TOOL")), key=lambda tool: str(tool.name)
+        (module.TOOL for module in modules if hasattr(module, "TOOL")),
+        key=lambda tool: str(tool.name),
     )

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the Intel MPI Benchmarks (IMB-MPI1, IMB-MPI1-GPU) print: their output in a file.
+"""Output of the Intel MPI Benchmarks (IMB-MPI1, IMB-MPI1-GPU) in a file.
 
-A file holds a table for each benchmark and number of ranks. What is printed stands in IMB's
-src_c/IMB_output.c. Before IMB 3.2 no line ends the output; it says which size is the last one.
+A file holds a table for each benchmark and number of ranks. IMB's src_c/IMB_output.c prints it.
+Before IMB 3.2 no line ends the output; it says which size is the last one.
 """
 
 import re
@@ -61,8 +61,8 @@ LIMITS = ("time-out", "out-of-mem", "int-overflow")
 MEMORIES = {"device": "D,D", "shared": "M,M", "host": "P,P", "cpu": HOST}
 
 
-class Known(NamedTuple):
-    """What one of its tables is here."""
+class Counterpart(NamedTuple):
+    """The benchmark of ours that one of its tables is of."""
 
     benchmark: Benchmark
     columns: tuple[str, ...]  # the first that is there; with -multi they are of groups of ranks
@@ -71,11 +71,11 @@ class Known(NamedTuple):
 
 
 KNOWN = {
-    "PingPong": Known(message("latency", "us"), ("t[usec]", "t_max[usec]"), window=1),
-    "Uniband": Known(message("bw", "GB/s", symmetric=False), ("Mbytes/sec",), 1e-3),
-    "Biband": Known(message("bibw", "GB/s"), ("Mbytes/sec",), 1e-3),
+    "PingPong": Counterpart(message("latency", "us"), ("t[usec]", "t_max[usec]"), window=1),
+    "Uniband": Counterpart(message("bw", "GB/s", symmetric=False), ("Mbytes/sec",), 1e-3),
+    "Biband": Counterpart(message("bibw", "GB/s"), ("Mbytes/sec",), 1e-3),
     **{
-        name: Known(collective(name.lower()), ("t_max[usec]",))
+        name: Counterpart(collective(name.lower()), ("t_max[usec]",))
         for name in (
             *("Allgather", "Allgatherv", "Allreduce", "Alltoall", "Alltoallv", "Bcast", "Gather"),
             *("Gatherv", "Reduce", "Reduce_scatter", "Reduce_scatter_block", "Scatter"),
@@ -97,34 +97,34 @@ class Section:
     unmeasured: list[int] = field(default_factory=list)  # bytes, for a limit of IMB's
 
     @property
-    def words(self) -> str:
-        """Which it is; with its ranks, where others of its name are read."""
+    def label(self) -> str:
+        """Its name; with its ranks, where tables of its name are read."""
         return f"{self.name} of {count(self.ranks, 'rank')}" if self.name in KNOWN else self.name
 
     @property
-    def known(self) -> Known | None:
+    def counterpart(self) -> Counterpart | None:
         """None: nothing here measures the same."""
         return KNOWN.get(self.name)
 
     @property
     def column(self) -> str | None:
         """The column of its figures; None: it has none that is read."""
-        columns = self.known.columns if self.known else ()
+        columns = self.counterpart.columns if self.counterpart else ()
         return next((name for name in columns if name in self.columns), None)
 
     @property
     def unread(self) -> str:
-        """Why it is not read; empty where it is."""
-        if self.known is None:
+        """The reason why it is not read; empty where it is."""
+        if self.counterpart is None:
             return "nothing here measures the same"
         if self.ranks < 2:
             return "one rank sends no messages" if self.ranks else "it has no line '# #processes ='"
         if self.groups > 1:
             return f"{self.groups} groups of ranks ran at once"
-        if self.known.benchmark.family == "pt2pt" and self.ranks > 2:
+        if self.counterpart.benchmark.family == "pt2pt" and self.ranks > 2:
             return "a pair of ranks is read alone"
         if self.column is None:
-            return f"it has no column {' or '.join(self.known.columns)}"
+            return f"it has no column {' or '.join(self.counterpart.columns)}"
         return "" if self.sized else "it has no figures"
 
     @property
@@ -141,9 +141,9 @@ def titles(printed: Printed) -> list[Title]:
         title = TITLE.match(line)
         return _program(title["part"]) if title else None
 
-    found = titles_where(printed.lines, program)
-    if found or not any(map(BEGIN.match, printed.lines)):
-        return found
+    runs = titles_where(printed.lines, program)
+    if runs or not any(map(BEGIN.match, printed.lines)):
+        return runs
     named = titles_where(printed.lines, _named)
     return named[:1] if len({title.program for title in named}) == 1 else []
 
@@ -166,43 +166,43 @@ def load(printed: Printed) -> Observations:
             its buffers were.
     """
     file, lines = printed.file, printed.lines
-    title = next((found for line in lines if (found := TITLE.match(line))), None)
+    title = next((match for line in lines if (match := TITLE.match(line))), None)
     program = titles(printed)[0].program
     if program != _program(READ):
         raise UserError(
             f"{file} is of {program}, which is not read here; read are IMB-MPI1 and IMB-MPI1-GPU"
         )
     buffers = _buffers(file, lines)
-    kind = next((found["type"].lower() for line in lines if (found := DATATYPE.match(line))), "")
+    kind = next((match["type"].lower() for line in lines if (match := DATATYPE.match(line))), "")
     sections = _sections(file, lines)
     if not sections or (printed.crash and not any(section.rows for section in sections)):
         raise no_figures(printed)
     read = [section for section in sections if not section.unread]
-    passed = {section.words: section.unread for section in sections if section.unread}
+    passed = {section.label: section.unread for section in sections if section.unread}
     if not read:
-        reasons = "; ".join(f"{words}: {reason}" for words, reason in passed.items())
+        reasons = "; ".join(f"{label}: {reason}" for label, reason in passed.items())
         raise UserError(f"{file} holds no table that is read here: {reasons}")
-    name, times = Counter(section.words for section in read).most_common(1)[0]
+    name, times = Counter(section.label for section in read).most_common(1)[0]
     if times > 1:
         raise UserError(f"{file} holds several tables of {name}: give one of them")
-    scope = " ".join(_unsaid(sections, sorted(passed)))
-    told = library(WHO, title["version"] if title else "", "Intel MPI Benchmarks", scope)
+    notes = _notes(sections, sorted(passed))
+    tested = library(WHO, title["version"] if title else "", "Intel MPI Benchmarks", notes)
     tables = [_table(section, buffers, kind) for section in read]
-    return observations(printed, told, tables, "IMB", _missing(lines, sections[-1]))
+    return observations(printed, tested, tables, "IMB", _missing(lines, sections[-1]))
 
 
 def _missing(lines: list[str], last: Section) -> str:
     """Name the last line, if the output lacks it and does not reach its largest size either."""
-    largest = next((int(found["size"]) for line in lines if (found := LARGEST.match(line))), None)
+    largest = next((int(match["size"]) for line in lines if (match := LARGEST.match(line))), None)
     if LAST in lines or (last.rows and int(last.rows[-1][0]) == largest):
         return ""
     return f"the output ends without {LAST!r}"
 
 
 def _buffers(file: Path, lines: list[str]) -> str:
-    commands = [found for line in lines if (found := COMMAND.search(line))]
-    own = (found for found in commands if found.string.startswith("# "))  # IMB's own line of it
-    started = next(own, commands[0] if commands else None)
+    commands = [match for line in lines if (match := COMMAND.search(line))]
+    by_imb = (match for match in commands if match.string.startswith("# "))  # IMB's own line of it
+    started = next(by_imb, commands[0] if commands else None)
     if started is None or GPU not in started["program"]:
         return HOST
     chosen = re.search(r"-mem_alloc_type (\S+)", started["words"])
@@ -213,69 +213,74 @@ def _buffers(file: Path, lines: list[str]) -> str:
 
 
 def _sections(file: Path, lines: list[str]) -> list[Section]:
-    """All that were begun, also those without a table of sizes."""
-    found: list[Section] = []
+    """All sections that were begun, also those without a table of sizes."""
+    sections: list[Section] = []
     for number, line in enumerate(lines, 1):
         if begin := BEGIN.match(line):
-            found.append(Section(begin["name"]))
-        elif not found:
+            sections.append(Section(begin["name"]))
+        elif not sections:
             continue
         elif ranks := RANKS.match(line):
-            found[-1].ranks = int(ranks["ranks"])
+            sections[-1].ranks = int(ranks["ranks"])
         elif groups := GROUPS.match(line):
-            found[-1].groups = int(groups["groups"])
-            found[-1].ranks = found[-1].ranks or int(groups["ranks"])
-        elif not found[-1].columns and line.split()[:1] == [SIZE]:
-            found[-1].columns = line.split()
-        elif found[-1].columns and ROW_LIKE.match(line):
-            words = line.split()
-            if len(words) > 1 and words[1].startswith(LIMITS):
-                found[-1].unmeasured.append(int(words[0]))
+            sections[-1].groups = int(groups["groups"])
+            sections[-1].ranks = sections[-1].ranks or int(groups["ranks"])
+        elif not sections[-1].columns and line.split()[:1] == [SIZE]:
+            sections[-1].columns = line.split()
+        elif sections[-1].columns and ROW_LIKE.match(line):
+            cells = line.split()
+            if len(cells) > 1 and cells[1].startswith(LIMITS):
+                sections[-1].unmeasured.append(int(cells[0]))
                 continue
-            if len(words) != len(found[-1].columns) or not all(map(FIGURE.match, words)):
+            if len(cells) != len(sections[-1].columns) or not all(map(FIGURE.match, cells)):
                 raise cut_off(file, number, line)
-            row = dict(zip(found[-1].columns, words, strict=True))
+            row = dict(zip(sections[-1].columns, cells, strict=True))
             if not row.get(COUNT, "0").isdecimal():
                 raise cut_off(file, number, line)
-            found[-1].rows.append(words)
-    return found
+            sections[-1].rows.append(cells)
+    return sections
 
 
 def _table(section: Section, buffers: str, kind: str) -> Table:
-    """Of a section that is read. `kind`: of the numbers of reductions."""
-    known, column = KNOWN[section.name], section.column
+    """The table of a section that is read. `kind`: of the numbers of reductions."""
+    counterpart, column = KNOWN[section.name], section.column
     rows = [dict(zip(section.columns, row, strict=True)) for row in section.sized]
     return Table(
-        benchmark=known.benchmark,
+        benchmark=counterpart.benchmark,
         buffers=buffers,
         ranks=section.ranks,
-        window=known.window,
+        window=counterpart.window,
         rows=[
             Row(
                 int(row[SIZE]),
-                float(row[str(column)]) * known.factor,
+                float(row[str(column)]) * counterpart.factor,
                 iterations=int(row[COUNT]) if COUNT in row else None,
                 wrong=float(row.get(DEFECTS, 0)) > 0,
             )
             for row in rows
         ],
         mean=True,
-        axes={"reuse": "fixed"} if known.window == 1 else type_axis(known.benchmark, kind),
+        axes={"reuse": "fixed"}
+        if counterpart.window == 1
+        else type_axis(counterpart.benchmark, kind),
     )
 
 
-def _unsaid(sections: list[Section], passed: list[str]) -> Iterator[str]:
-    """What the figures are, and what the file leaves open."""
+def _notes(sections: list[Section], passed: list[str]) -> Iterator[str]:
+    """Notes on the figures, and on gaps of the file; a sentence each."""
     yield (
         "Imported from Intel MPI Benchmarks: each figure is the mean of one launch's loop, of a"
-        " collective operation that of the slowest rank. The file does not say on which machine and"
-        " with which library it ran, nor where the ranks were. How many messages were in flight is"
-        " not known."
+        " collective operation that of the slowest rank."
     )
+    yield (
+        "The file does not say on which machine and with which library it ran, nor where the ranks"
+        " were."
+    )
+    yield "How many messages were in flight is not known."
     if passed:
         yield f"Passed over, as nothing here measures the same: {', '.join(passed)}."
     stopped = [
-        f"{section.words} at {', '.join(map(format_bytes, section.unmeasured))} bytes"
+        f"{section.label} at {', '.join(map(format_bytes, section.unmeasured))} bytes"
         for section in sections
         if section.unmeasured
     ]

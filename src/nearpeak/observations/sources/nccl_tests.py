@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What nccl-tests (all_reduce_perf and its like) print, or write as JSON (-J): a file of one run.
+"""Output of nccl-tests (all_reduce_perf and its like), printed or as JSON (-J): a file of one run.
 
-What is printed stands in its src/util.cu, and which bytes a size is of in src/OPERATION.cu.
+Its src/util.cu prints it; src/OPERATION.cu defines which bytes a size counts.
 """
 
 import re
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -35,7 +36,7 @@ VERSION = re.compile(r"# nccl-tests version (?P<version>\S+) .*\bnccl-library=(?
 CONFIG = re.compile(r"(?:# ?)?nThread:? \d+ nGpus:? \d+ minBytes:? ")  # AMD's have colons
 DEVICE = re.compile(r"(?:#\s*)?Rank\s+\d+ (\s*Group\s+(?P<group>\d+) )?")
 BEGINS = (STARTING, CONFIG, re.compile(r"# Using devices"))  # each is there once in a run, or not
-TIME, CPU_TIME = "time", "cputime"  # the latter where `-C 1` has taken the time of the calls alone
+TIME, CPU_TIME = "time", "cputime"  # the latter where `-C 1` has taken only the time of the calls
 SIZE, KIND, ADDED, ROOT, WRONG = "size", "type", "redop", "root", "#wrong"
 HEADING = re.compile(r"(?:#\s*)?size\s+count\s+type\s")
 # The heading of the tests of NCCL 1, whose times are in ms.
@@ -76,7 +77,7 @@ KNOWN = {
 
 
 class Figures(msgspec.Struct):
-    """Of one size, as in JSON."""
+    """The figures of one size, as in JSON."""
 
     time: float | None = None  # us
     cpu_time: float | None = None  # in its place with `-C 1`
@@ -93,13 +94,13 @@ class Result(msgspec.Struct):
 
 
 class Device(msgspec.Struct):
-    """Of one process the first, as in JSON."""
+    """The first device of a process, as in JSON."""
 
     group: int = 0
 
 
 class Config(msgspec.Struct):
-    """What was run, as in JSON."""
+    """The configuration of a run, as in JSON."""
 
     nthreads: int
     ngpus: int  # of a thread
@@ -123,18 +124,18 @@ class Measured(NamedTuple):
     size: int  # bytes
     time_us: float
     wrong: float | None  # elements; None: not looked at
-    root: str = ""  # "": not told
+    root: str = ""  # "": not printed
 
 
 class Run(NamedTuple):
-    """What a file holds."""
+    """The content of a file."""
 
     program: str
     version: str
-    nccl: int  # its version, as one number; 0: not told
+    nccl: int  # its version, as one number; 0: not printed
     ranks: int  # of one group
     measured: list[Measured]
-    of_calls: bool  # the CPU's time is told, and not that of operations
+    of_calls: bool  # the CPU's time is printed, and not that of operations
     missing: str = ""  # what the end of the output lacks
 
 
@@ -146,19 +147,19 @@ def titles(printed: Printed) -> list[Title]:
     """Find the runs, each by the first of its headings; or the JSON of one."""
     if JSON_MARK in printed.document:
         return [Title(1, WHO.library)]
-    found: list[Title] = []
+    runs: list[Title] = []
     seen: set[re.Pattern[str]] = set(BEGINS)  # of this run
     for number, line in enumerate(printed.lines, 1):
-        begin = next((each for each in BEGINS if each.match(line)), None)
+        begin = next((pattern for pattern in BEGINS if pattern.match(line)), None)
         if begin is None:
             continue
         if begin in seen:
             seen = set()
-            found.append(Title(number, WHO.library))
+            runs.append(Title(number, WHO.library))
         seen.add(begin)
         if name := STARTING.match(line):
-            found[-1] = found[-1]._replace(program=name["name"])
-    return found
+            runs[-1] = runs[-1]._replace(program=name["name"])
+    return runs
 
 
 def load(printed: Printed) -> Observations:
@@ -188,18 +189,18 @@ def load(printed: Printed) -> Observations:
             f"{file} is of one rank, which communicates with no other: give a run of two GPUs or"
             " more (-g 2, or several processes)"
         )
-    others = sorted({each.combined for each in run.measured} - set(ADDED_UP))
+    others = sorted({figure.combined for figure in run.measured} - set(ADDED_UP))
     if others:
         raise UserError(f"{file} has {', '.join(others)}, where ours add numbers up: give -o sum")
     added = operation.name in REDUCTIONS
-    if any((each.combined != NOT_COMBINED) != added for each in run.measured):
+    if any((figure.combined != NOT_COMBINED) != added for figure in run.measured):
         raise UserError(
             f"{file} is said to be of {run.program}, but its numbers are"
             f" {'not ' if added else ''}added up: name the right program above the table"
         )
     tables = _tables(file, run, operation)
-    told = library(WHO, run.version, _words(run), _scope(run))
-    return observations(printed, told, tables, "nccl-tests", run.missing)
+    tested = library(WHO, run.version, _version_text(run), _notes(run))
+    return observations(printed, tested, tables, "nccl-tests", run.missing)
 
 
 def _tables(file: Path, run: Run, operation: Operation) -> list[Table]:
@@ -208,9 +209,9 @@ def _tables(file: Path, run: Run, operation: Operation) -> list[Table]:
     parts = run.ranks if operation.of_all_blocks else 1
     benchmark = collective(operation.name)
     tables: dict[str, list[Measured]] = defaultdict(list)
-    for each in run.measured:
-        if each.size >= parts:
-            tables[each.kind].append(each)
+    for figure in run.measured:
+        if figure.size >= parts:
+            tables[figure.kind].append(figure)
     if not tables:
         raise UserError(f"{file} has figures of 0 bytes alone: give larger sizes (-b, -e)")
     if len(tables) > 1 and benchmark.name not in REDUCTIONS:
@@ -226,9 +227,7 @@ def _tables(file: Path, run: Run, operation: Operation) -> list[Table]:
             buffers="D,D",
             ranks=run.ranks,
             window=None,
-            rows=[
-                Row(each.size // parts, each.time_us, wrong=bool(each.wrong)) for each in measured
-            ],
+            rows=_rows(measured, parts),
             mean=True,
             axes=type_axis(benchmark, TYPES.get(kind, kind)),
         )
@@ -236,15 +235,21 @@ def _tables(file: Path, run: Run, operation: Operation) -> list[Table]:
     ]
 
 
+def _rows(measured: list[Measured], parts: int) -> list[Row]:
+    return [
+        Row(figure.size // parts, figure.time_us, wrong=bool(figure.wrong)) for figure in measured
+    ]
+
+
 def _check_once(file: Path, measured: list[Measured]) -> None:
     """UserError where a size is there several times: no launch of its own measured it."""
-    size, times = Counter(each.size for each in measured).most_common(1)[0]
+    size, times = Counter(figure.size for figure in measured).most_common(1)[0]
     if times > 1:
-        roots = sorted({each.root for each in measured if each.size == size})
+        roots = sorted({figure.root for figure in measured if figure.size == size})
         several = f"roots {', '.join(roots)}" if len(roots) > 1 else "cycles"
-        how = "one root (-r)" if len(roots) > 1 else "one cycle (-N 1)"
+        remedy = "one root (-r)" if len(roots) > 1 else "one cycle (-N 1)"
         raise UserError(
-            f"{file} has {size} bytes {times} times, of several {several}: give a run of {how}"
+            f"{file} has {size} bytes {times} times, of several {several}: give a run of {remedy}"
         )
 
 
@@ -262,11 +267,11 @@ def _parsed(printed: Printed) -> Run:
                     " give the whole output of the program"
                 )
             measured.append(_measured(file, number, line, columns))
-    ends = [int(found["wrong"]) for line in lines if (found := END.match(line))]
+    ends = [int(match["wrong"]) for line in lines if (match := END.match(line))]
     if any(ends) and WRONG not in columns:
-        measured = [each._replace(wrong=float(sum(ends))) for each in measured]
-    groups = [found["group"] for line in lines if (found := DEVICE.match(line))]
-    version = next((found for line in lines if (found := VERSION.match(line))), None)
+        measured = [figure._replace(wrong=float(sum(ends))) for figure in measured]
+    groups = [match["group"] for line in lines if (match := DEVICE.match(line))]
+    version = next((match for line in lines if (match := VERSION.match(line))), None)
     return Run(
         program=_program(file, lines),
         version=version["version"] if version else "",
@@ -279,11 +284,11 @@ def _parsed(printed: Printed) -> Run:
 
 
 def _program(file: Path, lines: list[str]) -> str:
-    """As it names itself; of older versions as the command that started it stands in the file."""
-    own = next((found["name"] for line in lines if (found := STARTING.match(line))), None)
-    if own is not None:
-        return own
-    named = {found[0] for line in lines for found in PROGRAM.finditer(line)}
+    """The name that it prints; for older versions the command in the file that started it."""
+    name = next((match["name"] for line in lines if (match := STARTING.match(line))), None)
+    if name is not None:
+        return name
+    named = {match[0] for line in lines for match in PROGRAM.finditer(line)}
     if len(named) == 1:
         return named.pop()
     raise UserError(
@@ -294,39 +299,39 @@ def _program(file: Path, lines: list[str]) -> str:
 
 def _columns(file: Path, number: int, line: str) -> list[str]:
     """The names of the columns; empty: it is no heading."""
-    words = line.lstrip("# ").split()
-    if words[:3] == NCCL_1:
+    names = line.lstrip("# ").split()
+    if names[:3] == NCCL_1:
         raise UserError(
             f"{file}, line {number}: {quoted(line)} heads a table of NCCL 1's own tests, in another"
             " unit: give the output of nccl-tests"
         )
-    is_heading = words[:1] == [SIZE] and KIND in words and {TIME, CPU_TIME} & set(words)
-    return words if is_heading else []
+    is_heading = names[:1] == [SIZE] and KIND in names and {TIME, CPU_TIME} & set(names)
+    return names if is_heading else []
 
 
 def _measured(file: Path, number: int, line: str, columns: list[str]) -> Measured:
-    """Of what is not in place: the first of two columns of one name."""
-    words = line.split()
-    if len(words) == len(columns) - 1 and ADDED in columns:
-        at = columns.index(ADDED)
-        if FIGURE.match(words[at]):  # old ones leave it blank where they only move bytes
-            words.insert(at, NOT_COMBINED)
-    if len(words) < len(columns) or (len(words) > len(columns) and columns[-1] != TIMESTAMP):
+    """The figure that is not in place: the first of two columns of one name."""
+    cells = line.split()
+    if len(cells) == len(columns) - 1 and ADDED in columns:
+        index = columns.index(ADDED)
+        if FIGURE.match(cells[index]):  # old ones leave it blank where they only move bytes
+            cells.insert(index, NOT_COMBINED)
+    if len(cells) < len(columns) or (len(cells) > len(columns) and columns[-1] != TIMESTAMP):
         raise cut_off(file, number, line)
     row: dict[str, str] = {}
-    for name, word in zip(columns, words, strict=False):
+    for name, word in zip(columns, cells, strict=False):
         row.setdefault(name, word)
     time = row.get(TIME) or row[CPU_TIME]
     checked = row.get(WRONG, row.get(ERROR, NOT_LOOKED_AT))
-    known = checked != NOT_LOOKED_AT
-    if not all(map(FIGURE.match, [time, *([checked] if known else [])])):
+    is_checked = checked != NOT_LOOKED_AT
+    if not all(map(FIGURE.match, [time, *([checked] if is_checked else [])])):
         raise cut_off(file, number, line)
     return Measured(
         kind=row[KIND],
         combined=row.get(ADDED, NOT_COMBINED),
         size=int(row[SIZE]),
         time_us=float(time),
-        wrong=float(row.get(WRONG, 0)) if known else None,
+        wrong=float(row.get(WRONG, 0)) if is_checked else None,
         root=row.get(ROOT, ""),
     )
 
@@ -351,21 +356,21 @@ def _decoded(printed: Printed) -> Run:
     )
 
 
-def _words(run: Run) -> str:
+def _version_text(run: Run) -> str:
     """`NCCL 2.28.3 by nccl-tests`: as its number has it from 2.9 on."""
     major, minor, patch = run.nccl // 10000, run.nccl // 100 % 100, run.nccl % 100
     return f"NCCL {major}.{minor}.{patch} by nccl-tests" if major else "nccl-tests"
 
 
-def _scope(run: Run) -> str:
-    text = (
+def _notes(run: Run) -> Iterator[str]:
+    """Notes on the figures, and on gaps of the file; a sentence each."""
+    yield (
         "Imported from nccl-tests: each figure is the mean of operations that were enqueued one"
-        " behind another, out of place (ours wait for each, but with --calls enqueued). The file"
-        " does not say how the GPUs are joined."
+        " behind another, out of place (ours wait for each, but with --calls enqueued)."
     )
-    if any(each.wrong is None for each in run.measured):
-        text += " Payloads were not validated (-c 0)."
-    return text
+    yield "The file does not say how the GPUs are joined."
+    if any(figure.wrong is None for figure in run.measured):
+        yield "Payloads were not validated (-c 0)."
 
 
 TOOL = Tool(

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What nvbandwidth 0.6 to 0.9 prints, as text or as JSON (-j): copies without MPI.
+"""Output of nvbandwidth 0.6 to 0.9, as text or as JSON (-j): copies without MPI.
 
-What is printed stands in its output.cpp, json_output.cpp and inline_common.h (of 0.8), and what a
-testcase copies from where in testcases_ce.cpp and testcases_sm.cpp. Rates are in GB/s (1e9). Which
-way a matrix between GPUs goes is taken from the copies: the headings of 0.6 to 0.8 have the arrows
-of read and write tests the other way round.
+Its output.cpp, json_output.cpp and inline_common.h (of 0.8) print it; testcases_ce.cpp and
+testcases_sm.cpp define what a testcase copies from where. Rates are in GB/s (1e9). The direction of
+a matrix between GPUs is taken from the copies: the headings of 0.6 to 0.8 have the arrows of read
+and write tests the other way round.
 """
 
 import re
@@ -58,7 +58,7 @@ WRITTEN = re.compile(r"\d+(\.\d+)?(e\+\d+)?$|N/A$")  # in JSON
 
 
 class Kind(NamedTuple):
-    """What a matrix is here."""
+    """The benchmark of ours that a matrix is of."""
 
     benchmark: Benchmark
     buffers: str
@@ -67,25 +67,25 @@ class Kind(NamedTuple):
 
 
 class Matrix(NamedTuple):
-    """What one testcase printed."""
+    """The matrix that one testcase printed."""
 
     key: str
     rows: list[list[str]]
 
 
 class Output(NamedTuple):
-    """What a file holds."""
+    """The content of a file."""
 
     version: str
-    mib: int | None  # what is copied at once, where somebody wrote it into the file
+    mib: int | None  # the size of a copy, where it was written into the file
     smaller: bool  # than the default
     matrices: list[Matrix]
     passed: list[str]  # testcases that did not come to a matrix
-    devices: dict[int, str]  # PCI addresses by number; empty: not told
+    devices: dict[int, str]  # PCI addresses by number; empty: not printed
 
 
 class Testcase(msgspec.Struct):
-    """As in JSON: of several matrices, the rows of one behind the other."""
+    """A testcase, as in JSON: of several matrices, the rows of one behind the other."""
 
     name: str
     status: str = ""
@@ -93,7 +93,7 @@ class Testcase(msgspec.Struct):
 
 
 class Root(msgspec.Struct):
-    """As in JSON."""
+    """The run, as in JSON."""
 
     version: str
     testcases: list[Testcase] = []
@@ -111,7 +111,7 @@ class Written(msgspec.Struct):
 RATE = message("bw", "GB/s", symmetric=False)
 BOTH_WAYS = message("bibw", "GB/s")
 # Host memory is pinned. A read copies from the GPU of the column into that of the row; a write the
-# other way. Other testcases load a GPU or the host with several copies of which one is told, or
+# other way. Other testcases load a GPU or the host with several copies of which one is printed, or
 # chase a pointer.
 KNOWN = {
     **{
@@ -133,7 +133,7 @@ KNOWN = {
         }.items()
     },
 }
-PARTS = re.compile(r"_(read|write)[12]$")  # of a matrix whose total is told too
+PARTS = re.compile(r"_(read|write)[12]$")  # of a matrix whose total is printed too
 
 
 def titles(printed: Printed) -> list[Title]:
@@ -153,8 +153,8 @@ def load(printed: Printed) -> Observations:
     file = printed.file
     output = _decoded(printed) if JSON_MARK.search(printed.document) else _parsed(printed)
     if output.version not in DEFAULT_MIB:
-        known = ", ".join(DEFAULT_MIB)
-        raise UserError(f"{file} is of nvbandwidth {quoted(output.version)}; read are {known}")
+        versions = ", ".join(DEFAULT_MIB)
+        raise UserError(f"{file} is of nvbandwidth {quoted(output.version)}; read are {versions}")
     if output.smaller and output.mib is None:
         raise UserError(
             f"{file} is of smaller copies than usual, and does not say of which size: run it"
@@ -164,48 +164,47 @@ def load(printed: Printed) -> Observations:
     tables = [table for matrix in output.matrices for table in _tables(output, matrix, mib)]
     if not tables:
         raise _nothing_read(printed, output)
-    scope = " ".join(_unsaid(output, mib))
-    told = library(WHO, output.version, "nvbandwidth", scope, mpi=False)
-    return observations(printed, told, tables, "nvbandwidth")
+    tested = library(WHO, output.version, "nvbandwidth", _notes(output, mib), mpi=False)
+    return observations(printed, tested, tables, "nvbandwidth")
 
 
 def _nothing_read(printed: Printed, output: Output) -> UserError:
-    there = list(dict.fromkeys([*output.passed, *(matrix.key for matrix in output.matrices)]))
-    if not there:
+    testcases = list(dict.fromkeys([*output.passed, *(matrix.key for matrix in output.matrices)]))
+    if not testcases:
         return no_figures(printed)
     return UserError(
         f"{printed.file} holds no testcase with figures that are read here, but"
-        f" {', '.join(there)}: give one of {', '.join(KNOWN)}"
+        f" {', '.join(testcases)}: give one of {', '.join(KNOWN)}"
     )
 
 
 def _parsed(printed: Printed) -> Output:
     file, lines = printed.file, printed.lines
-    version = next(found["version"] for line in lines if (found := TITLE.match(line)))
-    sizes = [int(found["mib"]) for line in lines if (found := BUFFER_SIZE.match(line))]
+    version = next(match["version"] for line in lines if (match := TITLE.match(line)))
+    sizes = [int(match["mib"]) for line in lines if (match := BUFFER_SIZE.match(line))]
     matrices: list[Matrix] = []
     passed: list[str] = []
-    running = ""  # of which nothing was told yet
+    running = ""  # without a matrix yet
     headed = False  # by the line before it, where the testcase is not named
     columns: int | None = None
     rows: list[list[str]] = []
     for number, line in enumerate(lines, 1):
-        if (found := RUNNING.match(line)) or (running and columns is None and ENDED.match(line)):
-            if running and (columns is not None or found):
+        if (match := RUNNING.match(line)) or (running and columns is None and ENDED.match(line)):
+            if running and (columns is not None or match):
                 raise _cut_short(printed, running)
             passed += [running] if running else []
-            running, columns = found["name"] if found else "", None
+            running, columns = match["name"] if match else "", None
         elif (running or headed) and HEADER.match(line):
             columns, rows = len(line.split()), []
-        elif columns is not None and (found := SUM.match(line)):
-            matrices.append(Matrix(found["key"], rows))
+        elif columns is not None and (match := SUM.match(line)):
+            matrices.append(Matrix(match["key"], rows))
             columns = None
-            running = running if PARTS.search(found["key"]) else ""
+            running = running if PARTS.search(match["key"]) else ""
         elif columns is not None and line.split()[:1] == [str(len(rows))]:
-            words = line.split()[1:]
-            if len(words) != columns or not all(map(PRINTED.match, words)):
+            cells = line.split()[1:]
+            if len(cells) != columns or not all(map(PRINTED.match, cells)):
                 raise cut_off(file, number, line)
-            rows.append(words)
+            rows.append(cells)
         headed = HEADING.match(line) is not None
     if running or columns is not None:
         raise _cut_short(printed, running or "the last matrix")
@@ -220,15 +219,18 @@ def _parsed(printed: Printed) -> Output:
 
 
 def _devices(lines: Iterable[str]) -> dict[int, str]:
-    found = filter(None, map(DEVICE.match, lines))
-    return {int(of["number"]): f"{int(of['domain'], 16):04x}:{of['bus']}.0" for of in found}
+    matches = filter(None, map(DEVICE.match, lines))
+    return {
+        int(match["number"]): f"{int(match['domain'], 16):04x}:{match['bus']}.0"
+        for match in matches
+    }
 
 
-def _cut_short(printed: Printed, what: str) -> UserError:
-    told = f"{printed.file}: {what} did not come to its end"
+def _cut_short(printed: Printed, part: str) -> UserError:
+    text = f"{printed.file}: {part} did not come to its end"
     if printed.crash:
-        return UserError(f"{told}, as {printed.crash}: run it again")
-    return UserError(f"{told}: give the whole output of the program")
+        return UserError(f"{text}, as {printed.crash}: run it again")
+    return UserError(f"{text}: give the whole output of the program")
 
 
 def _decoded(printed: Printed) -> Output:
@@ -289,8 +291,8 @@ def _name(gpu: int | None) -> str:
     return HOST_END if gpu is None else f"gpu{gpu}"
 
 
-def _unsaid(output: Output, mib: int) -> Iterator[str]:
-    """What the figures are, and what the file leaves open."""
+def _notes(output: Output, mib: int) -> Iterator[str]:
+    """Notes on the figures, and on gaps of the file; a sentence each."""
     yield (
         "Imported from nvbandwidth: each figure is the median of a few copies by the copy engine"
         " (ce) or by a kernel (sm), enqueued one behind another, always from one buffer to one"
@@ -298,7 +300,10 @@ def _unsaid(output: Output, mib: int) -> Iterator[str]:
     )
     if output.mib is None:
         yield f"It does not say how much it copied at once: {mib} MiB are taken, its default."
-    passed = [*output.passed, *(found.key for found in output.matrices if found.key not in KNOWN)]
+    passed = [
+        *output.passed,
+        *(matrix.key for matrix in output.matrices if matrix.key not in KNOWN),
+    ]
     if others := dict.fromkeys(name for name in passed if not PARTS.search(name)):
         yield f"Passed over, as nothing here measures the same: {', '.join(others)}."
 

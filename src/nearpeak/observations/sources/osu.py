@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What programs of the OSU micro-benchmarks print: their output in a file.
+"""Output of the OSU micro-benchmarks in a file.
 
-A file is one launch. Of the machine, the library and where the ranks ran it says nothing. What is
-printed stands in OMB's c/util/osu_util.c (print_header) and c/util/osu_util_mpi.c
-(print_preamble, print_only_header, print_header_one_sided).
+A file is one launch. It says nothing of the machine, the library and where the ranks ran. OMB's
+c/util/osu_util.c (print_header) and c/util/osu_util_mpi.c (print_preamble, print_only_header,
+print_header_one_sided) print it.
 """
 
 import re
@@ -62,7 +62,10 @@ SYNCS = {
     "MPI_Win_fence": "fence",
     "MPI_Win_post/start/complete/wait": "pscw",
 }
-HALVED = ("fence", "pscw")  # latencies: both ranks call in turn, and half of the time is told
+HALVED = (
+    "fence",
+    "pscw",
+)  # latencies: both ranks call alternately, and half of the time is printed
 KIND = "H|D|M[HD]?"  # of a buffer, in the command
 IN_COMMAND = rf"\b.*?\s(?P<send>{KIND})\s+(?P<receive>{KIND})(?=$|[\s;&|>)\"'])"
 MANAGED = "MANAGED"  # in the title, of collective operations
@@ -87,8 +90,8 @@ SHAPES = {ITERATIONS: r"\d+", VALIDATION: "Pass|Fail"}  # of what is no figure
 WRONG = re.compile(r"DATA VALIDATION ERROR: .* on message size (?P<size>\d+)\.?$")
 
 
-class Known(NamedTuple):
-    """What one of the programs prints, and what that is here."""
+class Counterpart(NamedTuple):
+    """The output of one of the programs, and the benchmark of ours that it is of."""
 
     benchmark: Benchmark
     factor: float = 1.0  # from its column to our unit
@@ -97,9 +100,9 @@ class Known(NamedTuple):
 
 
 class Output(NamedTuple):
-    """What one run of a program printed."""
+    """The output of one run of a program."""
 
-    known: Known
+    counterpart: Counterpart
     version: str
     buffers: str | None  # None: it does not say
     ranks: int | None  # None: it does not say
@@ -111,22 +114,22 @@ class Output(NamedTuple):
     rows: list[Row]
 
 
-def _of_pairs(name: str, metric: Metric, factor: float, window: int | None) -> Known:
+def _of_pairs(name: str, metric: Metric, factor: float, window: int | None) -> Counterpart:
     """One of ours of any number of pairs at once."""
     symmetric = metric.better == "lower"
     ranks = RankRule("even", 2)
     benchmark = Benchmark(
         name, [metric], ranks, family="pt2pt", symmetric=symmetric, ceiling="measured"
     )
-    return Known(benchmark, factor, window, pairs=True)
+    return Counterpart(benchmark, factor, window, pairs=True)
 
 
 # By the title of the program's output. Its rates are in MB/s (1e6). Not Reduce_scatter_block: its
 # sizes are of all ranks' blocks, ours of one, and how many ranks there were is not printed.
-BIBW = Known(message("bibw", "GB/s"), 1e-3)
+BIBW = Counterpart(message("bibw", "GB/s"), 1e-3)
 KNOWN = {
-    "Latency": Known(message("latency", "us"), window=1),
-    "Bandwidth": Known(message("bw", "GB/s", symmetric=False), 1e-3),
+    "Latency": Counterpart(message("latency", "us"), window=1),
+    "Bandwidth": Counterpart(message("bw", "GB/s", symmetric=False), 1e-3),
     "Bi-Directional Bandwidth": BIBW,
     "Bidirectional Bandwidth": BIBW,  # OMB 2
     "Multi Latency": _of_pairs("multi_lat", Metric("multi_lat", "us", "lower"), 1.0, 1),
@@ -135,7 +138,7 @@ KNOWN = {
         "mbw_mr", Metric("mbw", "GB/s", "higher"), 1e-3, None
     ),
     **{
-        f"{title} Latency": Known(collective(name))
+        f"{title} Latency": Counterpart(collective(name))
         for title, name in (
             ("Allgather", "allgather"),
             ("Allgatherv", "allgatherv"),
@@ -155,12 +158,12 @@ KNOWN = {
 }
 
 
-def _one_sided(name: str, unit: str, call: Literal["put", "get"]) -> Known:
+def _one_sided(name: str, unit: str, call: Literal["put", "get"]) -> Counterpart:
     """One of ours that moves data without the other rank."""
     of_times, both = unit == "us", name == "put_bibw"
     metrics = [Metric(name, unit, "lower" if of_times else "higher")]
     benchmark = Benchmark(name, metrics, PAIR, family="rma", symmetric=both, one_sided=call)
-    return Known(benchmark, 1.0 if of_times else 1e-3, 1 if of_times else None)
+    return Counterpart(benchmark, 1.0 if of_times else 1e-3, 1 if of_times else None)
 
 
 # By the call and the test, whose letters are of other cases in some versions.
@@ -185,8 +188,8 @@ def titles(printed: Printed) -> list[Title]:
         title = ANY_TITLE.fullmatch(line)
         if title is None:
             return None
-        known = _known(title)
-        return f"osu_{known.benchmark.name}" if known else title["title"]
+        counterpart = _counterpart(title)
+        return f"osu_{counterpart.benchmark.name}" if counterpart else title["title"]
 
     return titles_where(printed.lines, program)
 
@@ -199,7 +202,7 @@ def load(printed: Printed) -> Observations:
             not whole; or nobody could tell where its buffers were.
     """
     output = _parse(printed)
-    benchmark, factor = output.known.benchmark, output.known.factor
+    benchmark, factor = output.counterpart.benchmark, output.counterpart.factor
     table = Table(
         benchmark=benchmark,
         buffers=output.buffers or HOST,
@@ -209,11 +212,11 @@ def load(printed: Printed) -> Observations:
         mean=True,
         axes=_axes(output),
     )
-    told = library(WHO, output.version, "OSU micro-benchmarks", " ".join(_unsaid(output)))
-    return observations(printed, told, [table], "OMB")
+    tested = library(WHO, output.version, "OSU micro-benchmarks", _notes(output))
+    return observations(printed, tested, [table], "OMB")
 
 
-def _known(title: re.Match[str]) -> Known | None:
+def _counterpart(title: re.Match[str]) -> Counterpart | None:
     """None: of another library than MPI, or of a program that is not read."""
     if of_windows := ONE_SIDED.fullmatch(title["of"]):
         return OF_WINDOWS.get((of_windows["call"], of_windows["test"].lower()))
@@ -223,41 +226,43 @@ def _known(title: re.Match[str]) -> Known | None:
 
 def _parse(printed: Printed) -> Output:
     file, lines = printed.file, printed.lines
-    title = next(found for line in lines if (found := ANY_TITLE.fullmatch(line)))
-    known = _known(title)
-    if known is None:
+    title = next(match for line in lines if (match := ANY_TITLE.fullmatch(line)))
+    counterpart = _counterpart(title)
+    if counterpart is None:
         raise UserError(
             f"{file} is of {title['title']!r}, which is not read here; read are {NAMES}"
         )
-    rows, columns = _table(file, lines, known.benchmark)
+    rows, columns = _table(file, lines, counterpart.benchmark)
     if not rows:
         raise no_figures(printed)
-    datatypes = [said[1].lower() for line in lines if (said := DATATYPE.match(line))]
+    datatypes = [match[1].lower() for line in lines if (match := DATATYPE.match(line))]
     _check_one_table(file, rows, datatypes)
-    told_wrong = {int(told["size"]) for line in lines if (told := WRONG.match(line))}
-    if told_wrong and not any(row.wrong for row in rows):  # the column, or the row, is lost
-        rows = [row for row in rows if row.size_bytes not in told_wrong]
-        rows += [Row(size, 0.0, None, None, wrong=True) for size in sorted(told_wrong)]
-    window = next((int(told["window"]) for line in lines if (told := WINDOW.match(line))), None)
+    wrong_sizes = {int(match["size"]) for line in lines if (match := WRONG.match(line))}
+    if wrong_sizes and not any(row.wrong for row in rows):  # the column, or the row, is lost
+        rows = [row for row in rows if row.size_bytes not in wrong_sizes]
+        rows += [Row(size, 0.0, None, None, wrong=True) for size in sorted(wrong_sizes)]
+    window = next((int(match["window"]) for line in lines if (match := WINDOW.match(line))), None)
     return Output(
-        known=known,
+        counterpart=counterpart,
         version=title["version"] or title["old"] or "",
-        buffers=_buffers(file, lines, title, known.benchmark),
-        ranks=_ranks(lines, known),
-        window=known.window or window,
+        buffers=_buffers(file, lines, title, counterpart.benchmark),
+        ranks=_ranks(lines, counterpart),
+        window=counterpart.window or window,
         datatype=datatypes[0] if datatypes else UNSAID,
-        validated=VALIDATION in columns or bool(told_wrong),
-        axes=_window_axes(file, lines, known) if known.benchmark.one_sided else {},
+        validated=VALIDATION in columns or bool(wrong_sizes),
+        axes=_window_axes(file, lines, counterpart) if counterpart.benchmark.one_sided else {},
         slowest=MAXIMUM in columns,
         rows=rows,
     )
 
 
-def _ranks(lines: list[str], known: Known) -> int | None:
-    """None: nobody says."""
-    if known.pairs:
-        return next((2 * int(said["pairs"]) for line in lines if (said := PAIRS.match(line))), None)
-    return None if known.benchmark.family == "collective" else 2
+def _ranks(lines: list[str], counterpart: Counterpart) -> int | None:
+    """The number of ranks; None: not known."""
+    if counterpart.pairs:
+        return next(
+            (2 * int(match["pairs"]) for line in lines if (match := PAIRS.match(line))), None
+        )
+    return None if counterpart.benchmark.family == "collective" else 2
 
 
 def _check_one_table(file: Path, rows: list[Row], datatypes: list[str]) -> None:
@@ -288,8 +293,8 @@ def _table(file: Path, lines: list[str], benchmark: Benchmark) -> tuple[list[Row
             places = 6 if not rows and SIX_PLACES.match(line) else places
             row = _row(line, columns, benchmark, places)
             if row is None:
-                told = f", whose figures have {PLACES[places]} decimals"
-                raise cut_off(file, number, line, told)
+                shape = f", whose figures have {PLACES[places]} decimals"
+                raise cut_off(file, number, line, shape)
             rows.append(row)
     if heading and not rows:
         columns = _columns(file, heading, benchmark.main.unit == "us")
@@ -316,68 +321,72 @@ def _row(line: str, columns: list[str], benchmark: Benchmark, places: int) -> Ro
     if not re.fullmatch(r"\s+".join(f"(?:{shape})" for shape in shapes) + r"\s*", line):
         return None
     size, value, *others = line.split()
-    found = dict(zip(columns, others, strict=True))
+    values = dict(zip(columns, others, strict=True))
     together = benchmark.family == "collective"
     of_iterations = benchmark.main.unit == "us" and not together
     return Row(
         size_bytes=parse_bytes(size),
-        value=float(found.get(MAXIMUM, value) if together else value),
-        minimum=float(found[MINIMUM]) if of_iterations and MINIMUM in found else None,
-        iterations=int(found[ITERATIONS]) if ITERATIONS in found else None,
-        wrong=found.get(VALIDATION) == "Fail",
+        value=float(values.get(MAXIMUM, value) if together else value),
+        minimum=float(values[MINIMUM]) if of_iterations and MINIMUM in values else None,
+        iterations=int(values[ITERATIONS]) if ITERATIONS in values else None,
+        wrong=values.get(VALIDATION) == "Fail",
     )
 
 
 def _axes(output: Output) -> dict[str, str]:
-    """What is known of our axes: all messages of a window have one buffer (-b single)."""
-    benchmark = output.known.benchmark
+    """The axes of ours that are known: all messages of a window have one buffer (-b single)."""
+    benchmark = output.counterpart.benchmark
     if benchmark.one_sided:  # each message of a window has its own part of it
         return {"reuse": "fixed", **output.axes}
     if benchmark.family == "pt2pt":
-        return {"reuse": "fixed" if output.known.window == 1 else "single"}
+        return {"reuse": "fixed" if output.counterpart.window == 1 else "single"}
     return type_axis(benchmark, output.datatype)
 
 
-def _window_axes(file: Path, lines: list[str], known: Known) -> dict[str, str]:
-    """How the window was made and synchronised; UserError if that makes it another benchmark."""
-    win, sync = (
-        next((line.removeprefix(begin) for line in lines if line.startswith(begin)), "")
-        for begin in (WIN, SYNC)
-    )
+def _window_axes(file: Path, lines: list[str], counterpart: Counterpart) -> dict[str, str]:
+    """The axes of its window: how it was made and synchronised; UserError if that makes it another
+    benchmark."""
+    win, sync = _after(WIN, lines), _after(SYNC, lines)
     if win not in WINS or sync not in SYNCS:
         raise UserError(
             f"{file} does not say how its window was made and synchronised: give the whole output,"
             f" with the lines {WIN!r} and {SYNC!r}"
         )
-    if known.window == 1 and SYNCS[sync] in HALVED:
+    if counterpart.window == 1 and SYNCS[sync] in HALVED:
         raise UserError(
             f"{file} is of {sync}, with which both ranks call in turn: give a run with -s flush"
         )
     return {"win": WINS[win], "sync": SYNCS[sync]}
 
 
+def _after(begin: str, lines: list[str]) -> str:
+    """The rest of the first line that begins so; empty: none does."""
+    return next((line.removeprefix(begin) for line in lines if line.startswith(begin)), "")
+
+
 def _buffers(
     file: Path, lines: list[str], title: re.Match[str], benchmark: Benchmark
 ) -> str | None:
-    """Those of both ranks; None where the output does not say, and its title names no accelerator.
+    """The buffers of both ranks; None where the output does not say, and its title names no
+    accelerator.
 
     From OMB 7.4 on, programs with a title of an accelerator do not say. Collective operations have
     all their buffers in its memory (osu_util_mpi.c, allocate_memory_coll); between pairs the last
-    words of the command tell.
+    words of the command name it.
     """
-    said = [line for line in lines if line.startswith(BUFFERS_BEGIN)]
-    found = BUFFERS.match(said[0]) if said else None
-    if found:
-        return f"{found['send']},{found['receive']}"
+    named_lines = [line for line in lines if line.startswith(BUFFERS_BEGIN)]
+    match = BUFFERS.match(named_lines[0]) if named_lines else None
+    if match:
+        return f"{match['send']},{match['receive']}"
     of_mpi = OF_MPI.fullmatch(title["of"]) or ONE_SIDED.fullmatch(title["of"])
     accelerator = (of_mpi and of_mpi["accelerator"]) or ""
-    if not said and not accelerator:
+    if not named_lines and not accelerator:
         return None
-    if not said and benchmark.family == "collective":
+    if not named_lines and benchmark.family == "collective":
         return "M,M" if MANAGED in accelerator else "D,D"
     command = re.compile(f"osu_{benchmark.name}{IN_COMMAND}")
-    named = {(each["send"][0], each["receive"][0]) for each in map(command.search, lines) if each}
-    if not said and len(named) == 1:
+    named = {(call["send"][0], call["receive"][0]) for call in map(command.search, lines) if call}
+    if not named_lines and len(named) == 1:
         return ",".join(named.pop())
     raise UserError(
         f"{file} does not say in which memory its buffers were: add the line that tells it"
@@ -385,11 +394,12 @@ def _buffers(
     )
 
 
-def _unsaid(output: Output) -> Iterator[str]:
-    """What the figures are, and what the file leaves open."""
+def _notes(output: Output) -> Iterator[str]:
+    """Notes on the figures, and on gaps of the file; a sentence each."""
+    yield "Imported from OSU micro-benchmarks: each figure is the mean of one launch's loop."
     yield (
-        "Imported from OSU micro-benchmarks: each figure is the mean of one launch's loop. The file"
-        " does not say on which machine and with which library it ran, nor where the ranks were."
+        "The file does not say on which machine and with which library it ran, nor where the ranks"
+        " were."
     )
     if output.buffers is None:
         yield "It names no buffers: they are taken as in host memory (H,H), OMB's default."
@@ -397,7 +407,7 @@ def _unsaid(output: Output) -> Iterator[str]:
         yield f"Buffers are {output.buffers}, as it says."
     if output.ranks is None:
         yield "It does not say how many ranks there were."
-    if output.known.benchmark.family == "collective":
+    if output.counterpart.benchmark.family == "collective":
         if output.slowest:
             yield "Figures are those of the slowest rank, as ours are."
         else:
@@ -405,7 +415,7 @@ def _unsaid(output: Output) -> Iterator[str]:
                 "Figures are means of the ranks' times (ours are of the slowest rank: OMB's -f has"
                 " a column of it)."
             )
-    elif output.known.window is None:
+    elif output.counterpart.window is None:
         if not output.axes:
             yield "All messages of a window have one buffer, unless -b multiple was given."
         if output.window is None:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What perftest's programs (ib_write_bw and its like) print, or write as JSON (--out_json).
+"""Output of perftest's programs (ib_write_bw and its like), printed or as JSON (--out_json).
 
-A file is of one run. What is printed, and in which unit, stands in src/perftest_parameters.h and
-perftest_parameters.c (of 4.5 to 26.04): print_report_bw, print_report_lat.
+A file is of one run. src/perftest_parameters.h and perftest_parameters.c (of 4.5 to 26.04) define
+what is printed, and in which unit: print_report_bw, print_report_lat.
 """
 
 import re
@@ -73,7 +73,7 @@ WAYS = {"Send": "send", "RDMA_Write": "write", "RDMA_Read": "read"}
 
 
 class Output(NamedTuple):
-    """What a file holds."""
+    """The content of a file."""
 
     title: str
     rows: list[Row]  # rates in GB/s
@@ -97,20 +97,22 @@ def titles(printed: Printed) -> list[Title]:
         title = ANY_TITLE.fullmatch(line)
         return title["title"] if title else None
 
-    found = titles_where(printed.lines, program)
-    return found[:1] if _both_ends(found, printed.lines) else found
+    runs = titles_where(printed.lines, program)
+    return runs[:1] if _both_ends(runs, printed.lines) else runs
 
 
 def _both_ends(titles: Sequence[Title], lines: list[str]) -> bool:
     """One run, of which server and client printed into one file: the addresses of each are the
     other's."""
-    found = [each for each in map(ADDRESS.match, lines) if each]
-    ends = {
-        end: Counter(each.group("qpn", "psn") for each in found if each["end"] == end)
-        for end in ("local", "remote")
-    }
+    addresses = [address for address in map(ADDRESS.match, lines) if address]
+
+    def queue_pairs(end: str) -> Counter[tuple[str | Any, ...]]:
+        return Counter(
+            address.group("qpn", "psn") for address in addresses if address["end"] == end
+        )
+
     same = len(titles) == 2 and titles[0].program == titles[1].program
-    return same and bool(found) and ends["local"] == ends["remote"]
+    return same and bool(addresses) and queue_pairs("local") == queue_pairs("remote")
 
 
 def load(printed: Printed) -> Observations:
@@ -142,8 +144,8 @@ def load(printed: Printed) -> Observations:
         how=WAYS[test["verb"]] + (f"-q{output.qps}" if output.qps > 1 else ""),
         axes={"reuse": "fixed"},
     )
-    told = library(WHO, "", "perftest", " ".join(_unsaid(output, table)), mpi=False)
-    return observations(printed, told, [table], "perftest", output.missing)
+    tested = library(WHO, "", "perftest", _notes(output, table), mpi=False)
+    return observations(printed, tested, [table], "perftest", output.missing)
 
 
 def _check_once(file: Path, output: Output) -> None:
@@ -164,18 +166,18 @@ def _check_once(file: Path, output: Output) -> None:
 
 
 def _test(file: Path, title: str) -> re.Match[str]:
-    found = TITLE.fullmatch(title)
-    if found is None:
+    match = TITLE.fullmatch(title)
+    if match is None:
         raise UserError(
             f"{file} is of {title!r}, which is not read here; read are ib_write_bw, ib_read_bw,"
             " ib_send_bw, ib_write_lat, ib_read_lat, ib_send_lat"
         )
-    return found
+    return match
 
 
 def _parsed(printed: Printed) -> Output:
     file, lines = printed.file, printed.lines
-    title = next(found["title"] for line in lines if (found := ANY_TITLE.fullmatch(line)))
+    title = next(match["title"] for line in lines if (match := ANY_TITLE.fullmatch(line)))
     _test(file, title)
     starts = titles_where(lines, lambda line: title if line == title else None)
     both = _both_ends(starts, lines)
@@ -188,48 +190,48 @@ def _parsed(printed: Printed) -> Output:
     columns: list[str] = []
     rows: list[Row] = []
     tables, closed = 0, False
-    told: set[str] = set()
+    printed_rows: set[str] = set()
     for number, line in enumerate(lines, 1):
         if HEADING.match(line):
             columns = COLUMN.findall(line)
             tables += 1
         elif columns and ROW_LIKE.match(line):
-            if not both or line not in told:  # server and client print the same
+            if not both or line not in printed_rows:  # server and client print the same
                 rows.append(_row(file, number, columns, line))
-            told.add(line)
+            printed_rows.add(line)
         elif rows:
             closed = closed or RULE.match(line) is not None
-    whole = closed or len(rows) < 2 or rows[-1].size_bytes == LARGEST
+    complete = closed or len(rows) < 2 or rows[-1].size_bytes == LARGEST
     return Output(
         title=title,
         tables=tables,
         both=both,
-        missing="" if whole else "the output ends without the line that closes its table",
+        missing="" if complete else "the output ends without the line that closes its table",
         rows=rows,
         mean=MEDIAN not in columns,
-        qps=int(_said(QPS, lines) or 1),
-        depth=int(_said(DEPTH, lines) or 0) or None,
-        connection=_said(CONNECTION, lines),
-        device=_said(DEVICE, lines),
+        qps=int(_first(QPS, lines) or 1),
+        depth=int(_first(DEPTH, lines) or 0) or None,
+        connection=_first(CONNECTION, lines),
+        device=_first(DEVICE, lines),
         gpu=any(map(GPU.search, lines)),
     )
 
 
-def _said(what: re.Pattern[str], lines: list[str]) -> str:
-    """The first of them; empty: none is there."""
-    return next((found[1] for line in lines if (found := what.search(line))), "")
+def _first(pattern: re.Pattern[str], lines: list[str]) -> str:
+    """The first match of a pattern; empty: there is none."""
+    return next((match[1] for line in lines if (match := pattern.search(line))), "")
 
 
 def _row(file: Path, number: int, columns: list[str], line: str) -> Row:
-    words = line.split()
-    values = dict(zip(columns, words, strict=False))
+    cells = line.split()
+    values = dict(zip(columns, cells, strict=False))
     name = next((name for name in columns if name.startswith((RATE, *TIMES))), MEAN)
     factor = _factor(file, name)
     least = values.get(LEAST)
     figures = [values.get(name, ""), *([least] if least is not None else [])]
     counts = [values.get(SIZE, ""), values.get(COUNT, "")]
     if (
-        len(words) != len(columns)
+        len(cells) != len(columns)
         or not all(map(FIGURE.fullmatch, figures))
         or not all(map(WHOLE.fullmatch, counts))
     ):
@@ -256,9 +258,9 @@ def _factor(file: Path, column: str) -> float:
     return 1.0
 
 
-def _below_zero(words: str) -> UserError:
+def _below_zero(text: str) -> UserError:
     return UserError(
-        f"{words}, and nothing is below 0: perftest counted wrongly; run it again, or for a shorter"
+        f"{text}, and nothing is below 0: perftest counted wrongly; run it again, or for a shorter"
         " time"
     )
 
@@ -274,7 +276,7 @@ def _decoded(printed: Printed) -> Output:
     file = printed.file
     remedy = "give what it prints, which older ones have alone"
     written = decode_json(printed, Written, "perftest", remedy)
-    said, results = written.test_info, written.results
+    info, results = written.test_info, written.results
     for name in ("BW_average", "t_typical", "t_avg"):
         if results.get(name, 0.0) < 0:
             raise _below_zero(f"{file}: {name} is {results[name]:g}")
@@ -285,15 +287,15 @@ def _decoded(printed: Printed) -> Output:
             f"{file} has no {error} among its results: run it without --output"
         ) from None
     return Output(
-        title=str(said.get("test", "an unknown program")),
+        title=str(info.get("test", "an unknown program")),
         rows=[row],
         mean="t_typical" not in results,
-        qps=int(said.get("Number_of_qps", 1)),
-        depth=int(said.get("TX_depth", 0)) or None,
-        connection=str(said.get("Connection_type", "")),
-        device=str(said.get("Device", "")),
-        gpu=bool({"cuda_device", "musa_device"} & said.keys())
-        or "ON" in (said.get("Use_ROCm_memory"), said.get("Use_MUSA_memory")),
+        qps=int(info.get("Number_of_qps", 1)),
+        depth=int(info.get("TX_depth", 0)) or None,
+        connection=str(info.get("Connection_type", "")),
+        device=str(info.get("Device", "")),
+        gpu=bool({"cuda_device", "musa_device"} & info.keys())
+        or "ON" in (info.get("Use_ROCm_memory"), info.get("Use_MUSA_memory")),
     )
 
 
@@ -313,21 +315,19 @@ def _rate(file: Path, results: dict[str, float]) -> float:
     that the rate of the messages tells."""
     by_messages = results["MsgRate"] * results["MsgSize"] * 1e-3
     for factor in set(GBS.values()):
-        told = results["BW_average"] * factor
-        if told / 2 < by_messages < told * 2:
-            return told
+        rate = results["BW_average"] * factor
+        if rate / 2 < by_messages < rate * 2:
+            return rate
     raise UserError(f"{file} does not say in which unit its rate is: give what perftest prints")
 
 
-def _unsaid(output: Output, table: Table) -> Iterator[str]:
-    """What the figures are, and what the file leaves open."""
+def _notes(output: Output, table: Table) -> Iterator[str]:
+    """Notes on the figures, and on gaps of the file; a sentence each."""
     name, kind = table.benchmark.name, "the mean" if table.mean else "the median"
-    of = {SENT.name: ", half of each time there and back", FETCHED.name: ", of a whole read"}
-    whole = of.get(name, ", which keeps its window full to the end")
-    yield (
-        f"Imported from perftest: RDMA without MPI; each {name} is {kind} of one run{whole}."
-        " Payloads were not validated."
-    )
+    details = {SENT.name: ", half of each time there and back", FETCHED.name: ", of a whole read"}
+    detail = details.get(name, ", which keeps its window full to the end")
+    yield f"Imported from perftest: RDMA without MPI; each {name} is {kind} of one run{detail}."
+    yield "Payloads were not validated."
     through = f" through {output.device}" if output.device else ""
     kind = f", connected as {output.connection}" if output.connection not in ("", "RC") else ""
     yield f"It ran{through}{kind}; between which hosts the file does not say."

@@ -7,6 +7,6 @@ REDUCTIONS = ("allreduce", "reduce", "reduce_scatter", "reduce_scatter_block", "
 
 
 def type_axis(benchmark: Benchmark, kind: str) -> dict[str, str]:
-    """The axis of what combines numbers of type `kind`; none of what moves bytes, or where nobody
-    says which."""
+    """The axis of what combines numbers of type `kind`; none of what moves bytes, or where it is
+    not known."""
     return {"type": kind} if kind and benchmark.name in REDUCTIONS else {}

@@ -71,27 +71,27 @@ class _Recorded:
 
     @property
     def not_survived(self) -> Case | None:
-        """The case that it began, of which it tells nothing."""
+        """The case that it began and did not record."""
         if self.case is None:
             return None
-        told = {program_records.case_of(record, "") for record, _ in self.samples}
-        told |= {program_records.case_of(problem, "") for problem in self.problems}
+        recorded = {program_records.case_of(record, "") for record, _ in self.samples}
+        recorded |= {program_records.case_of(problem, "") for problem in self.problems}
         began = program_records.case_of(self.case, "")
-        return None if began in told else began
+        return None if began in recorded else began
 
     @property
     def over(self) -> bool:
-        """Whether it was not cut off."""
+        """True if it was not cut off."""
         return self.end is not None and self.end.status != "interrupted"
 
     @property
     def failed(self) -> bool:
-        """Whether it says something against who was measured."""
+        """True if it says something against the library."""
         return failure(self.status) is not None or bool(self.wrong)
 
     @property
     def status(self) -> Ending:
-        """How it ended; one that was cut off ended well as far as it came."""
+        """Its ending; one that was cut off ended well as far as it came."""
         return self.end.status if self.end else "ok"
 
     @property
@@ -113,9 +113,9 @@ def load(folder: Path) -> Observations:
     """
     for name in (journal.NAME, PLAN, MACHINE):
         if not (folder / name).is_file():
-            what = "it holds a report alone: " if (folder / "results.json").is_file() else ""
+            hint = "it holds a report alone: " if (folder / "results.json").is_file() else ""
             raise UserError(
-                f"{folder}: no {name} there; {what}give the folder that `nearpeak study` wrote, or "
+                f"{folder}: no {name} there; {hint}give the folder that `nearpeak study` wrote, or "
                 "the file that was imported"
             )
     next(journal.read_records(folder), None)  # refuses other files that were changed
@@ -127,14 +127,14 @@ def load(folder: Path) -> Observations:
 
 
 def _with_variables(machine: Machine) -> Machine:
-    """Of older studies, whose doctor named variables in its sentence alone, with them."""
+    """The machine, with variables that the doctor of older studies named only in its sentence."""
     return msgspec.structs.replace(
         machine,
         diagnoses=[
-            msgspec.structs.replace(said, variables=_named_in(said.message))
-            if said.id == VARIABLES and not said.variables
-            else said
-            for said in machine.diagnoses
+            msgspec.structs.replace(diagnosis, variables=_named_in(diagnosis.message))
+            if diagnosis.id == VARIABLES and not diagnosis.variables
+            else diagnosis
+            for diagnosis in machine.diagnoses
         ],
     )
 
@@ -167,7 +167,7 @@ def _unknown_schema(path: Path, schema: int, readable: int) -> UserError:
 def _read(folder: Path, plan: Plan, machine: Machine) -> Observations:
     places = {path.id: path.place for path in plan.paths}
     study: records.StudyRecord | None = None
-    found = Observations(
+    observations = Observations(
         name=plan.study,
         started="",
         nearpeak="",
@@ -191,11 +191,11 @@ def _read(folder: Path, plan: Plan, machine: Machine) -> Observations:
         if isinstance(record, records.StudyRecord):
             study = study or record
         elif isinstance(record, records.SessionRecord):
-            found.sessions.append(_session(record))
+            observations.sessions.append(_session(record))
         elif isinstance(record, records.AmendmentRecord):
             added = "; asked for: ".join(filter(None, [record.reason, record.asked]))
-            found.sessions[-1] = replace(found.sessions[-1], added=added)
-            found.complete, found.ended = False, ""
+            observations.sessions[-1] = replace(observations.sessions[-1], added=added)
+            observations.complete, observations.ended = False, ""
         elif isinstance(record, records.LeftOutRecord):
             left_out[record.spare] = plan.left_out_later(
                 record.spare, record.budget_seconds, record.block
@@ -203,37 +203,37 @@ def _read(folder: Path, plan: Plan, machine: Machine) -> Observations:
         elif isinstance(record, records.TakenUpRecord):
             left_out.pop(record.spare, None)
         elif isinstance(record, records.StudyEndRecord):
-            found.complete = record.status != "interrupted"
-            found.ended = record.message
+            observations.complete = record.status != "interrupted"
+            observations.ended = record.message
         elif isinstance(record, records.LaunchRecord):
             tries.pop(record.launch, None)  # of schema 4, where a later one has the same number
             tries[record.launch] = _Recorded(answers.id, record)
-            found.complete, found.ended = False, ""
+            observations.complete, observations.ended = False, ""
         else:
             _add(tries[record.launch], record, answers)
     if study is None or not tries:
         raise UserError(f"{folder}: no launch was recorded there; run `{resume_study(folder)}`")
-    found.started, found.nearpeak = study.started, study.nearpeak
-    found.left_out += left_out.values()
+    observations.started, observations.nearpeak = study.started, study.nearpeak
+    observations.left_out += left_out.values()
     counting = _counting(tries.values())
     for recorded in tries.values():
         counts = counting[recorded.id] is recorded
         if counts or recorded.failed:
             launch = _launch(plan, places[recorded.begin.path], recorded)
-            found.launches.append(launch)
-            found.gaps += _gaps(plan, launch, recorded)
+            observations.launches.append(launch)
+            observations.gaps += _gaps(plan, launch, recorded)
             for record, samples in recorded.believable if counts else ():
-                found.observed.append(_observation(launch, record, samples))
-    return found
+                observations.observed.append(_observation(launch, record, samples))
+    return observations
 
 
 def _counting(tries: Iterable[_Recorded]) -> dict[LaunchId, _Recorded]:
-    """Of each launch the try whose figures count."""
-    found: dict[LaunchId, _Recorded] = {}
+    """The try of each launch whose figures count."""
+    counting: dict[LaunchId, _Recorded] = {}
     for recorded in tries:
-        if recorded.over or recorded.id not in found or not found[recorded.id].over:
-            found[recorded.id] = recorded
-    return found
+        if recorded.over or recorded.id not in counting or not counting[recorded.id].over:
+            counting[recorded.id] = recorded
+    return counting
 
 
 def _add(
@@ -276,7 +276,7 @@ def _library(contender: Contender) -> Library:
         lacks=library.lacks,
         broken=tuple(library.broken),
         mpi=not is_native(library),
-        scope=family.scope if family else "",
+        notes=(family.scope,) if family and family.scope else (),
     )
 
 
@@ -291,7 +291,7 @@ def _session(record: records.SessionRecord) -> Session:
 
 
 def _curves(plan: Plan, chosen: records.Chosen | Variant, buffers: str) -> Iterator[Curve]:
-    """Of every metric of a benchmark with its axes."""
+    """A curve for each metric of a benchmark with its axes."""
     for metric in named(plan.benchmarks, chosen.benchmark).metrics:
         yield Curve(
             benchmark=chosen.benchmark, metric=metric.name, buffers=buffers, axes=chosen.axes
@@ -349,21 +349,23 @@ def _held_down(recorded: _Recorded) -> tuple[str, ...]:
 
 
 def _conditions(recorded: _Recorded, slowed: tuple[str, ...]) -> dict[str, str]:
-    """Where and how a launch ran, flattened: `rank 0 cpus`, `env OMPI_...`, `cpu 0 governor`.
+    """The conditions of a launch, flattened: `rank 0 cpus`, `env OMPI_...`, `cpu 0 governor`.
 
     Nothing that is counted or measured, which no two launches have alike.
     """
-    found: dict[str, str] = {}
+    conditions: dict[str, str] = {}
     if environment := recorded.environment:
-        found["library version"] = environment.library_version or ""
-        found |= {f"env {name}": value for name, value in environment.env.items()}
+        conditions["library version"] = environment.library_version or ""
+        conditions |= {f"env {name}": value for name, value in environment.env.items()}
         for number, rank in enumerate(environment.ranks):
-            found |= {f"rank {number} {name}": str(value) for name, value in rank.items()}
+            conditions |= {f"rank {number} {name}": str(value) for name, value in rank.items()}
     if state := recorded.begin.state:
-        found |= {f"cpu {cpu.cpu} governor": cpu.governor for cpu in state.cpus if cpu.governor}
+        conditions |= {
+            f"cpu {cpu.cpu} governor": cpu.governor for cpu in state.cpus if cpu.governor
+        }
     if slowed:
-        found["held down"] = ", ".join(slowed)
-    return found
+        conditions["held down"] = ", ".join(slowed)
+    return conditions
 
 
 def _observation(
@@ -374,7 +376,7 @@ def _observation(
         case=program_records.case_of(record, record.metric),
         unit=record.unit,
         better=record.better,
-        summary=Summary.of(samples),
+        summary=Summary.from_samples(samples),
         samples=samples,
         origin=journal.NAME,
         window=record.window,
@@ -396,7 +398,7 @@ def _medians(phases: Mapping[str, list[float]]) -> dict[str, float]:
 
 
 def _gaps(plan: Plan, launch: Launch, recorded: _Recorded) -> Iterator[Gap]:
-    """What a launch was to measure and did not: as it said itself, else by how it ended."""
+    """The gaps of a launch, as it reported them, else by how it ended."""
     settled = {program_records.case_of(record, record.metric) for record, _ in recorded.believable}
     for problem in recorded.problems:
         for metric in _metrics(plan, problem.benchmark):
@@ -418,9 +420,9 @@ def _gaps(plan: Plan, launch: Launch, recorded: _Recorded) -> Iterator[Gap]:
         gap = "skipped"  # the cases with wrong data are named; the others were not reached
     reached = True
     for _, curves in groupby(
-        launch.curves, key=lambda each: (each.benchmark, each.buffers, each.axes)
+        launch.curves, key=lambda curve: (curve.benchmark, curve.buffers, curve.axes)
     ):
-        missing = [case for curve in curves for case in _asked(plan, curve) if case not in settled]
+        missing = [case for curve in curves for case in _cases(plan, curve) if case not in settled]
         for case in missing:
             began = msgspec.structs.replace(case, metric="")
             ended_in = began == launch.at if recorded.case else reached
@@ -429,13 +431,14 @@ def _gaps(plan: Plan, launch: Launch, recorded: _Recorded) -> Iterator[Gap]:
 
 
 def _metrics(plan: Plan, benchmark: str) -> list[str]:
-    """Of a benchmark of the plan; a fact of a ceiling is called as its one metric."""
-    known = by_name(plan.benchmarks).get(benchmark)
-    return [metric.name for metric in known.metrics] if known else [benchmark]
+    """The metrics of a benchmark of the plan; a fact of a ceiling has the name of its one
+    metric."""
+    described = by_name(plan.benchmarks).get(benchmark)
+    return [metric.name for metric in described.metrics] if described else [benchmark]
 
 
-def _asked(plan: Plan, curve: Curve) -> Iterator[Case]:
-    """What a launch is to measure of a curve."""
+def _cases(plan: Plan, curve: Curve) -> Iterator[Case]:
+    """The cases of a curve that a launch was to measure."""
     for metric, size in asked(plan, named(plan.benchmarks, curve.benchmark)):
         if metric == curve.metric:
             yield curve.at(size)

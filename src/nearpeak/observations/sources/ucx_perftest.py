@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ucx_perftest prints. The server prints the test and its size, the client the figures: a file
+"""Output of ucx_perftest. The server prints the test and its size, the client the figures: a file
 must have both, or batch files (-b) must name its tests by what they are.
 
-What is printed stands in UCX's src/tools/perf/perftest_run.c (of 1.22), the tests in perftest.c.
-Old versions name no window, and neither stages nor tests before their rows, of which the last is
-that of the whole test.
+UCX's src/tools/perf/perftest_run.c (of 1.22) prints it; the tests are in perftest.c. Old versions
+name no window, and neither stages nor tests before their rows; the last of these rows is that of
+the whole test.
 """
 
 import itertools
@@ -39,10 +39,10 @@ HEADING = re.compile(
     r" *((?P<rank>[\d.]+)%ile|typical) +\|"
 )
 CSV = re.compile(r"(\S+,)?iterations,[\d.]+_percentile_lat,")
-BATCH = re.compile(r"\+(?P<name>[^-+|\s][^+|\s]*)\+-")  # stands in the rule above its figures
+BATCH = re.compile(r"\+(?P<name>[^-+|\s][^+|\s]*)\+-")  # in the rule above its figures
 NUMBER = re.compile(r"\d[\d,]*(\.\d+)?")
 LOGGED = "["  # how lines of UCX's log, and of single threads, begin
-FINAL = "Final:"  # in the place of a test's name, where its stages are told too
+FINAL = "Final:"  # instead of a test's name, where its stages are printed too
 FIGURES = 8  # of a row
 MEDIAN_RANK = "50.0"
 GBS = 1.048576e-3  # of its MB/s, which are of 2^20 bytes
@@ -65,14 +65,14 @@ TIME, RATE = message("latency", "us"), message("bw", "GB/s", symmetric=False)
 
 
 class Kind(NamedTuple):
-    """What one of its tests is here."""
+    """The benchmark of ours that one of its tests is of."""
 
     of_times: bool
     how: str
 
     @property
     def benchmark(self) -> Benchmark:
-        """Of messages one way, or there and back."""
+        """The benchmark of times, or of rates."""
         return TIME if self.of_times else RATE
 
 
@@ -103,7 +103,7 @@ SIZED = re.compile(r"(?:^|[/_])(?P<size>\d+)(?=[/_]|$)")
 
 
 class Test(NamedTuple):
-    """What was measured."""
+    """A test, with its size and buffers."""
 
     kind: Kind
     size_bytes: int
@@ -112,7 +112,7 @@ class Test(NamedTuple):
 
 
 class Figures(NamedTuple):
-    """What the client printed of a test."""
+    """The figures that the client printed for a test."""
 
     name: str  # of the test, in a batch file
     values: list[float]
@@ -120,7 +120,7 @@ class Figures(NamedTuple):
 
 
 def titles(printed: Printed) -> list[Title]:
-    """Of its servers, or of its clients where no server's output is there."""
+    """The runs of its servers, or of its clients where the file has no server's output."""
     server = titles_where(printed.lines, lambda line: NAME if API.match(line) else None)
     return server or titles_where(
         printed.lines, lambda line: NAME if HEADING.match(line) or CSV.match(line) else None
@@ -137,111 +137,120 @@ def load(printed: Printed) -> Observations:
     file, lines = printed.file, printed.lines
     if any(map(CSV.match, lines)):
         raise UserError(f"{file} is a table of commas: run it without -v")
-    told, figures = list(_told(file, _with_memory(lines))), list(_figures(file, lines))
-    by_names = not told and any(found.name for found in figures)
+    tests, figures = list(_tests(file, _with_memory(lines))), list(_figures(file, lines))
+    by_names = not tests and any(figure.name for figure in figures)
     if by_names:
-        told = [_named(file, found.name) for found in figures]
-    by_commands = not told
+        tests = [_named(file, figure.name) for figure in figures]
+    by_commands = not tests
     if by_commands:
-        told = _of_commands(lines, len(figures))
-    if not told:
+        tests = _of_commands(lines, len(figures))
+    if not tests:
         raise UserError(f"{file} does not say which test and size it is of: {HOW_TO}")
     if not figures:
         raise UserError(f"{file} has no figures, which the client prints: {HOW_TO}")
-    if len(told) != len(figures):
+    if len(tests) != len(figures):
         raise UserError(
-            f"{file} is of {len(told)} tests and has the figures of {len(figures)}: give what"
+            f"{file} is of {len(tests)} tests and has the figures of {len(figures)}: give what"
             " server and client print of the same tests, in the same order"
         )
     rows: dict[Test, list[Row]] = {}
-    for test, found in zip(told, figures, strict=True):
-        row = Row(test.size_bytes, _value(test, found), iterations=int(found.values[0]))
+    for test, figure in zip(tests, figures, strict=True):
+        row = Row(test.size_bytes, _value(test, figure), iterations=int(figure.values[0]))
         rows.setdefault(test._replace(size_bytes=0), []).append(row)
-    medians = all(found.rank == MEDIAN_RANK for found in figures)
+    medians = all(figure.rank == MEDIAN_RANK for figure in figures)
     tables = [
         Table(
             benchmark=test.kind.benchmark,
             buffers=test.buffers,
             ranks=2,
             window=test.window,
-            rows=own,
+            rows=of_test,
             mean=not test.kind.of_times or not medians,
             how=test.kind.how,
             axes={"reuse": "single"},
         )
-        for test, own in rows.items()
+        for test, of_test in rows.items()
     ]
-    if any(len({row.size_bytes for row in table.rows}) < len(table.rows) for table in tables):
+    if any(map(_repeats_sizes, tables)):
         raise UserError(f"{file} has several figures of one test and size: give each run alone")
-    scope = " ".join(_unsaid(by_names=by_names, by_commands=by_commands, medians=medians))
-    return observations(printed, library(WHO, "", "UCX", scope, mpi=False), tables, NAME)
+    notes = _notes(by_names=by_names, by_commands=by_commands, medians=medians)
+    return observations(printed, library(WHO, "", "UCX", notes, mpi=False), tables, NAME)
 
 
-def _told(file: Path, lines: list[str]) -> Iterator[Test]:
-    """Of the headings that the server prints, in order."""
-    said: dict[str, str] = {}
+def _repeats_sizes(table: Table) -> bool:
+    return len({row.size_bytes for row in table.rows}) < len(table.rows)
+
+
+def _tests(file: Path, lines: list[str]) -> Iterator[Test]:
+    """The tests by the headings that the server prints, in order."""
+    fields: dict[str, str] = {}
     for line in lines:
         field = FIELD.match(line)
-        if field and field["name"] in said:
-            yield _test(file, said)
-            said = {}
+        if field and field["name"] in fields:
+            yield _test(file, fields)
+            fields = {}
         if field:
-            said[field["name"]] = field["value"].strip()
-    if said:
-        yield _test(file, said)
+            fields[field["name"]] = field["value"].strip()
+    if fields:
+        yield _test(file, fields)
 
 
-def _test(file: Path, said: dict[str, str]) -> Test:
-    words, api = said.get("Test", ""), said.get("API", "")
-    kind = BY_WORDS.get(words) if api == PROTOCOLS else None
+def _test(file: Path, fields: dict[str, str]) -> Test:
+    title, api = fields.get("Test", ""), fields.get("API", "")
+    kind = BY_WORDS.get(title) if api == PROTOCOLS else None
     if not api:
         raise UserError(
             f"{file} has a heading without '| API: ...', which ucx_perftest has: tables of other"
             " programs like it are not read"
         )
     if kind is None:
-        raise UserError(f"{file} is of {words!r} ({api}); read are the tests {', '.join(BY_NAME)}")
-    memories = [said.get(f"{end} memory", "") for end in ("Send", "Recv")]
+        raise UserError(f"{file} is of {title!r} ({api}); read are the tests {', '.join(BY_NAME)}")
+    memories = [fields.get(f"{end} memory", "") for end in ("Send", "Recv")]
     if not any(memories):
         raise UserError(
             f"{file} does not say in which memory its buffers were, as older versions do not: add"
             " the lines '| Send memory: host |' and '| Recv memory: host |' below its 'Test'"
         )
     unknown = [memory for memory in memories if memory not in MEMORIES]
-    size, window = said.get("Message size", ""), said.get("Window size", "")
+    size, window = fields.get("Message size", ""), fields.get("Window size", "")
     if unknown or not size.isdecimal():
-        raise UserError(f"{file}: the heading of {words!r} is not whole: give the whole output")
+        raise UserError(f"{file}: the heading of {title!r} is not whole: give the whole output")
     in_flight = 1 if kind.of_times else int(window) if window.isdecimal() else None
     return Test(kind, int(size), ",".join(MEMORIES[memory] for memory in memories), in_flight)
 
 
 def _commands(lines: list[str]) -> list[dict[str, str]]:
     """The options of all commands that name a test, without those of batch files."""
-    found = [dict(OPTION.findall(each["words"])) for each in map(COMMAND.search, lines) if each]
-    return [options for options in found if "t" in options and "b" not in options]
+    commands = [
+        dict(OPTION.findall(match["words"])) for match in map(COMMAND.search, lines) if match
+    ]
+    return [options for options in commands if "t" in options and "b" not in options]
 
 
 def _memories(options: dict[str, str]) -> list[str]:
-    """Of sender and receiver: -m names one for both, or both."""
+    """The memories of sender and receiver: -m names one for both, or both."""
     send, _, receive = options.get("m", "host").partition(",")
     return [send, receive or send]
 
 
 def _with_memory(lines: list[str]) -> list[str]:
-    """The server's heading, with the memory that its command names where an old one tells none."""
+    """The server's heading, with the memory that its command names where an old one has none."""
     named = {tuple(_memories(options)) for options in _commands(lines) if "m" in options}
-    tests = [at for at, line in enumerate(lines, 1) if line.startswith("| Test: ")]
+    tests = [start for start, line in enumerate(lines, 1) if line.startswith("| Test: ")]
     if len(named) != 1 or any(line.startswith("| Send memory: ") for line in lines):
         return lines
     [(send, receive)] = named
-    told = [f"| Send memory: {send} |", f"| Recv memory: {receive} |"]
+    memory_lines = [f"| Send memory: {send} |", f"| Recv memory: {receive} |"]
     ends = [*tests, len(lines)]
-    pieces = (lines[at:end] for at, end in itertools.pairwise(ends))
-    return [*lines[: ends[0]], *itertools.chain.from_iterable([*told, *each] for each in pieces)]
+    pieces = (lines[start:end] for start, end in itertools.pairwise(ends))
+    return [
+        *lines[: ends[0]],
+        *itertools.chain.from_iterable([*memory_lines, *piece] for piece in pieces),
+    ]
 
 
 def _of_commands(lines: list[str], runs: int) -> list[Test]:
-    """What the commands name, in order; empty where that does not fit the figures."""
+    """The tests that the commands name, in order; empty where they do not fit the figures."""
     commands = _commands(lines)
     if len(commands) == 2 * runs and commands[::2] == commands[1::2]:  # of the servers, too
         commands = commands[::2]
@@ -250,7 +259,7 @@ def _of_commands(lines: list[str], runs: int) -> list[Test]:
 
 
 def _of_command(options: dict[str, str]) -> Test | None:
-    """None where it is a test that is not read, or a shell made its size."""
+    """The test of a command; None where it is not read, or a shell made its size."""
     kind, size = BY_NAME.get(options["t"]), options.get("s", "8")
     memories = [MEMORIES.get(memory) for memory in _memories(options)]
     if kind is None or not WHOLE.fullmatch(size) or None in memories:
@@ -259,7 +268,7 @@ def _of_command(options: dict[str, str]) -> Test | None:
 
 
 def _named(file: Path, name: str) -> Test:
-    """By what a batch file calls it: `tag_lat_8`, or `tag_lat/8` of two of them."""
+    """The test that a batch file names: `tag_lat_8`, or `tag_lat/8` of two of them."""
     tests, sizes = NAMED.findall(name), SIZED.findall(name)
     if len(tests) != 1 or len(sizes) != 1:
         raise UserError(f"{file}: {quoted(name)} does not say which test and size it is: {HOW_TO}")
@@ -268,24 +277,24 @@ def _named(file: Path, name: str) -> Test:
 
 
 def _figures(file: Path, lines: list[str]) -> Iterator[Figures]:
-    """What the client prints in the end of each test."""
+    """The figures that the client prints at the end of each test."""
     name, heading = "", None
     last: Figures | None = None  # of a test of old versions
     for number, line in enumerate(lines, 1):
-        if found := HEADING.match(line):
+        if match := HEADING.match(line):
             if last is not None:
                 yield last
-            heading, name, last = found, "", None
-        elif found := BATCH.match(line):
-            name = found["name"].rstrip("-")
+            heading, name, last = match, "", None
+        elif match := BATCH.match(line):
+            name = match["name"].rstrip("-")
         elif heading is not None and (row := _row(line.split(), heading["kind"] == "Stage")):
-            own, words = row
-            if len(words) != FIGURES or not all(map(NUMBER.fullmatch, words)):
+            test_name, cells = row
+            if len(cells) != FIGURES or not all(map(NUMBER.fullmatch, cells)):
                 raise cut_off(file, number, line, " of one thread")
-            values = [float(word.replace(",", "")) for word in words]
+            values = [float(word.replace(",", "")) for word in cells]
             if not all(map(math.isfinite, values)):
                 raise cut_off(file, number, line)
-            figures = Figures(own or name, values, heading["rank"] or MEDIAN_RANK)
+            figures = Figures(test_name or name, values, heading["rank"] or MEDIAN_RANK)
             if heading["kind"]:
                 yield figures
             else:
@@ -294,33 +303,36 @@ def _figures(file: Path, lines: list[str]) -> Iterator[Figures]:
         yield last
 
 
-def _row(words: list[str], stages: bool) -> tuple[str, list[str]] | None:
+def _row(cells: list[str], stages: bool) -> tuple[str, list[str]] | None:
     """The name before a row of final figures and what follows it; None: it is none. `stages`:
-    others are told too, before it."""
+    stages are printed before it."""
     if stages:
-        return ("", words[1:]) if words[:1] == [FINAL] else None
-    if not words or words[0].startswith(LOGGED) or not NUMBER.fullmatch(words[-1]):
+        return ("", cells[1:]) if cells[:1] == [FINAL] else None
+    if not cells or cells[0].startswith(LOGGED) or not NUMBER.fullmatch(cells[-1]):
         return None
-    named = len(words) > FIGURES or not NUMBER.fullmatch(words[0])
-    return (words[0], words[1:]) if named else ("", words)
+    named = len(cells) > FIGURES or not NUMBER.fullmatch(cells[0])
+    return (cells[0], cells[1:]) if named else ("", cells)
 
 
-def _value(test: Test, found: Figures) -> float:
-    """In our unit: the median where it is there, else the mean of the whole test."""
-    _, percentile, _, mean, _, rate, *_ = found.values
-    time_us = percentile if found.rank == MEDIAN_RANK else mean
+def _value(test: Test, figures: Figures) -> float:
+    """The value in our unit: the median where it is printed, else the mean of the whole test."""
+    _, percentile, _, mean, _, rate, *_ = figures.values
+    time_us = percentile if figures.rank == MEDIAN_RANK else mean
     return time_us if test.kind.of_times else rate * GBS
 
 
-def _unsaid(*, by_names: bool, by_commands: bool, medians: bool) -> Iterator[str]:
-    """What the figures are, and what the file leaves open."""
+def _notes(*, by_names: bool, by_commands: bool, medians: bool) -> Iterator[str]:
+    """Notes on the figures, and on gaps of the file; a sentence each."""
     times = "medians, where another percentile was asked for means," if not medians else "medians"
     yield (
         f"Imported from ucx_perftest: UCX without MPI, one run of each test; times are {times} of"
         " half the way there and back, rates the mean of the whole test, which uses one buffer and"
-        " keeps its window full to the end. Between which CPUs, GPUs or hosts, and through which"
-        " transports, the file does not say. Payloads were not validated."
+        " keeps its window full to the end."
     )
+    yield (
+        "Between which CPUs, GPUs or hosts, and through which transports, the file does not say."
+    )
+    yield "Payloads were not validated."
     if by_names:
         yield (
             "Tests and sizes are what the batch files call them; buffers are taken as in host"

@@ -55,7 +55,7 @@ def _table(budget: Budget) -> Table:
     for part in words.shown(budget):
         table.add_row(
             words.who(part),
-            part.words + part.beside,
+            part.label + part.beside,
             number(part.mean_us),
             number(part.busy_us),
             number(part.time_us),

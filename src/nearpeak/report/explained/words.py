@@ -88,7 +88,7 @@ def who(part: Part) -> str:
 def sum_of(budget: Budget) -> str:
     """`114 µs = 40.0 (2 x cuMemcpy) + ... + 25.9 (other)`: the largest parts in one line."""
     largest = shown(budget)[:5]
-    terms = [f"{number(piece.time_us)} ({piece.words})" for piece in largest]
+    terms = [f"{number(piece.time_us)} ({piece.label})" for piece in largest]
     rest = budget.time_us - sum(piece.time_us for piece in largest)
     return f"{number(budget.time_us)} µs = {' + '.join([*terms, f'{number(rest)} (other)'])}"
 
