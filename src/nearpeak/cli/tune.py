@@ -211,7 +211,7 @@ def _traced(file: Path, mpi: str, targets: str | None, buffers: str | None) -> s
     trace = read_trace(file)
     described = describe_library(discover.resolve(settings.split(mpi)[0]), TOOLS)
     chosen = choose(trace, buffers or "H,H", described.benchmarks)
-    say(chosen.words)
+    say(chosen.summary)
     return chosen.targets
 
 

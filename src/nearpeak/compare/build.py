@@ -62,11 +62,11 @@ def compare(
             f"{_named(old)} and {_named(new)} have nothing in common: compare studies of the same"
             " libraries, paths, benchmarks and sizes"
         )
-    sessions = [session for found in (before, after) for session in found.values()]
+    sessions = [session for by_number in (before, after) for session in by_number.values()]
     on_new = [session.side == "new" for session in sessions]
     levelled = level(both, on_new)
     judged = judge(levelled, on_new, tolerance)
-    found = Compared(
+    compared = Compared(
         schema=SCHEMA,
         nearpeak=nearpeak.__version__,
         tolerance=tolerance,
@@ -80,15 +80,15 @@ def compare(
         unmatched=unmatched,
         regressed=False,
     )
-    changes = (change for place in found.places for change in place.changes)
-    found.regressed = (
+    changes = (change for place in compared.places for change in place.changes)
+    compared.regressed = (
         any(failure.regressed for failure in failing)
         or (any(not lack.failed for lack in missing) and not allow_missing)
         or any(change.regressed for change in changes)
     )
-    found.tells_from = _tells_from(found.places)
-    _find_reasons(found, [*old, *new])
-    return found
+    compared.tells_from = _tells_from(compared.places)
+    _find_reasons(compared, [*old, *new])
+    return compared
 
 
 def _tells_from(places: Iterable[PlaceChange]) -> float | None:
@@ -97,13 +97,15 @@ def _tells_from(places: Iterable[PlaceChange]) -> float | None:
     return median(widths) if widths else None
 
 
-def _find_reasons(found: Compared, studies: Iterable[Study]) -> None:
+def _find_reasons(compared: Compared, studies: Iterable[Study]) -> None:
     """Of what is slower: the inherited variables that differ."""
-    names = [each.name for each in found.differences if each.part == "variable"]
+    names = [
+        difference.name for difference in compared.differences if difference.part == "variable"
+    ]
     families = {
         library.name: library.family for study in studies for library in study.results.libraries
     }
-    for place in found.places:
+    for place in compared.places:
         if any(change.verdict == SLOWER for change in place.changes):
             family = families.get(place.who.library, "")
             place.reasons = [name for name in names if may_read(family, name)]
@@ -116,7 +118,7 @@ def to_json(compared: Compared) -> str:
 
 def _sessions(studies: Sequence[Study], side: Side) -> dict[tuple[int, int], Session]:
     """Those in which something was measured, by study and number, in the order of their start."""
-    found = {
+    sessions = {
         (index, session.session): Session(
             side=side,
             study=study.results.study,
@@ -129,17 +131,21 @@ def _sessions(studies: Sequence[Study], side: Side) -> dict[tuple[int, int], Ses
         for index, study in enumerate(studies)
         for session in study.results.measuring_sessions
     }
-    return dict(sorted(found.items(), key=lambda item: (item[1].started, item[0])))
+    return dict(sorted(sessions.items(), key=lambda item: (item[1].started, item[0])))
 
 
 def _loaded(study: Study, session: int) -> bool:
     """As the study itself says it: of all sessions where it names none."""
-    found = study.results.conditions
-    return found is not None and found.loaded and session in (found.sessions or [session])
+    conditions = study.results.conditions
+    return (
+        conditions is not None
+        and conditions.loaded
+        and session in (conditions.sessions or [session])
+    )
 
 
 def _numbers(sessions: Mapping[tuple[int, int], Session], first: int) -> Numbers:
-    return {where: first + number for number, where in enumerate(sessions)}
+    return {key: first + number for number, key in enumerate(sessions)}
 
 
 def _named(studies: Iterable[Study]) -> str:
@@ -158,15 +164,15 @@ def _match(
     unmatched: Counter[tuple[Who, Place, str]] = Counter()
     for key in dict.fromkeys([*old, *new]):
         who, place, case = key
-        why = _apart(old.get(key), new.get(key), failed=key in failed)
-        if why and (who, place, case.curve) not in curves:
-            unmatched[who, place, why] += 1
-        if not why:
+        reason = _apart(old.get(key), new.get(key), failed=key in failed)
+        if reason and (who, place, case.curve) not in curves:
+            unmatched[who, place, reason] += 1
+        if not reason:
             (kind,) = old[key].kinds
             both[who, place].append(Both(case, kind, old[key], new[key]))
     return both, [
-        Unmatched(who=who, place=place, why=why, cases=cases)
-        for (who, place, why), cases in unmatched.items()
+        Unmatched(who=who, place=place, why=reason, cases=cases)
+        for (who, place, reason), cases in unmatched.items()
     ]
 
 
@@ -221,11 +227,11 @@ def _curves(keys: Iterable[Key]) -> dict[OwnCurve, None]:
 
 def _lacks(missing: OwnCurve, new: Collection[OwnCurve]) -> Lacks:
     who, place, curve = missing
-    if all(place != known for _, known, _ in new):
+    if all(place != new_place for _, new_place, _ in new):
         return "path"
     if all(who != owner for owner, _, _ in new):
         return "library"
-    if all(curve.benchmark != known.benchmark for _, _, known in new):
+    if all(curve.benchmark != new_curve.benchmark for _, _, new_curve in new):
         return "benchmark"
     return "curve"
 

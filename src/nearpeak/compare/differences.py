@@ -29,16 +29,17 @@ def find(old: Sequence[Study], new: Sequence[Study]) -> list[Difference]:
 def _variables(old: Sequence[Study], new: Sequence[Study]) -> list[Difference]:
     """What launches inherited; none where a side recorded no variables at all."""
     before, now = (
-        [each for study in side for each in study.inherited.values()] for side in (old, new)
+        [variables for study in side for variables in study.inherited.values()]
+        for side in (old, new)
     )
     if not before or not now:
         return []
     values = {
         name: [
-            " or ".join(sorted({each.get(name, NOTHING) for each in side}))
+            " or ".join(sorted({variables.get(name, NOTHING) for variables in side}))
             for side in (before, now)
         ]
-        for name in sorted({name for each in before + now for name in each})
+        for name in sorted({name for variables in before + now for name in variables})
     }
     return [
         Difference(part="variable", name=name, old=old_value, new=new_value)
@@ -70,7 +71,7 @@ def _side(studies: Sequence[Study]) -> ByPart:
             for part, name, value in _facts(study.results, session):
                 values[part][name][value] = None
     return {
-        part: {name: " or ".join(sorted(found)) for name, found in names.items()}
+        part: {name: " or ".join(sorted(distinct)) for name, distinct in names.items()}
         for part, names in values.items()
     }
 
@@ -78,7 +79,7 @@ def _side(studies: Sequence[Study]) -> ByPart:
 def _facts(results: Results, session: SessionInfo) -> Iterator[tuple[str, str, str]]:
     """The fingerprint of a session, and of what it lacks what the study says itself."""
     machine = results.machine
-    own = {
+    facts = {
         "machine": {
             "host": machine.hostname,
             "cpu": machine.cpu_model,
@@ -91,6 +92,6 @@ def _facts(results: Results, session: SessionInfo) -> Iterator[tuple[str, str, s
         },
         "build": {"nearpeak": session.nearpeak},
     }
-    for part in own:  # of inherited variables the launches tell more
-        for name, value in {**own.get(part, {}), **session.fingerprint.get(part, {})}.items():
+    for part in facts:  # of inherited variables the launches tell more
+        for name, value in {**facts.get(part, {}), **session.fingerprint.get(part, {})}.items():
             yield part, name, value

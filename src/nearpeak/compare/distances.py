@@ -39,7 +39,7 @@ class _Stratified(NamedTuple):
     strata: Indices  # 0 everywhere where a distance is unknown
 
     @property
-    def known(self) -> bool:
+    def is_known(self) -> bool:
         """Whether each of them has a distance."""
         return not np.isnan(self.distances).any()
 
@@ -53,17 +53,17 @@ def level(both: Mapping[Owner, Sequence[Both]], new: Sequence[bool]) -> dict[Own
     new side.
     """
     on_new = np.array(new)
-    found: dict[Owner, Levelled] = {}
+    by_owner: dict[Owner, Levelled] = {}
     factors: dict[tuple[Owner, Case], Factors] = {}
     for owner, cases in both.items():
-        whole = _stratify(cases)
-        strata_of = _by_case(cases, whole)
-        at = _shared(cases, strata_of)
+        stratified = _stratify(cases)
+        strata_of = _by_case(cases, stratified)
+        shared = _shared(cases, strata_of)
         brought = []
-        for case, of in zip(cases, strata_of, strict=True):
-            factors[owner, case.case], one = _brought(case, of, at, on_new)
-            brought.append(one)
-        found[owner] = Levelled(brought, _distances(whole, at))
+        for case, case_strata in zip(cases, strata_of, strict=True):
+            factors[owner, case.case], levelled_case = _brought(case, case_strata, shared, on_new)
+            brought.append(levelled_case)
+        by_owner[owner] = Levelled(brought, _distances(stratified, shared))
     return {
         owner: levelled._replace(
             cases=[
@@ -74,47 +74,56 @@ def level(both: Mapping[Owner, Sequence[Both]], new: Sequence[bool]) -> dict[Own
                 for case in levelled.cases
             ]
         )
-        for owner, levelled in found.items()
+        for owner, levelled in by_owner.items()
     }
 
 
 def _shared(cases: Sequence[Both], strata_of: Sequence[Indices]) -> int:
     """The stratum that both sides have most launches of: the case and the side that have fewest of
     it count, then all of them."""
-    count = 1 + max(int(of.max()) for of in strata_of)
+    count = 1 + max(int(case_strata.max()) for case_strata in strata_of)
     counts = []
-    for case, of in zip(cases, strata_of, strict=True):
-        new = np.array([at in case.new.values for at in _launches(case)])
-        counts += [np.bincount(of[new == side], minlength=count) for side in (False, True)]
+    for case, case_strata in zip(cases, strata_of, strict=True):
+        new = np.array([launch in case.new.values for launch in _launches(case)])
+        counts += [np.bincount(case_strata[new == side], minlength=count) for side in (False, True)]
     table = np.array(counts)
-    return max(range(count), key=lambda at: (int(table[:, at].min()), int(table[:, at].sum())))
+    return max(
+        range(count),
+        key=lambda stratum: (int(table[:, stratum].min()), int(table[:, stratum].sum())),
+    )
 
 
-def _brought(both: Both, of: Indices, at: int, on_new: Booleans) -> tuple[Factors, Both]:
+def _brought(
+    both: Both, case_strata: Indices, stratum: int, on_new: Booleans
+) -> tuple[Factors, Both]:
     """By what each launch is to be multiplied, and what that does to the error."""
     launches, sessions = _launches(both), _sessions(both)
     values = {**both.old.values, **both.new.values}
     logarithms = np.log([values[launch] for launch in launches])
-    found = strata.level(logarithms, sessions, of, on_new[sessions], at)
-    ratios = np.exp(found.logarithms - logarithms).tolist()
+    levelled = strata.level(logarithms, sessions, case_strata, on_new[sessions], stratum)
+    ratios = np.exp(levelled.logarithms - logarithms).tolist()
     factors = {
         launch: ratio
         for launch, ratio in zip(launches, ratios, strict=True)
         if not math.isnan(ratio)
     }
-    return factors, both._replace(alone=found.alone, effects=found.effects, blur=found.blur)
+    return factors, both._replace(
+        alone=levelled.alone, effects=levelled.effects, blur=levelled.blur
+    )
 
 
-def _distances(whole: _Stratified, at: int) -> list[Distance]:
-    groups = whole.strata if whole.known else np.isnan(whole.distances).astype(np.intp)
+def _distances(stratified: _Stratified, stratum: int) -> list[Distance]:
+    groups = (
+        stratified.strata if stratified.is_known else np.isnan(stratified.distances).astype(np.intp)
+    )
     if len(np.unique(groups)) < 2:
         return []
     return [
         Distance(
-            range_ns=_range(whole.distances[groups == group]),
-            old=int(np.sum((groups == group) & (whole.new == 0))),
-            new=int(np.sum((groups == group) & (whole.new == 1))),
-            compared=whole.known and int(group) == at,
+            range_ns=_range(stratified.distances[groups == group]),
+            old=int(np.sum((groups == group) & (stratified.new == 0))),
+            new=int(np.sum((groups == group) & (stratified.new == 1))),
+            compared=stratified.is_known and int(group) == stratum,
         )
         for group in np.unique(groups)
     ]
@@ -122,11 +131,15 @@ def _distances(whole: _Stratified, at: int) -> list[Distance]:
 
 def _stratify(cases: Sequence[Both]) -> _Stratified:
     blocks = _of_blocks(cases)
-    distances = np.array([_distance(case, at, blocks) for case in cases for at in _launches(case)])
-    new = np.array([int(at in case.new.values) for case in cases for at in _launches(case)])
+    distances = np.array(
+        [_distance(case, launch, blocks) for case in cases for launch in _launches(case)]
+    )
+    new = np.array([int(launch in case.new.values) for case in cases for launch in _launches(case)])
     unknown = np.isnan(distances).any()
-    of = np.zeros(len(distances), dtype=np.intp) if unknown else strata.strata(distances.tolist())
-    return _Stratified(distances, new, of)
+    groups = (
+        np.zeros(len(distances), dtype=np.intp) if unknown else strata.strata(distances.tolist())
+    )
+    return _Stratified(distances, new, groups)
 
 
 def _launches(both: Both) -> list[Launch]:
@@ -135,24 +148,24 @@ def _launches(both: Both) -> list[Launch]:
 
 def _of_blocks(cases: Sequence[Both]) -> dict[Launch, float]:
     """The middle of the distances that were found in each block."""
-    found: dict[Launch, list[float]] = defaultdict(list)
+    by_launch: dict[Launch, list[float]] = defaultdict(list)
     for case in cases:
         for side in (case.old, case.new):
-            for at, distance in side.distances.items():
-                found[at].append(distance)
-    return {at: float(np.median(distances)) for at, distances in found.items()}
+            for launch, distance in side.distances.items():
+                by_launch[launch].append(distance)
+    return {launch: float(np.median(distances)) for launch, distances in by_launch.items()}
 
 
-def _distance(both: Both, at: Launch, blocks: Mapping[Launch, float]) -> float:
+def _distance(both: Both, launch: Launch, blocks: Mapping[Launch, float]) -> float:
     """That of a case; where it was not found, that of other cases of its block."""
-    side = both.new if at in both.new.values else both.old
-    return side.distances.get(at, blocks.get(at, math.nan))
+    side = both.new if launch in both.new.values else both.old
+    return side.distances.get(launch, blocks.get(launch, math.nan))
 
 
-def _by_case(cases: Sequence[Both], whole: _Stratified) -> list[Indices]:
+def _by_case(cases: Sequence[Both], stratified: _Stratified) -> list[Indices]:
     """The strata of the launches of each case."""
     ends = np.cumsum([len(_launches(case)) for case in cases])
-    return np.split(whole.strata, ends[:-1])
+    return np.split(stratified.strata, ends[:-1])
 
 
 def _sessions(both: Both) -> Indices:
@@ -162,17 +175,19 @@ def _sessions(both: Both) -> Indices:
 def _levelled(
     side: Figures, factors: Mapping[tuple[Owner, Case], Factors], owner: Owner, both: Both
 ) -> Figures:
-    own = factors[owner, both.case]
+    case_factors = factors[owner, both.case]
     ceiling = _of_ceilings(factors, owner[1], side)
     turn = 1 if both.kind.better == "higher" else -1
     return side._replace(
         values={
-            launch: value * own[launch] for launch, value in side.values.items() if launch in own
+            launch: value * case_factors[launch]
+            for launch, value in side.values.items()
+            if launch in case_factors
         },
         of_ceiling={
-            launch: fraction * (own[launch] / ceiling[launch]) ** turn
+            launch: fraction * (case_factors[launch] / ceiling[launch]) ** turn
             for launch, fraction in side.of_ceiling.items()
-            if launch in own and launch in ceiling
+            if launch in case_factors and launch in ceiling
         },
     )
 

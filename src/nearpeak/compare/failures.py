@@ -39,32 +39,32 @@ class Launched:
 
 def launched(observations: Observations) -> list[Launched]:
     """All launches but those that were interrupted from outside."""
-    found = {
-        known.number: Launched(known.who, known.place, known.block.session, known.block.number)
-        for known in observations.launches
-        if known.status != "interrupted"
+    launches = {
+        launch.number: Launched(launch.who, launch.place, launch.block.session, launch.block.number)
+        for launch in observations.launches
+        if launch.status != "interrupted"
     }
     for observation in observations.observed:
-        if launch := found.get(observation.launch.number):
+        if launch := launches.get(observation.launch.number):
             launch.asked.add(_bare(observation.case))
             launch.reached.add(_bare(observation.case))
     for gap in observations.gaps:
-        if launch := found.get(gap.launch.number):
+        if launch := launches.get(gap.launch.number):
             case = _bare(gap.case)
             launch.asked.add(case)
             if gap.said:
                 launch.reached.add(case)
             if gap.said and gap.status != "skipped":
                 launch.failed.add((gap.status, case))
-    for whole in observations.launches:
-        how = failure(whole.status)
-        if how is None:
+    for observed in observations.launches:
+        end = failure(observed.status)
+        if end is None:
             continue
-        launch = found[whole.number]
-        if how not in {status for status, _ in launch.failed}:
-            launch.failed.add((how, whole.at))
-            launch.reached |= {whole.at} if whole.at else set()
-    return list(found.values())
+        launch = launches[observed.number]
+        if end not in {status for status, _ in launch.failed}:
+            launch.failed.add((end, observed.at))
+            launch.reached |= {observed.at} if observed.at else set()
+    return list(launches.values())
 
 
 def find(
@@ -85,12 +85,12 @@ def find(
     ]
     judged = judge([question.counts for question in questions])
     failing = sum(question.counts.new_failed > 0 for question in questions)
-    found = [
+    failures = [
         _failing(question, verdict, failing, units)
         for question, verdict in zip(questions, judged, strict=True)
         if question.counts.new_failed
     ]
-    return sorted(found, key=lambda failure: not failure.regressed)
+    return sorted(failures, key=lambda failure: not failure.regressed)
 
 
 class _Side(NamedTuple):
@@ -124,53 +124,57 @@ _Launches = list[tuple[Try, Launched]]
 
 
 def _by_owner(studies: Iterable[Iterable[Launched]]) -> dict[Owner, _Launches]:
-    found: dict[Owner, _Launches] = defaultdict(list)
+    by_owner: dict[Owner, _Launches] = defaultdict(list)
     for index, launches in enumerate(studies):
         for launch in launches:
-            found[launch.who, launch.place].append(((index, launch.session, launch.block), launch))
-    return found
+            by_owner[launch.who, launch.place].append(
+                ((index, launch.session, launch.block), launch)
+            )
+    return by_owner
 
 
 def _questions(owner: Owner, old: _Launches, new: _Launches) -> list[_Question]:
     """Of a library at a place, and of each curve of it; what has the same answers is one."""
-    asked = [{case for _, launch in side for case in launch.asked} for side in (old, new)]
+    planned = [{case for _, launch in side for case in launch.asked} for side in (old, new)]
     # Ceilings that never came to a case do not say of which they would have been.
-    common = (asked[0] or asked[1]) & (asked[1] or asked[0])
+    common = (planned[0] or planned[1]) & (planned[1] or planned[0])
     curves: dict[Curve, set[Case]] = defaultdict(set)
     for case in common:
         curves[case.curve].add(case)
-    whole = _Question(owner, None, *(_side(side, common, whole=True) for side in (old, new)))
-    found = {_answers(whole): whole}
+    overall = _Question(owner, None, *(_side(side, common, caseless=True) for side in (old, new)))
+    questions = {_answers(overall): overall}
     for curve, cases in sorted(curves.items()):
         question = _Question(
-            owner, curve, *(_side(side, cases, whole=False) for side in (old, new))
+            owner, curve, *(_side(side, cases, caseless=False) for side in (old, new))
         )
-        found.setdefault(_answers(question), question)
-    return list(found.values())
+        questions.setdefault(_answers(question), question)
+    return list(questions.values())
 
 
 def _answers(question: _Question) -> tuple[frozenset[Try], ...]:
     return (*question.old[:3], *question.new[:3])
 
 
-def _side(launches: _Launches, cases: set[Case], *, whole: bool) -> _Side:
-    """`cases`: those that count; `whole`: so does a failure in no case, but for a curve only
+def _side(launches: _Launches, cases: set[Case], *, caseless: bool) -> _Side:
+    """`cases`: those that count; `caseless`: so does a failure in no case, but for a curve only
     where it came before all cases."""
     tried: set[Try] = set()
     ended: dict[tuple[Lost, Case | None], set[Try]] = defaultdict(set)
-    for at, launch in launches:
-        concerned = not launch.asked.isdisjoint(cases) or (whole and not launch.asked)
-        anywhere = concerned and (whole or not launch.reached)
+    for attempt, launch in launches:
+        concerned = not launch.asked.isdisjoint(cases) or (caseless and not launch.asked)
+        anywhere = concerned and (caseless or not launch.reached)
         failed = {end for end in launch.failed if (anywhere if end[1] is None else end[1] in cases)}
         if failed or not launch.reached.isdisjoint(cases):
-            tried.add(at)
+            tried.add(attempt)
         for end in failed:
-            ended[end].add(at)
+            ended[end].add(attempt)
     return _Side(
         frozenset(tried),
         frozenset().union(*ended.values()),
-        frozenset().union(*(ats for (status, _), ats in ended.items() if status == WRONG_DATA)),
-        Counter({end: len(ats) for end, ats in ended.items()}),
+        frozenset().union(
+            *(attempts for (status, _), attempts in ended.items() if status == WRONG_DATA)
+        ),
+        Counter({end: len(attempts) for end, attempts in ended.items()}),
     )
 
 

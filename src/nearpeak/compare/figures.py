@@ -67,28 +67,32 @@ def gather(studies: Sequence[Study], numbers: Mapping[tuple[int, int], int]) -> 
 
     `numbers`: of each study (its index) and session of it, the number that `Launch` has.
     """
-    found: dict[Key, Figures] = defaultdict(Figures.none)
+    gathered: dict[Key, Figures] = defaultdict(Figures.none)
     for index, study in enumerate(studies):
-        own = {session: number for (at, session), number in numbers.items() if at == index}
+        session_numbers = {
+            session: number
+            for (study_index, session), number in numbers.items()
+            if study_index == index
+        }
         ceilings = Ceilings(study.results.ceilings)
         for cell in study.results.timed:
             if cell.median is None or (cell.case.x == 0 and cell.better == "higher"):
                 continue
-            figures = found[cell.who, cell.place, cell.case]
-            of = x_unit(study.results.benchmarks, cell.case.benchmark)
-            figures.kinds.add(Kind(cell.unit, of, cell.better, cell.window))
-            _add(figures, cell, own)
+            figures = gathered[cell.who, cell.place, cell.case]
+            axis_unit = x_unit(study.results.benchmarks, cell.case.benchmark)
+            figures.kinds.add(Kind(cell.unit, axis_unit, cell.better, cell.window))
+            _add(figures, cell, session_numbers)
             ceiling = ceilings.of(cell.place, cell.case) if cell.ceiling else None
             if ceiling is not None:
-                _add_fractions(figures, cell, ceiling, own)
+                _add_fractions(figures, cell, ceiling, session_numbers)
         for point in study.results.ceilings:
             if not point.fact and point.kind == "measured":
-                figures = found[CEILING, point.place, point.case]
+                figures = gathered[CEILING, point.place, point.case]
                 figures.kinds.add(Kind(point.unit, "B", point.better, None))
-                _add(figures, point, own)
-    for figures in found.values():
+                _add(figures, point, session_numbers)
+    for figures in gathered.values():
         _leave_out_short_sessions(figures)
-    return {key: figures for key, figures in found.items() if figures.values}
+    return {key: figures for key, figures in gathered.items() if figures.values}
 
 
 def _leave_out_short_sessions(figures: Figures) -> None:
@@ -105,10 +109,10 @@ def _leave_out_short_sessions(figures: Figures) -> None:
 def _add(figures: Figures, cell: Cell | CeilingPoint, sessions: Mapping[int, int]) -> None:
     """What a study has of a case."""
     launches = {block: Launch(sessions[block.session], block.number) for block in cell.blocks}
-    figures.values.update((launches[at], v) for at, v in cell.by_block.items() if v > 0)
-    for at, distance in zip(cell.blocks, cell.cache_line_ns, strict=True):
+    figures.values.update((launches[block], v) for block, v in cell.by_block.items() if v > 0)
+    for block, distance in zip(cell.blocks, cell.cache_line_ns, strict=True):
         if distance is not None:
-            figures.distances[launches[at]] = distance
+            figures.distances[launches[block]] = distance
 
 
 def _add_fractions(
@@ -116,6 +120,6 @@ def _add_fractions(
 ) -> None:
     """The same in the blocks that tell its fraction."""
     fractions = better_in(cell.by_block, held.against(cell, ceiling)[0], cell.better)
-    for at, fraction in fractions.items():
-        figures.of_ceiling[Launch(sessions[at.session], at.number)] = fraction
+    for block, fraction in fractions.items():
+        figures.of_ceiling[Launch(sessions[block.session], block.number)] = fraction
     figures.ceilings.add(ceiling.case)

@@ -52,7 +52,10 @@ def judge(
         for place in prepared
     ]
     judged = sides.judge(groups, tolerance)
-    return [_place(place, found, tolerance) for place, found in zip(prepared, judged, strict=True)]
+    return [
+        _place(place, judged_group, tolerance)
+        for place, judged_group in zip(prepared, judged, strict=True)
+    ]
 
 
 def _prepare(owner: Owner, levelled: Levelled, new: Sequence[bool]) -> _Prepared:
@@ -60,7 +63,7 @@ def _prepare(owner: Owner, levelled: Levelled, new: Sequence[bool]) -> _Prepared
     curves: dict[Curve, list[Both]] = {}
     for case in cases:
         curves.setdefault(case.case.curve, []).append(case)
-    launches = sorted({at for case in cases for at in (*case.old.values, *case.new.values)})
+    launches = sorted({launch for case in cases for launch in (*case.old.values, *case.new.values)})
     columns = Columns(
         np.array([launch.session for launch in launches]),
         np.array(new),
@@ -68,7 +71,8 @@ def _prepare(owner: Owner, levelled: Levelled, new: Sequence[bool]) -> _Prepared
         max(case.blur for case in cases),
     )
     in_order = [
-        (curve, sorted(found, key=lambda both: both.case.x)) for curve, found in curves.items()
+        (curve, sorted(curve_cases, key=lambda both: both.case.x))
+        for curve, curve_cases in curves.items()
     ]
     return _Prepared(*owner, in_order, launches, columns, levelled.distances)
 
@@ -106,11 +110,11 @@ def _place(prepared: _Prepared, judged: JudgedGroup, tolerance: float) -> PlaceC
         curves=[
             CurveChange(
                 curve=curve,
-                change=_change(prepared.who, found.curve, found.shift, tolerance),
+                change=_change(prepared.who, judged_curve.curve, judged_curve.shift, tolerance),
                 of_ceiling=_of_ceiling(cases, prepared),
-                cells=_cells(prepared.who, cases, found, tolerance),
+                cells=_cells(prepared.who, cases, judged_curve, tolerance),
             )
-            for (curve, cases), found in zip(prepared.curves, judged.curves, strict=True)
+            for (curve, cases), judged_curve in zip(prepared.curves, judged.curves, strict=True)
         ],
     )
 
@@ -137,16 +141,16 @@ def _cells(
 
 
 def _change(who: Who, judged: Verdict, shift: Shift, tolerance: float) -> Change:
-    found = judged.comparison
+    comparison = judged.comparison
     return Change(
-        ratio=found.ratio,
-        ci95=found.ci95,
-        p_value=found.p_value,
+        ratio=comparison.ratio,
+        ci95=comparison.ci95,
+        p_value=comparison.p_value,
         p_adjusted=judged.p_adjusted,
         verdict=judged.verdict,
         lacks=_lacks(who) if shift.unfounded else "",
         alone=shift.alone,
-        regressed=judged.verdict == SLOWER and found.ratio < 1 / (1 + tolerance),
+        regressed=judged.verdict == SLOWER and comparison.ratio < 1 / (1 + tolerance),
         history=[None if np.isnan(value) else value for value in shift.history.tolist()],
     )
 
@@ -162,5 +166,7 @@ def _of_ceiling(cases: Sequence[Both], prepared: _Prepared) -> OfCeiling | None:
     if not both:
         return None
     row = sides.mean_row(_fractions(both, prepared.launches))
-    found = sides.shift(row, prepared.columns).comparison
-    return OfCeiling(ratio=found.ratio, ci95=found.ci95, p_value=found.p_value, cases=len(both))
+    comparison = sides.shift(row, prepared.columns).comparison
+    return OfCeiling(
+        ratio=comparison.ratio, ci95=comparison.ci95, p_value=comparison.p_value, cases=len(both)
+    )

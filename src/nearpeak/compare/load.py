@@ -39,9 +39,9 @@ def load_side(folders: Iterable[Path]) -> list[Study]:
 
 def check_apart(old: Iterable[Study], new: Iterable[Study]) -> None:
     """UserError where a study is on both sides, be it a copy or one that was resumed since."""
-    known = {_identity(study): study.folder for study in old}
+    old_folders = {_identity(study): study.folder for study in old}
     for study in new:
-        if (folder := known.get(_identity(study))) is not None:
+        if (folder := old_folders.get(_identity(study))) is not None:
             raise UserError(
                 f"{folder} and {study.folder} are the same study: compare it with another one,"
                 " measured at another time"
@@ -70,14 +70,14 @@ def _studies(folder: Path) -> Iterator[Path]:
 
 def _check_different(studies: Sequence[Study]) -> None:
     """A copy would count as one more session, and make sure what is not."""
-    known: dict[tuple[str, str], Path] = {}
+    folders: dict[tuple[str, str], Path] = {}
     for study in studies:
         name = _identity(study)
-        if name in known:
+        if name in folders:
             raise UserError(
-                f"{known[name]} and {study.folder} are the same study: give it only once"
+                f"{folders[name]} and {study.folder} are the same study: give it only once"
             )
-        known[name] = study.folder
+        folders[name] = study.folder
 
 
 def _identity(study: Study) -> tuple[str, str]:

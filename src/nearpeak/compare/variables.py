@@ -23,14 +23,18 @@ def inherited(observations: Observations) -> Inherited:
     for launch in observations.launches:
         if launch.tick_ns is not None:  # it recorded its environment
             of_session[launch.block.session].append(launch)
-    said = observations.machine.diagnoses
-    named = {name for each in said if each.id == VARIABLES for name in each.variables}
-    found = {}
+    diagnoses = observations.machine.diagnoses
+    named = {
+        name for diagnosis in diagnoses if diagnosis.id == VARIABLES for name in diagnosis.variables
+    }
+    by_session = {}
     for session, launches in of_session.items():
         ceilings = [launch for launch in launches if launch.who == CEILING]
         alike = set.intersection(*(_variables(launch) for launch in ceilings or launches))
-        found[session] = {name: value for name, value in sorted(alike) if ceilings or name in named}
-    return found
+        by_session[session] = {
+            name: value for name, value in sorted(alike) if ceilings or name in named
+        }
+    return by_session
 
 
 def _variables(launch: Launch) -> set[tuple[str, str]]:

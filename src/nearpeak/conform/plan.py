@@ -67,30 +67,33 @@ class Chosen(msgspec.Struct, kw_only=True, frozen=True):
 
 def operations(described: Description, chosen: Chosen) -> list[Operation]:
     """What is tried, by family; UserError for what there is not."""
-    known = [
+    available = [
         Operation(name=benchmark.name, family=benchmark.family, summary=benchmark.summary)
         for benchmark in described.benchmarks
         if benchmark.ranks.fits(RANKS) and benchmark.over_bytes
     ]
-    known += [
+    available += [
         Operation(name=operation.name, family=operation.family, summary=operation.summary)
         for operation in described.operations
     ]
-    words = {word for operation in known for word in (operation.name, operation.family)}
+    names = {word for operation in available for word in (operation.name, operation.family)}
     for name in chosen.operations:
-        if name not in words:
-            raise UserError(f"--operations: unknown {name!r}{closest(name, sorted(words))}")
-    wanted = set(chosen.operations) or words
-    found = [operation for operation in known if wanted & {operation.name, operation.family}]
+        if name not in names:
+            raise UserError(f"--operations: unknown {name!r}{closest(name, sorted(names))}")
+    wanted = set(chosen.operations) or names
+    selected = [operation for operation in available if wanted & {operation.name, operation.family}]
     return sorted(
-        found, key=lambda operation: (not operation.family.startswith("pt2pt"), operation.family)
+        selected, key=lambda operation: (not operation.family.startswith("pt2pt"), operation.family)
     )
 
 
 def memories(described: Description, chosen: Chosen, kinds: Sequence[str]) -> list[Memory]:
     """Every allocator of every kind of buffers; UserError for one that gives none of them."""
     for name in chosen.allocators:
-        fitting = {PLAIN, *(known.name for known in described.allocators if _fits(known, kinds))}
+        fitting = {
+            PLAIN,
+            *(allocator.name for allocator in described.allocators if _fits(allocator, kinds)),
+        }
         if name not in fitting:
             raise UserError(
                 f"--allocators: {name!r} gives no buffers {' or '.join(kinds)}"
@@ -101,24 +104,24 @@ def memories(described: Description, chosen: Chosen, kinds: Sequence[str]) -> li
     else:
         named = (allocator.name for allocator in described.allocators)
         wanted = chosen.allocators or [PLAIN, *named]
-    found = []
+    selected = []
     for kind in kinds:
-        found += [Memory(buffers=kind)] if PLAIN in wanted else []
-        found += [
+        selected += [Memory(buffers=kind)] if PLAIN in wanted else []
+        selected += [
             Memory(buffers=kind, allocator=allocator.name, summary=allocator.summary)
             for allocator in described.allocators
             if allocator.name in wanted
             and _fits(allocator, [kind])
             and (_alike(kind) or chosen.allocators or chosen.depth == "full")
         ]
-    return found
+    return selected
 
 
 def cases(
     described: Description,
     chosen: Chosen,
     tried: Sequence[Operation],
-    where: Sequence[Memory],
+    tried_in: Sequence[Memory],
 ) -> list[TrialCase]:
     """All cases, what others rest on first: the data of each operation in plain memory.
 
@@ -131,15 +134,17 @@ def cases(
         for benchmark in described.benchmarks
         if benchmark.default and benchmark.family != "datatype"
     }
-    known = {operation.name: operation for operation in described.operations}
-    usual_ones |= {name for name, operation in known.items() if operation.family == "rma"}
+    by_name = {operation.name: operation for operation in described.operations}
+    usual_ones |= {name for name, operation in by_name.items() if operation.family == "rma"}
     if chosen.depth == "quick" and not chosen.operations:
-        tried = [each for each in tried if each.name not in known.keys() - usual_ones]
+        tried = [
+            operation for operation in tried if operation.name not in by_name.keys() - usual_ones
+        ]
     growing = _growing(tried, usual_ones, chosen)
-    found, more = list[TrialCase](), list[TrialCase]()
-    for memory, operation in itertools.product(where, tried):
+    among_two, wider = list[TrialCase](), list[TrialCase]()
+    for memory, operation in itertools.product(tried_in, tried):
         name = operation.name
-        on_devices = name in known and known[name].on_devices
+        on_devices = name in by_name and by_name[name].on_devices
         if on_devices and not in_gpu(memory.buffers):
             continue
         ways = [case for case in _ways(described, memory, name) if _is_deep(case, chosen, growing)]
@@ -149,11 +154,12 @@ def cases(
             every = chosen.buffers or memory.buffers in EVERY_OPERATION or on_devices
             ways = [case for case in ways if every and (is_first(case) or _in_place(case))]
             among_more = [case for case in ways if is_first(case)]
-        found += ways
-        more += [case for way in among_more for case in _among_more(described, way)]
+        among_two += ways
+        wider += [case for way in among_more for case in _among_more(described, way)]
     threaded = {benchmark.name for benchmark in described.benchmarks if benchmark.threads}
     return sorted(
-        found + more, key=lambda case: (not is_first(case), case.ranks, case.operation in threaded)
+        among_two + wider,
+        key=lambda case: (not is_first(case), case.ranks, case.operation in threaded),
     )
 
 
@@ -173,10 +179,12 @@ def _ways(described: Description, memory: Memory, operation: str) -> list[TrialC
     """All cases of an operation in a memory among two ranks."""
     odd = _offset(described, operation)
     ways = list(itertools.product((0, odd), (DATA, CHURN, LEAK)))
-    known = next((each for each in described.benchmarks if each.name == operation), None)
-    if known is None or known.sized:
+    benchmark = next(
+        (candidate for candidate in described.benchmarks if candidate.name == operation), None
+    )
+    if benchmark is None or benchmark.sized:
         ways.append((0, GROW))
-    if known is not None and any(axis.name == "inplace" for axis in known.axes):
+    if benchmark is not None and any(axis.name == "inplace" for axis in benchmark.axes):
         ways.append((0, IN_PLACE))
     return [
         TrialCase(memory.buffers, operation, memory.allocator, offset, check)
@@ -235,14 +243,14 @@ def pointless(left: Sequence[TrialCase], ended: Sequence[Outcome]) -> dict[Trial
             bad[memory] += 1
             if is_first(case):
                 plain[case.buffers, case.operation] = outcome.status
-    found = {}
+    reasons = {}
     for case in itertools.filterfalse(is_first, left):
         operation, memory = (case.buffers, case.operation), (case.buffers, case.allocator)
         if operation in plain:
-            found[case] = f"{case.operation} {_PAST[plain[operation]]} with plain buffers already"
+            reasons[case] = f"{case.operation} {_PAST[plain[operation]]} with plain buffers already"
         elif bad[memory] >= ENOUGH and bad[memory] > good[memory]:
-            found[case] = f"{bad[memory]} cases have failed with such buffers already"
-    return {case: f"{why}: --full tries it all the same" for case, why in found.items()}
+            reasons[case] = f"{bad[memory]} cases have failed with such buffers already"
+    return {case: f"{reason}: --full tries it all the same" for case, reason in reasons.items()}
 
 
 _PAST = {"crashed": "crashed", "hung": "hung", "refused": "was refused", "failed": "failed"}

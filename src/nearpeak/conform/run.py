@@ -79,27 +79,27 @@ def places(
         (path for path in paths if path.transport == "memory" and rank_ends(path, HOST)), None
     )
     gpus = named or gpu_path(paths)
-    found = {}
+    by_kind = {}
     if host is not None and (ends := rank_ends(host, HOST)):
-        found[HOST] = Place(host, ends, HOST, _most_ends(paths, HOST) or ends)
+        by_kind[HOST] = Place(host, ends, HOST, _most_ends(paths, HOST) or ends)
     if gpus is not None and (ends := rank_ends(gpus, "D,D")):
-        more = None if named else _most_ends(paths, "D,D")
-        place = Place(gpus, ends, "D,D", more or ends)
-        found |= dict.fromkeys(GPU_BUFFERS, place)
-    wanted = [parse_buffers(kind) for kind in chosen.buffers] or list(found)
+        further = None if named else _most_ends(paths, "D,D")
+        place = Place(gpus, ends, "D,D", further or ends)
+        by_kind |= dict.fromkeys(GPU_BUFFERS, place)
+    wanted = [parse_buffers(kind) for kind in chosen.buffers] or list(by_kind)
     for kind in wanted:
-        if kind not in found and gpus is not None and len(kind.split(",")) == RANKS:
-            found[kind] = found["D,D"]
-        if kind not in found:
+        if kind not in by_kind and gpus is not None and len(kind.split(",")) == RANKS:
+            by_kind[kind] = by_kind["D,D"]
+        if kind not in by_kind:
             raise UserError(
                 f"--buffers {kind}: there is no place for them on this machine: choose some of "
-                f"{', '.join(found) or 'none'}"
+                f"{', '.join(by_kind) or 'none'}"
             )
     if not wanted:
         raise UserError("two ranks have no place on this machine: see `nearpeak machine`")
-    if named and all(found[kind].path is not named for kind in wanted):
+    if named and all(by_kind[kind].path is not named for kind in wanted):
         raise UserError(f"--path {named.id!r}: no --buffers are tried there")
-    return {kind: found[kind] for kind in wanted}
+    return {kind: by_kind[kind] for kind in wanted}
 
 
 def named_path(machine: Machine, path_id: str) -> DataPath:
@@ -112,9 +112,9 @@ def named_path(machine: Machine, path_id: str) -> DataPath:
     reasons = [reason.why for reason in missing if reason.path == path_id]
     if not reasons and all(path.id != path_id for path in paths):
         raise UserError(f"--path: unknown path {path_id!r}{closest(path_id, fit)}")
-    there = [name for name, path in fit.items() if not path.pair]
+    unpaired = [name for name, path in fit.items() if not path.pair]
     pairs = [name for name, path in fit.items() if path.pair]
-    choices = [*there, *(f"{name} and other pairs" for name in pairs[:1])]
+    choices = [*unpaired, *(f"{name} and other pairs" for name in pairs[:1])]
     raise UserError(
         f"--path {path_id!r} {'; '.join(reasons) or 'has not two ends with a GPU'}: choose one"
         f" of {', '.join(choices) or 'none'}"
@@ -156,22 +156,22 @@ def check_resumed(records: Sequence[Record], now: Begin, contenders: Sequence[Co
     outcomes would stand beside others as if they were of one."""
     first, *others = records
     assert isinstance(first, Begin)
-    told = {
-        Who(each.library, each.settings): each.version
-        for each in others
-        if isinstance(each, Contended)
+    versions = {
+        Who(record.library, record.settings): record.version
+        for record in others
+        if isinstance(record, Contended)
     }
     facts = [
         ("GPUs", ", ".join(first.gpus), ", ".join(now.gpus)),
         ("driver", first.driver, now.driver),
     ]
-    for each in contenders:
-        version = each.library.version
-        facts.append((each.label, told.get(each.who, version), version))
+    for contender in contenders:
+        version = contender.library.version
+        facts.append((contender.label, versions.get(contender.who, version), version))
     differ = [
-        f"{what}: {before or 'none'}, now {here or 'none'}"
-        for what, before, here in facts
-        if before != here
+        f"{name}: {before or 'none'}, now {current or 'none'}"
+        for name, before, current in facts
+        if before != current
     ]
     if differ:
         raise UserError(f"it was begun with others ({'; '.join(differ)}): start anew with -o")
@@ -187,14 +187,18 @@ class Run:
     """A new run, or one that goes on."""
 
     def __init__(
-        self, journal: ConformJournal, described: Description, where: dict[str, Place], tools: Tools
+        self,
+        journal: ConformJournal,
+        described: Description,
+        place_of: dict[str, Place],
+        tools: Tools,
     ) -> None:
-        """`where`: of every kind of buffers that was chosen."""
+        """`place_of`: of every kind of buffers that was chosen."""
         first = journal.begin
         self._journal = journal
         self._chosen = first.chosen
         self._described = described
-        self._where = where
+        self._place_of = place_of
         self._tools = tools
         self._cases = plan.cases(described, self._chosen, first.operations, first.memories)
         self._threaded = {benchmark.name for benchmark in described.benchmarks if benchmark.threads}
@@ -212,8 +216,8 @@ class Run:
     def begin(self, contenders: Sequence[Contender]) -> None:
         """Records all that are tried before the first is, so that a run that is cut off says what
         it lacks."""
-        for each in contenders:
-            version, who = each.library.version, msgspec.structs.asdict(each.who)
+        for contender in contenders:
+            version, who = contender.library.version, msgspec.structs.asdict(contender.who)
             self._journal.append(Contended(**who, version=version, planned=self.planned))
 
     def try_library(self, contender: Contender, tell: Tell) -> None:
@@ -233,24 +237,24 @@ class Run:
 
     def _outcomes(self, contender: Contender) -> list[Outcome]:
         """The last word on each case."""
-        found = {
+        last = {
             record.outcome.case: record.outcome
             for record in self._journal.records
             if isinstance(record, Ended) and Who(record.library, record.settings) == contender.who
         }
-        return list(found.values())
+        return list(last.values())
 
     def _leave_out(self, contender: Contender, left: Sequence[TrialCase], tell: Tell) -> None:
         if self._chosen.depth == "full":
             return
-        for case, why in plan.pointless(left, self._outcomes(contender)).items():
-            self._record(contender, Outcome(case=case, status=NOT_TRIED, message=why), tell)
+        for case, reason in plan.pointless(left, self._outcomes(contender)).items():
+            self._record(contender, Outcome(case=case, status=NOT_TRIED, message=reason), tell)
 
     def _alike(self, left: Sequence[TrialCase]) -> list[TrialCase]:
         """The first of them, and those behind it that can share its job."""
 
         def sort(case: TrialCase) -> tuple[str, int, bool, bool]:
-            path = self._where[case.buffers].path.id
+            path = self._place_of[case.buffers].path.id
             return path, case.ranks, case.operation in self._threaded, plan.is_first(case)
 
         return list(next(itertools.groupby(left, key=sort))[1])
@@ -287,7 +291,7 @@ class Run:
     ) -> None:
         job = Job(cases, self._sizes, partial(self._launch, contender, cases[0]), record)
         # More ranks may share cores, on which those that wait for others take turns with them.
-        path = self._where[cases[0].buffers].path
+        path = self._place_of[cases[0].buffers].path
         # A daemon for each job, as one whose clients were killed may not serve others well.
         with mps.daemon() if path.mps else nullcontext():
             job.run(self._chosen.limit_seconds * cases[0].ranks / RANKS)
@@ -297,15 +301,15 @@ class Run:
                 end = msgspec.structs.replace(end, command=again)
             self._journal.append(BadlyEnded(**msgspec.structs.asdict(contender.who), end=end))
 
-    def _launch(self, contender: Contender, case: TrialCase, words: list[str]) -> CommandLine:
+    def _launch(self, contender: Contender, case: TrialCase, options: list[str]) -> CommandLine:
         """Of `nearpeak-mpi probe` where the case is tried."""
-        place = self._where[case.buffers]
+        place = self._place_of[case.buffers]
         seats = Seats(place.path, place.seats(case.ranks), place.buffers)
-        return probe_launch(self._tools, contender, words, seats)
+        return probe_launch(self._tools, contender, options, seats)
 
     def _sizes(self, case: TrialCase) -> list[int]:
         sizes = plan.sizes_of(case, self._chosen)
-        cpus = [tuple(end.cpus) for end in self._where[case.buffers].seats(case.ranks)]
+        cpus = [tuple(end.cpus) for end in self._place_of[case.buffers].seats(case.ranks)]
         if len(set(cpus)) == len(cpus):
             return sizes
         return [size for size in sizes if size <= MOST_BYTES_SHARED]
@@ -321,9 +325,9 @@ class Run:
         return shell_line(self._launch(contender, cases[0], ["--cases", str(file)]))
 
     def _cases_file(self, contender: Contender, case: TrialCase, suffix: str = "") -> Path:
-        words = (contender.label, case.operation, case.buffers, case.allocator, case.offset)
-        more = (f"{case.ranks}-ranks",) if case.ranks > RANKS else ()
-        name = "-".join(map(str, (*words, case.check, *more))) + suffix
+        parts = (contender.label, case.operation, case.buffers, case.allocator, case.offset)
+        ranks = (f"{case.ranks}-ranks",) if case.ranks > RANKS else ()
+        name = "-".join(map(str, (*parts, case.check, *ranks))) + suffix
         return self._journal.folder.resolve() / CASES / f"{name}.txt"
 
     def _cannot_write(self, folder: Path, error: OSError | None) -> CannotWriteError:

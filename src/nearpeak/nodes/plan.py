@@ -121,19 +121,19 @@ def planned(chosen: Chosen) -> list[Measures]:
 def cost(chosen: Chosen, launches: Sequence[Measures]) -> Cost:
     """An estimate of what these launches take."""
     number = len(chosen.nodes)
-    each = 2 * chosen.slot_ms / 1e3 + ROUND_SECONDS
+    round_seconds = 2 * chosen.slot_ms / 1e3 + ROUND_SECONDS
     start = LAUNCH_SECONDS + LAUNCH_SECONDS_OF_A_NODE * number
-    seconds = sum(start + (one.together + one.alone) * each for one in launches)
+    seconds = sum(start + (launch.together + launch.alone) * round_seconds for launch in launches)
     most = launches[0].together * (number // 2) if launches else 0
     return Cost(min(most, math.comb(number, 2)), seconds, seconds * number / 3600)
 
 
-def words(chosen: Chosen) -> list[str]:
+def summary(chosen: Chosen) -> list[str]:
     """The plan for people, before it runs."""
     launches = planned(chosen)
     number, every = len(chosen.nodes), math.comb(len(chosen.nodes), 2)
-    first, whole = launches[0], cost(chosen, launches)
-    covered = f"{whole.pairs} of {count(every, 'pair')} ({100 * whole.pairs / every:.3g} %)"
+    first, total = launches[0], cost(chosen, launches)
+    covered = f"{total.pairs} of {count(every, 'pair')} ({100 * total.pairs / every:.3g} %)"
     which = in_short(chosen.nodes) if chosen.nodes[0] else str(number)
     lines = [f"nodes:      {which}, a rank on each, with buffers in host memory"]
     if is_whole(chosen):
@@ -148,10 +148,10 @@ def words(chosen: Chosen) -> list[str]:
             f"looks slow in it, and {len(launches) - 2} with what does so in both and with "
             f"{CONTROLS} other pairs"
         )
-    outside = "" if whole.pairs == every else ": links of the others are not tested"
+    outside = "" if total.pairs == every else ": links of the others are not tested"
     lines.append(f"covers:     {covered}{outside}")
     lines.append(
-        f"estimate:   {format_seconds(whole.seconds)}, {whole.node_hours:.3g} node hours"
+        f"estimate:   {format_seconds(total.seconds)}, {total.node_hours:.3g} node hours"
         + ("" if is_whole(chosen) else ", and more where much looks slow")
     )
     return lines
@@ -170,19 +170,21 @@ def rounds_of(
         alone = rounds.alone(together) if measures.alone else []
         return together, [alone[index] for index in chance.permutation(len(alone))]
     assert suspects is not None
-    each = int(np.bincount(suspects.reshape(-1), minlength=1).max())  # suspects of a node, at most
+    most_suspects = int(
+        np.bincount(suspects.reshape(-1), minlength=1).max()
+    )  # suspects of a node, at most
     if measures.stage == "sift":
-        return rounds.again(nodes, suspects, measures.together + each, chance), []
-    known = controls(chosen, suspects)
-    both = np.concatenate([suspects, known])
+        return rounds.again(nodes, suspects, measures.together + most_suspects, chance), []
+    others = controls(chosen, suspects)
+    both = np.concatenate([suspects, others])
     # A part of the suspects stands for them: the same in every launch.
-    some = np.random.default_rng([chosen.seed, len(suspects)]).permutation(len(suspects))
-    sample = np.concatenate([suspects[some[:ALONE_AGAIN]], known[:ALONE_AGAIN]])
+    order = np.random.default_rng([chosen.seed, len(suspects)]).permutation(len(suspects))
+    sample = np.concatenate([suspects[order[:ALONE_AGAIN]], others[:ALONE_AGAIN]])
     alone = [sample[index : index + 1] for index in chance.permutation(len(sample))]
     together = [
         pairs
         for _ in range(REPEATED)
-        for pairs in rounds.again(nodes, both, AGAIN_ROUNDS + each, chance)
+        for pairs in rounds.again(nodes, both, AGAIN_ROUNDS + most_suspects, chance)
     ]
     return together, alone
 
@@ -193,8 +195,8 @@ def controls(chosen: Chosen, suspects: Indices) -> Indices:
     chance = np.random.default_rng([chosen.seed, 2**32])
     drawn = np.sort(chance.integers(nodes, size=(4 * CONTROLS, 2)), axis=1)
     drawn = np.unique(drawn[drawn[:, 0] < drawn[:, 1]], axis=0)
-    known = set(keys(suspects, nodes).tolist())
-    others = drawn[[key not in known for key in keys(drawn, nodes).tolist()]]
+    suspected = set(keys(suspects, nodes).tolist())
+    others = drawn[[key not in suspected for key in keys(drawn, nodes).tolist()]]
     return others[chance.permutation(len(others))[:CONTROLS]]
 
 

@@ -33,19 +33,19 @@ class Wanted(NamedTuple):
 
 def parse(text: str) -> Wanted:
     """The requirement that `bandwidth>=20GB/s` means; UserError for anything else."""
-    found = FORM.fullmatch(text)
-    if found is None:
+    match = FORM.fullmatch(text)
+    if match is None:
         raise UserError(f"--require {text!r} is not a requirement of nodes: write {FORMS}")
-    metric = METRICS[found["metric"]]
+    metric = METRICS[match["metric"]]
     unit, relation = UNITS[metric], RELATIONS[metric]
-    known = parse_amount(found["amount"])
-    if known is None or (known[1], found["relation"]) != (unit, relation):
+    amount = parse_amount(match["amount"])
+    if amount is None or (amount[1], match["relation"]) != (unit, relation):
         raise UserError(
-            f"--require {text!r}: {found['metric']} is measured in {unit}: write"
-            f" {found['metric']}{relation}NUMBER{unit}"
+            f"--require {text!r}: {match['metric']} is measured in {unit}: write"
+            f" {match['metric']}{relation}NUMBER{unit}"
         )
-    mode: Mode = "alone" if found["mode"] == "alone" else "together"
-    return Wanted(text, metric, mode, known[0])
+    mode: Mode = "alone" if match["mode"] == "alone" else "together"
+    return Wanted(text, metric, mode, amount[0])
 
 
 def check(requirements: Iterable[str], *, alone: bool) -> None:
@@ -61,12 +61,12 @@ def check(requirements: Iterable[str], *, alone: bool) -> None:
 def judge(requirements: Iterable[str], curves: Sequence[Curve]) -> list[Required]:
     """How the usual pair stands to each; what was not measured is missed."""
     usual = {(curve.metric, curve.mode): curve.usual for curve in curves}
-    found = []
+    judged = []
     for wanted in map(parse, requirements):
         value = usual.get((wanted.metric, wanted.mode))
         lower = RELATIONS[wanted.metric] == "<="
         met = value is not None and (value <= wanted.amount if lower else value >= wanted.amount)
-        found.append(
+        judged.append(
             Required(
                 requirement=wanted.text,
                 metric=wanted.metric,
@@ -75,4 +75,4 @@ def judge(requirements: Iterable[str], curves: Sequence[Curve]) -> list[Required
                 value=value,
             )
         )
-    return found
+    return judged

@@ -50,31 +50,31 @@ def again(count: int, suspects: Indices, least: int, chance: np.random.Generator
     So a suspected pair is measured under the load under which it was, and every node in each round.
     """
     busy = [0] * count  # of each node a bit for each round
-    found: list[list[tuple[int, int]]] = [[] for _ in range(least)]
-    known = set(map(tuple, suspects.tolist()))
-    for one, other in chance.permutation(suspects).tolist() if len(suspects) else []:
-        taken = busy[one] | busy[other]
+    rounds: list[list[tuple[int, int]]] = [[] for _ in range(least)]
+    suspected = set(map(tuple, suspects.tolist()))
+    for first, other in chance.permutation(suspects).tolist() if len(suspects) else []:
+        taken = busy[first] | busy[other]
         number = (~taken & (taken + 1)).bit_length() - 1  # its lowest bit that is not set
-        if number == len(found):
-            found.append([])
-        busy[one] |= 1 << number
+        if number == len(rounds):
+            rounds.append([])
+        busy[first] |= 1 << number
         busy[other] |= 1 << number
-        found[number].append((one, other))
-    return [_filled(count, pairs, known, chance) for pairs in found]
+        rounds[number].append((first, other))
+    return [_filled(count, pairs, suspected, chance) for pairs in rounds]
 
 
 def _filled(
     count: int,
     pairs: list[tuple[int, int]],
-    known: set[tuple[int, ...]],
+    suspected: set[tuple[int, ...]],
     chance: np.random.Generator,
 ) -> Round:
     resting = np.ones(count, dtype=bool)
     resting[np.array(pairs, dtype=np.intp).reshape(-1)] = False
     free = chance.permutation(np.flatnonzero(resting))
     both = np.sort(free[: len(free) // 2 * 2].reshape(-1, 2), axis=1)
-    more = [pair for pair in both.tolist() if tuple(pair) not in known]
-    return np.array([*pairs, *more], dtype=np.intp).reshape(-1, 2)
+    partners = [pair for pair in both.tolist() if tuple(pair) not in suspected]
+    return np.array([*pairs, *partners], dtype=np.intp).reshape(-1, 2)
 
 
 def _ordered(pairs: Indices) -> Round:

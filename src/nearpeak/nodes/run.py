@@ -128,10 +128,10 @@ class Run:
 
     def _launch(self, number: int, measures: plan.Measures) -> bool:
         """Whether it ended well."""
-        known = None
+        suspected = None
         if measures.stage in ("sift", "again"):
-            known = self._known(measures.stage)
-        together, alone = plan.rounds_of(self._chosen, number, known)
+            suspected = self._suspected(measures.stage)
+        together, alone = plan.rounds_of(self._chosen, number, suspected)
         rounds = len(together) + len(alone)
         launch = Launch(launch=number, stage=measures.stage, together=len(together), rounds=rounds)
         self._journal.append(launch)
@@ -147,15 +147,15 @@ class Run:
         self._learn(launch, end.seconds)
         return True
 
-    def _known(self, stage: plan.Stage) -> Indices:
+    def _suspected(self, stage: plan.Stage) -> Indices:
         """The suspects of a stage, found once: nodes wait meanwhile."""
         if stage not in self._suspects:
-            self._suspects[stage] = suspects.found(read(self._journal.folder)).pairs
+            self._suspects[stage] = suspects.find(read(self._journal.folder)).pairs
         return self._suspects[stage]
 
     def _run(self, number: int, file: Path, jsonl: Path, rounds: int) -> LaunchEnd:
         wanted = wanted_at(self._path.ends, between_hosts=True, library=self._library.version_text)
-        records = _Records(jsonl, wanted, self._journal, self._of(number, rounds))
+        records = _Records(jsonl, wanted, self._journal, self._progress(number, rounds))
         line = self._tools.command_line(
             self._library,
             rank_launch(
@@ -212,7 +212,7 @@ class Run:
             *("--least-samples", "3", "--seed", str(number), "--jsonl", str(jsonl)),
         ]
 
-    def _of(self, number: int, rounds: int) -> Callable[[int], None]:
+    def _progress(self, number: int, rounds: int) -> Callable[[int], None]:
         """Tells of rounds, now and then."""
         every = max(rounds // 4, 1)
         last = len(plan.planned(self._chosen))

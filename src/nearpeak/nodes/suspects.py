@@ -36,31 +36,31 @@ def logarithms(pairs: Pairs) -> Iterator[tuple[Metric, Numbers]]:
 
 def only(pairs: Pairs, *, together: bool) -> Pairs:
     """Those that were measured at the same time as others, or those alone; with a value each."""
-    known = (pairs.latency_us > 0) & (pairs.bandwidth_gbs > 0)
-    which = (pairs.together == together) & known
+    positive = (pairs.latency_us > 0) & (pairs.bandwidth_gbs > 0)
+    which = (pairs.together == together) & positive
     if which.all():
         return pairs
     return Pairs(*(column[which] for column in pairs))
 
 
-def found(recorded: Recorded) -> Suspects:
+def find(recorded: Recorded) -> Suspects:
     """By the launches of a run that look for them: what looks slow in the survey and, once that has
     measured it again, in the launch behind it."""
     survey, *others = recorded.launches
     count = len(recorded.begin.chosen.nodes)
     first = _by_survey(survey.pairs, count)
-    sift = next((one.pairs for one in others if one.launch.stage == "sift"), None)
+    sift = next((launch.pairs for launch in others if launch.launch.stage == "sift"), None)
     return first if sift is None else _sifted(first, sift, count)
 
 
 def _by_survey(every: Pairs, count: int) -> Suspects:
     pairs = only(every, together=True)
-    where = design(pairs.first, pairs.second, count)
+    matrix = design(pairs.first, pairs.second, count)
     nodes, links, fits = {}, {}, {}
     for metric, values in logarithms(pairs):
-        fitted = fits[metric] = fit(where, values)
-        each = max(2 * len(values) / count, 1)  # values of a node
-        error = 1.2533 * spread(fitted.links) / math.sqrt(each)  # of a median
+        fitted = fits[metric] = fit(matrix, values)
+        per_node = max(2 * len(values) / count, 1)  # values of a node
+        error = 1.2533 * spread(fitted.links) / math.sqrt(per_node)  # of a median
         nodes[metric] = np.flatnonzero(fitted.nodes > least(error))
         slow = np.flatnonzero(fitted.links > least(spread(fitted.links)))
         most = max(int(MOST_SHARE * len(values)), 1)
@@ -78,8 +78,8 @@ def _sifted(before: Suspects, every: Pairs, count: int) -> Suspects:
         left = fitted(pairs, values, before.pairs, count).links
         others = ~np.isin(numbers, keys(before.pairs, count))
         slow = np.unique(numbers[left > least(spread(left[others]))])
-        own = before.links[metric]
-        links[metric] = own[np.isin(keys(own, count), slow)]
+        earlier = before.links[metric]
+        links[metric] = earlier[np.isin(keys(earlier, count), slow)]
     return before._replace(pairs=_once(links, count), links=links)
 
 
@@ -88,8 +88,8 @@ def fitted(pairs: Pairs, values: Numbers, suspected: Indices, count: int) -> Fit
     those of a node may be suspects; what they leave, of all."""
     numbers = keys(np.stack([pairs.first, pairs.second], axis=1), count)
     others = ~np.isin(numbers, keys(suspected, count))
-    found = fit(design(pairs.first[others], pairs.second[others], count), values[others])
-    return found._replace(links=found.left(pairs.first, pairs.second, values))
+    model = fit(design(pairs.first[others], pairs.second[others], count), values[others])
+    return model._replace(links=model.left(pairs.first, pairs.second, values))
 
 
 def _once(links: dict[Metric, Indices], count: int) -> Indices:

@@ -50,23 +50,23 @@ WAYS = {
 
 def wanted(tunables: Iterable[Tunable]) -> list[Wanted]:
     """The ceilings that these take, each once."""
-    places = [place for each in tunables for place in PLACE.findall(each.calibrated)]
+    places = [place for tunable in tunables for place in PLACE.findall(tunable.calibrated)]
     return list(dict.fromkeys((name, UNITS[unit]) for name, unit, _ in places))
 
 
 def values(tunables: Iterable[Tunable], ceilings: Sequence[Ceiling]) -> list[Candidate]:
     """The variables with what was measured; those of which a ceiling is missing are left out."""
-    known = {(ceiling.name, ceiling.unit): ceiling.value for ceiling in ceilings}
+    measured = {(ceiling.name, ceiling.unit): ceiling.value for ceiling in ceilings}
 
     def written(place: re.Match[str]) -> str:
         name, unit, factor = place.groups()
-        value = known[name, UNITS[unit]] * float(factor or 1)
+        value = measured[name, UNITS[unit]] * float(factor or 1)
         return f"{value * MIB_PER_GB:.0f}" if unit == "MiB/s" else f"{value:.2f}"
 
     return [
-        Candidate(tuple(each.env(PLACE.sub(written, each.calibrated)).items()))
-        for each in tunables
-        if set(wanted([each])) <= set(known)
+        Candidate(tuple(tunable.env(PLACE.sub(written, tunable.calibrated)).items()))
+        for tunable in tunables
+        if set(wanted([tunable])) <= set(measured)
     ]
 
 
@@ -79,7 +79,7 @@ def measure(
     """Those of the ceilings that these take which can be measured here, by a launch each. `first`:
     one of what is tuned, on whose path it is, or on the first that has such buffers;
     `limit_seconds`: of a launch."""
-    found = []
+    ceilings = []
     places = wanted(tunables)
     for name in dict.fromkeys(name for name, _ in places):
         units = [unit for other, unit in places if other == name]
@@ -89,33 +89,33 @@ def measure(
             tell(f"{name}: not measured: {error}")
             continue
         for unit in units:
-            for each in cases:
-                if (each.case.unit, each.case.size_bytes) == (unit, SIZES[unit]):
-                    found.append(Ceiling(name=name, value=each.value, unit=unit))
-                    tell(f"{name}: {number(each.value)} {unit}")
-    return found
+            for figure in cases:
+                if (figure.case.unit, figure.case.size_bytes) == (unit, SIZES[unit]):
+                    ceilings.append(Ceiling(name=name, value=figure.value, unit=unit))
+                    tell(f"{name}: {number(figure.value)} {unit}")
+    return ceilings
 
 
 def _launch(first: Single, way: Way, units: Sequence[str], limit: float) -> list[Measured]:
-    known = programs.describe_library(first.library, programs.TOOLS).benchmarks
-    measured = [each for each in known if _unit(each) in units]
+    benchmarks = programs.describe_library(first.library, programs.TOOLS).benchmarks
+    measured = [benchmark for benchmark in benchmarks if _unit(benchmark) in units]
     chosen = _seated(first, measured[0].name, way.buffers)
-    words = [
+    options = [
         *("--methods", way.method),
         *("--sizes", format_sizes(sorted(SIZES[unit] for unit in units))),
         *SAMPLING,
     ]
     seats = Seats(chosen.path, chosen.ends, chosen.buffers)
-    names = [each.name for each in measured]
+    names = [benchmark.name for benchmark in measured]
     with chosen.mps():
-        found = launched(
+        output = launched(
             chosen,
-            lambda jsonl: ceilings_line(programs.TOOLS, seats, names, [*words, *jsonl]),
+            lambda jsonl: ceilings_line(programs.TOOLS, seats, names, [*options, *jsonl]),
             True,
             limit,
             GRACE_SECONDS,
         )
-    return figures(*found)
+    return figures(*output)
 
 
 def _unit(benchmark: Benchmark) -> str:

@@ -45,51 +45,53 @@ def possible(
     variables that are set already, and stay so: nothing is tried that needs another value of them;
     `gpu`, `network`: whether a buffer is in a GPU, and whether messages cross hosts.
     """
-    here = {"gpu": gpu, "network": network}
+    available = {"gpu": gpu, "network": network}
     chosen = [
-        each if gpu else _without_gpu(each)
-        for each in offered
-        if each.there is not False
-        and each.tunable.name not in given
-        and all(given.get(name, value) == value for name, value in each.tunable.with_.items())
-        and all(here[need] for need in each.tunable.needs)
+        setting if gpu else _without_gpu(setting)
+        for setting in offered
+        if setting.there is not False
+        and setting.tunable.name not in given
+        and all(given.get(name, value) == value for name, value in setting.tunable.with_.items())
+        and all(available[need] for need in setting.tunable.needs)
         and (
             benchmarks is None
-            or not each.tunable.benchmarks
-            or set(each.tunable.benchmarks) & set(benchmarks)
+            or not setting.tunable.benchmarks
+            or set(setting.tunable.benchmarks) & set(benchmarks)
         )
     ]
-    return sorted(chosen, key=lambda each: not each.tunable.needs)
+    return sorted(chosen, key=lambda setting: not setting.tunable.needs)
 
 
-def _without_gpu(each: Offered) -> Offered:
+def _without_gpu(setting: Offered) -> Offered:
     """Without the values that only buffers in a GPU need."""
-    left = [value for value in each.tunable.values if value not in each.tunable.gpu_values]
-    return each._replace(tunable=msgspec.structs.replace(each.tunable, values=left))
+    left = [value for value in setting.tunable.values if value not in setting.tunable.gpu_values]
+    return setting._replace(tunable=msgspec.structs.replace(setting.tunable, values=left))
 
 
 def candidates(chosen: Sequence[Offered]) -> list[Candidate]:
     """One value of each setting after the other."""
     return [
         Candidate(tuple(env.items()))
-        for turn in range(max((len(each.values) for each in chosen), default=0))
-        for each in chosen
-        if turn < len(each.values)
-        for env in [each.tunable.env(each.values[turn])]
+        for turn in range(max((len(setting.values) for setting in chosen), default=0))
+        for setting in chosen
+        if turn < len(setting.values)
+        for env in [setting.tunable.env(setting.values[turn])]
     ]
 
 
 def with_named(
-    known: Sequence[Candidate], named: Collection[tuple[str, str]], given: Collection[str]
+    catalogued: Sequence[Candidate], named: Collection[tuple[str, str]], given: Collection[str]
 ) -> tuple[list[Candidate], int]:
     """Those that are `named` (variables with their values) first, whether they are known or not,
     and how many these are. What is set already stays so."""
     first = [
-        next((each for each in known if each.env[-1] == pair), Candidate((pair,)))
+        next(
+            (candidate for candidate in catalogued if candidate.env[-1] == pair), Candidate((pair,))
+        )
         for pair in named
         if pair[0] not in given
     ]
-    return [*first, *(each for each in known if each not in first)], len(first)
+    return [*first, *(candidate for candidate in catalogued if candidate not in first)], len(first)
 
 
 def chosen_with(
@@ -100,17 +102,18 @@ def chosen_with(
     it does nothing. Unchanged where there is none."""
     choice = next(
         (
-            each.env
-            for each in candidates
-            if each.variable not in variables and any(value == component for _, value in each.env)
+            candidate.env
+            for candidate in candidates
+            if candidate.variable not in variables
+            and any(value == component for _, value in candidate.env)
         ),
         (),
     )
     return [
-        Candidate(tuple({**dict(choice), **dict(each.env)}.items()))
-        if each.variable in variables
-        else each
-        for each in candidates
+        Candidate(tuple({**dict(choice), **dict(candidate.env)}.items()))
+        if candidate.variable in variables
+        else candidate
+        for candidate in candidates
     ]
 
 
@@ -119,35 +122,35 @@ def idle(
 ) -> list[Candidate]:
     """The values of a component that moves none of the messages, `variables` being its own; none
     where another's value chooses it by its name (`OMPI_MCA_pml=ucx`)."""
-    own = [each for each in candidates if each.variable in variables]
-    others = [each for each in candidates if each.variable not in variables]
-    chosen = any(value == component for each in others for _, value in each.env)
-    return [] if chosen or not others else own
+    of_component = [candidate for candidate in candidates if candidate.variable in variables]
+    others = [candidate for candidate in candidates if candidate.variable not in variables]
+    chosen = any(value == component for candidate in others for _, value in candidate.env)
+    return [] if chosen or not others else of_component
 
 
 def agreeing(candidates: Sequence[Candidate]) -> list[Candidate]:
     """Those that set nothing otherwise than one before them, as what one needs may exclude another.
     First come values of what others need: a way that is chosen is not given up for what one of its
     alternatives could be set to."""
-    needed = {name for each in candidates for name, _ in each.env[:-1]}
+    needed = {name for candidate in candidates for name, _ in candidate.env[:-1]}
     env: dict[str, str] = {}
     kept = []
-    for each in sorted(candidates, key=lambda each: each.variable not in needed):
-        if all(env.get(name, value) == value for name, value in each.env):
-            env.update(each.env)
-            kept.append(each)
+    for candidate in sorted(candidates, key=lambda candidate: candidate.variable not in needed):
+        if all(env.get(name, value) == value for name, value in candidate.env):
+            env.update(candidate.env)
+            kept.append(candidate)
     return kept
 
 
 def together(candidates: Sequence[Candidate]) -> Candidate:
     """Those that agree as one."""
-    env = {name: value for each in agreeing(candidates) for name, value in each.env}
+    env = {name: value for candidate in agreeing(candidates) for name, value in candidate.env}
     return Candidate(tuple(env.items()))
 
 
 def by_variable(candidates: Sequence[Candidate]) -> dict[str, list[Candidate]]:
     """The values of each variable, in their order."""
-    found: dict[str, list[Candidate]] = {}
+    values: dict[str, list[Candidate]] = {}
     for candidate in candidates:
-        found.setdefault(candidate.variable, []).append(candidate)
-    return found
+        values.setdefault(candidate.variable, []).append(candidate)
+    return values

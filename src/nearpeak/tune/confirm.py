@@ -62,17 +62,17 @@ def options(
     that are guarded, in the targets and in the benchmarks that are `usual`. Where the time does not
     hold enough blocks of all of it, only the targets are sure to stay, and with them `host`.
     `moved`: further sizes; `buffers`: where not those of each path."""
-    own = list(dict.fromkeys(target.benchmark for target in targets))
+    target_benchmarks = list(dict.fromkeys(target.benchmark for target in targets))
     messages = sorted({target.size for target in targets if target.of_messages})
     problems = by_benchmark([target for target in targets if not target.of_messages])
-    kept = list(dict.fromkeys([*own, *(host.benchmarks if host else [])]))
+    kept = list(dict.fromkeys([*target_benchmarks, *(host.benchmarks if host else [])]))
     return Options(
         libraries=[LibraryChoice(mpi=mpi, settings=tuple(settings))],
         paths=list(paths),
         benchmarks=list(dict.fromkeys([*kept, *usual])),
         buffers=list(buffers),
         sizes=sorted({*GUARDED_SIZES, *messages, *moved}),
-        problem_sizes=[f"{name}={format_sizes(own)}" for name, own in problems.items()],
+        problem_sizes=[f"{name}={format_sizes(sizes)}" for name, sizes in problems.items()],
         budget_seconds=seconds,
         kept_sizes=messages,
         kept_paths=[*paths[:1], *([host.path] if host else [])],
@@ -101,8 +101,8 @@ class Shown:
     def label(self) -> str:
         """`host-gpu pcie, latency H,D at 16 MiB`."""
         case = self.before.case
-        where = f"{self.before.place.path}, {case.figure} {case.buffers}"
-        return f"{where} at {extent(case.x, self.x_unit)}"
+        prefix = f"{self.before.place.path}, {case.figure} {case.buffers}"
+        return f"{prefix} at {extent(case.x, self.x_unit)}"
 
 
 @dataclass(frozen=True)
@@ -178,26 +178,26 @@ def judge(
 
     shown = [
         _shown(
-            each,
-            own := cells[before, each.place, each.case],
-            cells[after, each.place, each.case],
-            x_unit(results.benchmarks, each.case.benchmark),
-            target=is_target(own),
+            comparison,
+            plain := cells[before, comparison.place, comparison.case],
+            cells[after, comparison.place, comparison.case],
+            x_unit(results.benchmarks, comparison.case.benchmark),
+            target=is_target(plain),
         )
-        for each in results.comparisons
-        if (each.first, each.second) == (before, after)
+        for comparison in results.comparisons
+        if (comparison.first, comparison.second) == (before, after)
     ]
-    others = [each for each in shown if not each.target]
-    slower = [each for each in shown if _is_slower(each) or (each.is_slower_far and each in others)]
-    uncertain = [each for each in others if each not in slower and _may_be_slower(each)]
+    others = [case for case in shown if not case.target]
+    slower = [case for case in shown if _is_slower(case) or (case.is_slower_far and case in others)]
+    uncertain = [case for case in others if case not in slower and _may_be_slower(case)]
     return Confirmed(
-        [each for each in shown if each.target],
+        [case for case in shown if case.target],
         sorted(slower, key=_ratio),
         _broken(results, before, after),
-        _unguarded(shown, paths, {name for each in results.left_out for name in each.benchmarks}),
+        _unguarded(shown, paths, {name for left in results.left_out for name in left.benchmarks}),
         _by_path(shown),
         len(others),
-        sorted(uncertain, key=lambda each: (each.comparison.ci95 or (0.0,))[0]),
+        sorted(uncertain, key=lambda case: (case.comparison.ci95 or (0.0,))[0]),
         _detectable_loss(results, shown) if others else None,
         _host_messages(results, others, paths) if needs_gpu(buffers) else [],
     )
@@ -205,29 +205,29 @@ def judge(
 
 def _host_messages(results: Results, shown: Sequence[Shown], paths: Sequence[str]) -> list[Shown]:
     """Messages in host memory, smallest first; nothing where none were measured."""
-    found = [
-        each
-        for each in shown
-        if named(results.benchmarks, each.before.case.benchmark).one_message
-        and each.before.case.buffers == HOST_BUFFERS
-        and set(each.before.place.ends) == {"host"}
-        and each.before.place.path in paths
-        and _is_main(results, each.before)
+    messages = [
+        case
+        for case in shown
+        if named(results.benchmarks, case.before.case.benchmark).one_message
+        and case.before.case.buffers == HOST_BUFFERS
+        and set(case.before.place.ends) == {"host"}
+        and case.before.place.path in paths
+        and _is_main(results, case.before)
     ]
-    first = min((paths.index(each.before.place.path) for each in found), default=0)
-    there = [each for each in found if each.before.place.path == paths[first]]
-    return sorted(there, key=lambda each: each.before.case.x)
+    first = min((paths.index(case.before.place.path) for case in messages), default=0)
+    on_first = [case for case in messages if case.before.place.path == paths[first]]
+    return sorted(on_first, key=lambda case: case.before.case.x)
 
 
 def _detectable_loss(results: Results, shown: Sequence[Shown]) -> float | None:
     """`power.detectable_loss` of all cases of both, by the launches that the verdicts rest on."""
     curves: dict[tuple[Place, Curve], list[Shown]] = {}
-    for each in shown:
-        curves.setdefault((each.before.place, each.before.case.curve), []).append(each)
+    for case in shown:
+        curves.setdefault((case.before.place, case.before.case.curve), []).append(case)
     sessions = {session.session for session in results.sessions if session.verdicts}
     pairs = [
-        pair_of([each.before for each in of], [each.after for each in of], sessions)
-        for of in curves.values()
+        pair_of([case.before for case in cases], [case.after for case in cases], sessions)
+        for cases in curves.values()
     ]
     judged = results.judging.pairs - len(results.judging.left_out)
     return detectable_loss([pair.asked for pair in pairs if pair], judged, PRICE)
@@ -247,39 +247,39 @@ def _unguarded(
 ) -> list[str]:
     """`PATH`, where six blocks of nothing were measured; `PATH (bw)`, where they were of some
     benchmarks and not of these, which the time did not hold."""
-    found = []
+    unguarded = []
     for path in paths:
-        there = {
-            each.before.case.benchmark
-            for each in shown
-            if each.before.place.path == path and each.comparison.blocks >= FEWEST_FOR_INTERVAL
+        measured = {
+            case.before.case.benchmark
+            for case in shown
+            if case.before.place.path == path and case.comparison.blocks >= FEWEST_FOR_INTERVAL
         }
-        missing = sorted(set(left_out) - there)
-        if not there:
-            found.append(path)
+        missing = sorted(set(left_out) - measured)
+        if not measured:
+            unguarded.append(path)
         elif missing:
-            found.append(f"{path} ({', '.join(missing)})")
-    return found
+            unguarded.append(f"{path} ({', '.join(missing)})")
+    return unguarded
 
 
 def _shown(comparison: Comparison, before: Cell, after: Cell, unit: str, *, target: bool) -> Shown:
     """A case, also at each distance of the CPUs."""
     ratios = better_in(after.by_block, before.by_block, before.better)
     both = [_distances(cell) for cell in (before, after)]
-    found = []
+    by_distance = []
     for apart, blocks in _strata(both):
-        there = [ratios[block] for block in blocks if block in ratios]
-        if not there:
-            there = _by_medians(before, after, apart)
-        ci95 = interval(there)
-        times = median(there) if there else math.nan
+        speedups = [ratios[block] for block in blocks if block in ratios]
+        if not speedups:
+            speedups = _by_medians(before, after, apart)
+        ci95 = interval(speedups)
+        times = median(speedups) if speedups else math.nan
         if ci95:
             slower = ci95[1] < 1 and times < (PRICE if target else FEW)
         elif target:
-            slower = max(there, default=1) < FEW
+            slower = max(speedups, default=1) < FEW
         else:
             slower = _are_apart(before, after, apart)
-        found.append(
+        by_distance.append(
             At(
                 low_ns=apart.low_ns,
                 high_ns=apart.high_ns,
@@ -289,13 +289,13 @@ def _shown(comparison: Comparison, before: Cell, after: Cell, unit: str, *, targ
                 slower=slower,
             )
         )
-    distances = [at for at in found if not math.isnan(at.times)]
+    distances = [distance for distance in by_distance if not math.isnan(distance.times)]
     return Shown(comparison, before, after, unit, distances, target)
 
 
 def _by_medians(before: Cell, after: Cell, apart: Apart) -> list[float]:
     """As fast at a distance at which no block has both; nothing where either has no launch."""
-    first, second = (_at(cell, apart) for cell in (before, after))
+    first, second = (_values_at(cell, apart) for cell in (before, after))
     if not (first and second):
         return []
     return [better_by(median(second), median(first), before.better)]
@@ -303,16 +303,16 @@ def _by_medians(before: Cell, after: Cell, apart: Apart) -> list[float]:
 
 def _are_apart(before: Cell, after: Cell, apart: Apart) -> bool:
     """Whether few launches at a distance leave no doubt that a guarded case is slower there."""
-    first, second = (_at(cell, apart) for cell in (before, after))
+    first, second = (_values_at(cell, apart) for cell in (before, after))
     ratios = [better_by(new, old, before.better) for old in first for new in second]
     limit = FEW_GUARDED if min(len(first), len(second)) > 1 else SINGLE_GUARDED
     return max(ratios, default=1.0) < limit
 
 
-def _at(cell: Cell, apart: Apart) -> list[float]:
+def _values_at(cell: Cell, apart: Apart) -> list[float]:
     """The launches of a case at a distance."""
-    known = _distances(cell).items()
-    return [cell.by_block[block] for block, ns in known if apart.low_ns <= ns <= apart.high_ns]
+    distances = _distances(cell).items()
+    return [cell.by_block[block] for block, ns in distances if apart.low_ns <= ns <= apart.high_ns]
 
 
 def _distances(cell: Cell) -> dict[Block, float]:
@@ -325,32 +325,34 @@ def _distances(cell: Cell) -> dict[Block, float]:
 def _strata(cells: Sequence[Mapping[Key, float]]) -> list[tuple[Apart, set[Key]]]:
     """The distances at which these were mostly measured, and the blocks in which all of them were
     at that one."""
-    values = [ns for known in cells for ns in known.values()]
-    of = dict(zip(values, map(int, strata(values)), strict=True))
-    found = []
-    for stratum in sorted(set(of.values())):
-        there = [ns for ns in values if of[ns] == stratum]
-        if len(there) < LEAST_SHARE * len(values):
+    values = [ns for distances in cells for ns in distances.values()]
+    stratum_of = dict(zip(values, map(int, strata(values)), strict=True))
+    groups = []
+    for stratum in sorted(set(stratum_of.values())):
+        members = [ns for ns in values if stratum_of[ns] == stratum]
+        if len(members) < LEAST_SHARE * len(values):
             continue
-        apart = Apart(low_ns=min(there), high_ns=max(there), launches=len(there))
-        blocks = [{b for b, ns in known.items() if of[ns] == stratum} for known in cells]
-        found.append((apart, set.intersection(*blocks)))
-    return found
+        apart = Apart(low_ns=min(members), high_ns=max(members), launches=len(members))
+        blocks = [
+            {b for b, ns in distances.items() if stratum_of[ns] == stratum} for distances in cells
+        ]
+        groups.append((apart, set.intersection(*blocks)))
+    return groups
 
 
 def _by_path(shown: Sequence[Shown]) -> dict[str, list[Apart]]:
     """The distances at which cases were measured on each path, by settings and block."""
-    known: dict[str, dict[tuple[Who, Block], float]] = {}
-    for each in shown:
-        for cell in (each.before, each.after):
+    by_path: dict[str, dict[tuple[Who, Block], float]] = {}
+    for case in shown:
+        for cell in (case.before, case.after):
             for block, ns in _distances(cell).items():
-                known.setdefault(cell.place.path, {})[cell.who, block] = ns
-    return {path: apart(list(values.values())) for path, values in known.items()}
+                by_path.setdefault(cell.place.path, {})[cell.who, block] = ns
+    return {path: apart(list(values.values())) for path, values in by_path.items()}
 
 
 def apart(distances_ns: Sequence[float]) -> list[Apart]:
     """The distances that these fall into, nearest first."""
-    return [found for found, _ in _strata([dict(enumerate(distances_ns))])]
+    return [stratum for stratum, _ in _strata([dict(enumerate(distances_ns))])]
 
 
 def _ratio(shown: Shown) -> float:

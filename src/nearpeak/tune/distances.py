@@ -34,16 +34,16 @@ class Distances:
         if stratum[-1] == stratum[0]:
             return costs
         effects = [
-            np.median(there, axis=0) - np.median(first, axis=0)
+            np.median(latest, axis=0) - np.median(first, axis=0)
             for key in dict.fromkeys(self._keys)
-            if (first := self._of(key, stratum == stratum[0]))
-            and (there := self._of(key, stratum == stratum[-1]))
+            if (first := self._costs_of(key, stratum == stratum[0]))
+            and (latest := self._costs_of(key, stratum == stratum[-1]))
         ]
         return costs - np.median(effects, axis=0) if effects else costs
 
-    def _of(self, key: Key, chosen: Booleans) -> list[Floats]:
+    def _costs_of(self, key: Key, chosen: Booleans) -> list[Floats]:
         return [
             costs
-            for own, is_chosen, costs in zip(self._keys, chosen, self._costs, strict=True)
-            if own == key and is_chosen
+            for trial_key, is_chosen, costs in zip(self._keys, chosen, self._costs, strict=True)
+            if trial_key == key and is_chosen
         ]

@@ -78,9 +78,9 @@ def estimate(gains: Floats, noise: Floats) -> Estimate:
     the launches do.
     """
     means = gains.mean(axis=1)
-    whole = np.column_stack([gains, means])
+    with_mean = np.column_stack([gains, means])
     floor = math.sqrt(2) * np.append(noise, noise.mean() / math.sqrt(len(noise)))
-    middle = np.median(whole, axis=0)
-    spread = NORMAL * np.median(np.abs(whole - middle), axis=0)
+    middle = np.median(with_mean, axis=0)
+    spread = NORMAL * np.median(np.abs(with_mean - middle), axis=0)
     errors = 1.25 * np.maximum(spread, floor) / math.sqrt(len(gains))
     return Estimate(middle[:-1], errors[:-1], float(middle[-1]), float(errors[-1]))

@@ -49,10 +49,10 @@ def _acting(single: Single, sizes: list[int], who: Who, view: View) -> Iterable[
     """What rules name for messages of such sizes alone, as where two protocols meet: only a study
     with the sizes beside them shows whether they lose there."""
     settings = [
-        each
+        setting
         for rule in all_rules()
-        for each in rule.settings
-        if each.least_bytes and any(map(each.helps, sizes))
+        for setting in rule.settings
+        if setting.least_bytes and any(map(setting.helps, sizes))
     ]
     for change in suggested(settings, who, view.observations, single.path.place):
         if change.name and change.value is not None:

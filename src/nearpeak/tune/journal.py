@@ -139,7 +139,7 @@ resume_command, read = FORM.resume_command, FORM.read
 
 def seconds_of(records: Sequence[Record]) -> float:
     """What all of them took."""
-    return sum(each.seconds for each in records if not isinstance(each, Begin | Amended))
+    return sum(record.seconds for record in records if not isinstance(record, Begin | Amended))
 
 
 def budget_of(records: Sequence[Record]) -> Budget:

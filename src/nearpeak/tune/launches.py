@@ -53,18 +53,18 @@ class Launches:
         cases: list[Measured] = []
         for together in _launches(parts):
             cases += _run(together, env, limit_seconds)
-        found = []
+        values = []
         for target in self.targets:
             main = self.subjects[target.benchmark].benchmark.main.name
             wanted = (target.benchmark, target.size, main)
-            found += [
-                Value(each.value, each.case.unit, each.case.better, _distance(each))
-                for each in cases
-                if (each.case.benchmark, each.case.size_bytes, each.case.metric) == wanted
+            values += [
+                Value(figure.value, figure.case.unit, figure.case.better, _distance(figure))
+                for figure in cases
+                if (figure.case.benchmark, figure.case.size_bytes, figure.case.metric) == wanted
             ]
-        if len(found) != len(self.targets):
+        if len(values) != len(self.targets):
             raise LaunchFailed("not all targets had a figure")
-        return found
+        return values
 
     def curve(
         self, env: Mapping[str, str], sizes: Sequence[int], limit_seconds: float
@@ -72,7 +72,7 @@ class Launches:
         """The cost of a message of each of these sizes, of one launch within this time;
         LaunchFailed. By a benchmark of one message."""
         every = itertools.chain(self.subjects.values(), *self.others.values())
-        single = next((each for each in every if each.benchmark.one_message), None)
+        single = next((candidate for candidate in every if candidate.benchmark.one_message), None)
         if single is None:
             raise LaunchFailed("no benchmark of one message runs here")
         costs, _ = _curves([(single, sizes)], env, limit_seconds)
@@ -83,7 +83,7 @@ class Launches:
     ) -> tuple[dict[str, dict[int, float]], float | None]:
         """The cost of each of these sizes of benchmarks of the targets, of one launch within this
         time, and how far apart its CPUs were (as of `Value`); LaunchFailed."""
-        wanted = [(self.subjects[name], own) for name, own in sizes.items()]
+        wanted = [(self.subjects[name], listed) for name, listed in sizes.items()]
         return _curves(wanted, env, limit_seconds)
 
     def guard(
@@ -95,7 +95,7 @@ class Launches:
         One launch for all in a place, and only if something is amiss in it one for each.
         """
         until = time.monotonic() + seconds
-        found = {}
+        ends = {}
         groups: dict[tuple[str, str], list[Single]] = {}
         for single in self.guards:
             groups.setdefault((single.path.id, single.buffers), []).append(single)
@@ -110,8 +110,8 @@ class Launches:
                     end = _guarded([single], env, min(limit_seconds, left))
                 if end and time.monotonic() >= until:
                     return None
-                found[f"{single.benchmark.name} {buffers} on {path}"] = end
-        return found
+                ends[f"{single.benchmark.name} {buffers} on {path}"] = end
+        return ends
 
     def places(self) -> list[str]:
         """Where `others` are."""
@@ -120,20 +120,20 @@ class Launches:
     def elsewhere(self, env: Mapping[str, str], place: str, limit_seconds: float) -> list[Figure]:
         """The cases of one launch there within this time; LaunchFailed."""
         parts = [
-            (each, ["--sizes", format_sizes(each.benchmark.sizes(PRICED_SIZES)), *SAMPLING])
-            for each in self.others[place]
+            (single, ["--sizes", format_sizes(single.benchmark.sizes(PRICED_SIZES)), *SAMPLING])
+            for single in self.others[place]
         ]
-        mains = {each.benchmark.name: each.benchmark.main.name for each in self.others[place]}
+        mains = {single.benchmark.name: single.benchmark.main.name for single in self.others[place]}
         return [
             Figure(
-                case=f"{each.case.benchmark} at {size(each.case.size_bytes)}",
-                value=each.value,
-                unit=each.case.unit,
-                better=each.case.better,
+                case=f"{figure.case.benchmark} at {size(figure.case.size_bytes)}",
+                value=figure.value,
+                unit=figure.case.unit,
+                better=figure.case.better,
             )
             for together in _launches(parts)
-            for each in _run(together, env, limit_seconds)
-            if each.case.metric == mains[each.case.benchmark]
+            for figure in _run(together, env, limit_seconds)
+            if figure.case.metric == mains[figure.case.benchmark]
         ]
 
 
@@ -141,31 +141,31 @@ def _curves(
     wanted: Sequence[tuple[Single, Sequence[int]]], env: Mapping[str, str], limit_seconds: float
 ) -> tuple[dict[str, dict[int, float]], float | None]:
     """The cost of each size, by benchmark, and how far apart the CPUs were."""
-    parts = [(each, ["--sizes", format_sizes(sizes), *SAMPLING]) for each, sizes in wanted]
+    parts = [(single, ["--sizes", format_sizes(sizes), *SAMPLING]) for single, sizes in wanted]
     cases = [case for together in _launches(parts) for case in _run(together, env, limit_seconds)]
-    found = {
-        each.benchmark.name: {
+    costs = {
+        single.benchmark.name: {
             case.case.size_bytes: cost(case.value, case.case.better)
             for case in cases
             if (case.case.benchmark, case.case.metric)
-            == (each.benchmark.name, each.benchmark.main.name)
+            == (single.benchmark.name, single.benchmark.main.name)
         }
-        for each, _ in wanted
+        for single, _ in wanted
     }
-    if any(set(found[each.benchmark.name]) != set(sizes) for each, sizes in wanted):
+    if any(set(costs[single.benchmark.name]) != set(sizes) for single, sizes in wanted):
         raise LaunchFailed("not all sizes had a figure")
-    return found, usual_distance(map(_distance, cases))
+    return costs, usual_distance(map(_distance, cases))
 
 
 def usual_distance(distances: Iterable[float | None]) -> float | None:
     """That of a launch, of those of its cases; None: not known."""
-    known = [each for each in distances if each]
-    return median(known) if known else None
+    measured = [distance for distance in distances if distance]
+    return median(measured) if measured else None
 
 
-def _distance(each: Measured) -> float | None:
+def _distance(figure: Measured) -> float | None:
     """Of the first pair of ranks."""
-    return each.case.cache_line_ns[0] if each.case.cache_line_ns else None
+    return figure.case.cache_line_ns[0] if figure.case.cache_line_ns else None
 
 
 _Part = tuple[Single, list[str]]
@@ -174,8 +174,8 @@ _Part = tuple[Single, list[str]]
 def _guarded(group: Sequence[Single], env: Mapping[str, str], limit_seconds: float) -> str:
     """How launches of all of these ended: empty where each is well."""
     parts = [
-        (each, ["--sizes", GUARD_SIZES, *GUARD_SAMPLING] if each.benchmark.sized else [])
-        for each in group
+        (single, ["--sizes", GUARD_SIZES, *GUARD_SAMPLING] if single.benchmark.sized else [])
+        for single in group
     ]
     try:
         cases = [
@@ -183,8 +183,8 @@ def _guarded(group: Sequence[Single], env: Mapping[str, str], limit_seconds: flo
         ]
     except LaunchFailed as error:
         return str(error)
-    there = {each.case.benchmark for each in cases}
-    missing = [each.benchmark.name for each in group if each.benchmark.name not in there]
+    measured = {figure.case.benchmark for figure in cases}
+    missing = [single.benchmark.name for single in group if single.benchmark.name not in measured]
     return f"{', '.join(missing)}: no figure" if missing else ""
 
 
@@ -194,10 +194,12 @@ def _launches(parts: Sequence[_Part]) -> list[list[_Part]]:
 
 
 def _run(parts: Sequence[_Part], env: Mapping[str, str], limit_seconds: float) -> list[Measured]:
-    (first, words), *rest = parts
+    (first, first_options), *rest = parts
 
     def line(jsonl: list[str]) -> CommandLine:
-        more = [word for other, own in rest for word in (PART, *other.words([*own, *jsonl]))]
-        return first.line([*words, *jsonl, *more], env)
+        further = [
+            word for other, options in rest for word in (PART, *other.words([*options, *jsonl]))
+        ]
+        return first.line([*first_options, *jsonl, *further], env)
 
     return figures(*launched(first, line, first.native, limit_seconds, GRACE_SECONDS))

@@ -63,27 +63,33 @@ class Curves(Protocol):
 
 def ways(offered: Sequence[Offered], benchmark: str) -> list[Way]:
     """The algorithms of an operation that an installation has and a file of rules can say."""
-    mine = [each for each in offered if each.tunable.ruled and benchmark in each.tunable.benchmarks]
-    numbers = {each.tunable.name: each.numbers for each in mine if each.numbers}
-    found = []
-    for each in mine:
-        for value in each.values:
-            env = each.tunable.env(value)
+    mine = [
+        setting
+        for setting in offered
+        if setting.tunable.ruled and benchmark in setting.tunable.benchmarks
+    ]
+    numbers = {setting.tunable.name: setting.numbers for setting in mine if setting.numbers}
+    algorithms = []
+    for setting in mine:
+        for value in setting.values:
+            env = setting.tunable.env(value)
             chosen = next((name for name in env if name in numbers), None)
             if chosen is None or env[chosen] not in numbers[chosen]:
                 continue
-            segment = int(value) if each.tunable.ruled and each.tunable.ruled.segment else 0
-            words = env[chosen] + (f" in parts of {size(segment)}" if segment else "")
+            segment = int(value) if setting.tunable.ruled and setting.tunable.ruled.segment else 0
+            description = env[chosen] + (f" in parts of {size(segment)}" if segment else "")
             number = numbers[chosen][env[chosen]]
-            found.append(Way(tuple(env.items()), number, segment, words))
-    return found
+            algorithms.append(Way(tuple(env.items()), number, segment, description))
+    return algorithms
 
 
 def sizes_of(possible: Sequence[int], targets: Sequence[int]) -> list[int]:
     """Those of the sizes of a study that matter: up to the first one above all targets, so that it
     is known how far their rule reaches."""
-    above = [each for each in possible if each > max(targets)]
-    return sorted({*(each for each in possible if each < max(targets)), *targets, *above[:1]})
+    above = [candidate for candidate in possible if candidate > max(targets)]
+    return sorted(
+        {*(candidate for candidate in possible if candidate < max(targets)), *targets, *above[:1]}
+    )
 
 
 def measure(
@@ -99,11 +105,11 @@ def measure(
     race.run()
     tables: list[Table] = []
     for operation in operations:
-        chosen = winners(race.known(operation, LEAST_ROUNDS), len(operation.sizes))
+        chosen = winners(race.estimates(operation, LEAST_ROUNDS), len(operation.sizes))
         at_targets = [chosen[operation.sizes.index(target)] for target in operation.targets]
         if not any(at_targets):
-            why = "no algorithm is faster beyond chance" if race.timely else "no time to decide"
-            tell(f"{operation.name}: {why}, {race.words}")
+            reason = "no algorithm is faster beyond chance" if race.timely else "no time to decide"
+            tell(f"{operation.name}: {reason}, {race.effort}")
             continue
         table = Table(
             name=operation.name,
@@ -112,7 +118,7 @@ def measure(
             ranges=ranges(operation, chosen),
         )
         tables.append(table)
-        tell(f"{operation.name}: {_told(operation, chosen)}, {race.words}")
+        tell(f"{operation.name}: {_listed(operation, chosen)}, {race.effort}")
     return tables
 
 
@@ -120,22 +126,27 @@ def forced(operations: Sequence[Operation], tables: Sequence[Table]) -> set[str]
     """The variables that would force an algorithm of what these tables are of, for any number of
     ranks and at all sizes."""
     named = {table.name for table in tables}
-    return {way.env[-1][0] for each in operations if each.name in named for way in each.ways}
+    return {
+        way.env[-1][0]
+        for operation in operations
+        if operation.name in named
+        for way in operation.ways
+    }
 
 
 def borders(operations: Sequence[Operation], tables: Sequence[Table]) -> list[int]:
     """Sizes of their benchmarks on both sides of where the algorithm changes, powers of two, as
     nothing is measured there; beyond the largest size the library chooses as before."""
-    measured = {each.name: each for each in operations}
-    found: set[int] = set()
+    measured = {operation.name: operation for operation in operations}
+    sizes: set[int] = set()
     for table in tables:
         operation = measured[table.name]
-        for each in table.ranges[1:]:
-            before = -(-each.first // _blocks(operation)) - 1
+        for rule in table.ranges[1:]:
+            before = -(-rule.first // _blocks(operation)) - 1
             below = 1 << max(0, before.bit_length() - 1)  # an empty message is not measured
             if below < operation.sizes[-1]:
-                found.update((below, 2 * below))
-    return sorted(found)
+                sizes.update((below, 2 * below))
+    return sorted(sizes)
 
 
 def _blocks(operation: Operation) -> int:
@@ -143,39 +154,42 @@ def _blocks(operation: Operation) -> int:
     return operation.ranks if operation.ruled.whole else 1
 
 
-def winners(known: Mapping[Way, Estimate], sizes: int) -> list[Way | None]:
+def winners(estimates: Mapping[Way, Estimate], sizes: int) -> list[Way | None]:
     """The way of each size, of so many; None: the library's own choice.
 
     What is better beyond chance, and within a standard error of the best there; of these what is so
     at most sizes, so that there are few rules.
     """
     tied: list[set[Way]] = []
-    for at in range(sizes):
+    for index in range(sizes):
         better = {
-            way: own
-            for way, own in known.items()
-            if own.gains[at] > max(HARM, SURE * own.errors[at])
+            way: estimated
+            for way, estimated in estimates.items()
+            if estimated.gains[index] > max(HARM, SURE * estimated.errors[index])
         }
-        best = max(better.values(), key=lambda own: float(own.gains[at]), default=None)
+        best = max(
+            better.values(), key=lambda estimated: float(estimated.gains[index]), default=None
+        )
         tied.append(
             {
                 way
-                for way, own in better.items()
-                if best and own.gains[at] >= best.gains[at] - best.errors[at]
+                for way, estimated in better.items()
+                if best and estimated.gains[index] >= best.gains[index] - best.errors[index]
             }
         )
-    found: list[Way | None] = [None] * sizes
+    by_size: list[Way | None] = [None] * sizes
 
     def wins(way: Way) -> tuple[int, int, float]:
-        still = [at for at in range(sizes) if found[at] is None and way in tied[at]]
-        return len(still), -len(way.env), float(known[way].gains[still].sum())
+        still = [index for index in range(sizes) if by_size[index] is None and way in tied[index]]
+        return len(still), -len(way.env), float(estimates[way].gains[still].sum())
 
-    while any(found[at] is None and tied[at] for at in range(sizes)):
-        chosen = max(known, key=wins)
-        found = [
-            chosen if own is None and chosen in tied[at] else own for at, own in enumerate(found)
+    while any(by_size[index] is None and tied[index] for index in range(sizes)):
+        chosen = max(estimates, key=wins)
+        by_size = [
+            chosen if way is None and chosen in tied[index] else way
+            for index, way in enumerate(by_size)
         ]
-    return found
+    return by_size
 
 
 def ranges(operation: Operation, chosen: Sequence[Way | None]) -> list[Range]:
@@ -183,7 +197,7 @@ def ranges(operation: Operation, chosen: Sequence[Way | None]) -> list[Range]:
     as nothing is known of where they cross, above the smaller one, which keeps its own; beyond the
     largest one the library chooses."""
     times = _blocks(operation)
-    found: list[Range] = []
+    lines: list[Range] = []
     before: Way | None = None
     for number, way in enumerate(chosen):
         first = 0
@@ -191,11 +205,11 @@ def ranges(operation: Operation, chosen: Sequence[Way | None]) -> list[Range]:
             low, high = operation.sizes[number - 1 : number + 1]
             first = max(times * low + 1, round(times * math.sqrt(low * high)))
         if not number or way != before:
-            found.append(_range(first, way))
+            lines.append(_range(first, way))
         before = way
     if before is not None:
-        found.append(_range(times * operation.sizes[-1] + 1, None))
-    return found
+        lines.append(_range(times * operation.sizes[-1] + 1, None))
+    return lines
 
 
 def _range(first: int, way: Way | None) -> Range:
@@ -204,13 +218,13 @@ def _range(first: int, way: Way | None) -> Range:
     return Range(first=first, algorithm=way.algorithm, segment=way.segment, words=way.words)
 
 
-def _told(operation: Operation, chosen: Sequence[Way | None]) -> str:
-    found = [
-        f"{way.words} at {size(at)}"
-        for at, way in zip(operation.sizes, chosen, strict=True)
+def _listed(operation: Operation, chosen: Sequence[Way | None]) -> str:
+    parts = [
+        f"{way.words} at {size(size_bytes)}"
+        for size_bytes, way in zip(operation.sizes, chosen, strict=True)
         if way is not None
     ]
-    return ", ".join(found)
+    return ", ".join(parts)
 
 
 class _Race:
@@ -230,17 +244,17 @@ class _Race:
         self._limit = limit_seconds
         self._left = left
         # By operation: launches of the library as it is, and the gains of each way that is left.
-        self._own: dict[str, list[Floats]] = {each.name: [] for each in operations}
+        self._defaults: dict[str, list[Floats]] = {operation.name: [] for operation in operations}
         self._gains: dict[str, dict[Way, list[Floats]]] = {
-            each.name: {way: [] for way in each.ways} for each in operations
+            operation.name: {way: [] for way in operation.ways} for operation in operations
         }
-        self._distances = {each.name: Distances() for each in operations}
+        self._distances = {operation.name: Distances() for operation in operations}
         self._longest = 0.0  # seconds of a launch
         self._done = 0  # launches
         self.timely = True  # whether the time held rounds enough
 
     @property
-    def words(self) -> str:
+    def effort(self) -> str:
         """`by 40 launches`."""
         return f"by {count(self._done, 'launch')}"
 
@@ -250,21 +264,21 @@ class _Race:
             if not self._round(backwards=number % 2 == 1):
                 self.timely = number >= LEAST_ROUNDS or not any(self._gains.values())
                 break
-            for each in self._operations:
-                own = self._gains[each.name]
-                for way, known in self.known(each, 1).items():
-                    if _hopeless(known, number):
-                        del own[way]
+            for operation in self._operations:
+                gains = self._gains[operation.name]
+                for way, estimated in self.estimates(operation, 1).items():
+                    if _hopeless(estimated, number):
+                        del gains[way]
             self._fit(max(1, LEAST_ROUNDS - number - 1))
             if number + 1 >= LEAST_ROUNDS and not any(map(self._is_open, self._operations)):
                 break
 
-    def known(self, operation: Operation, rounds: int) -> dict[Way, Estimate]:
+    def estimates(self, operation: Operation, rounds: int) -> dict[Way, Estimate]:
         """What is known of the ways of an operation with so many rounds."""
-        own = self._own[operation.name]
-        if not own:
+        defaults = self._defaults[operation.name]
+        if not defaults:
             return {}
-        noise = noise_of(list(np.array(own) - np.median(own, axis=0)))
+        noise = noise_of(list(np.array(defaults) - np.median(defaults, axis=0)))
         return {
             way: estimate(np.array(gains), noise)
             for way, gains in self._gains[operation.name].items()
@@ -272,54 +286,60 @@ class _Race:
         }
 
     def _is_open(self, operation: Operation) -> bool:
-        return any(map(_open, self.known(operation, LEAST_ROUNDS).values()))
+        return any(map(_open, self.estimates(operation, LEAST_ROUNDS).values()))
 
     def _fit(self, rounds: int) -> None:
         """Leaves out the ways that seem worst, so that so many rounds of the others have their
         time."""
-        one = max(self._longest, 1e-3) * (1 + 1 / SCREENED_BETWEEN)
-        fitting = max(1, int(self._left() / (one * rounds)))
-        for each in self._operations:
-            known = self.known(each, 1)
-            best_first = sorted(known, key=lambda way: -float(known[way].gains.max()))
-            self._gains[each.name] = {
-                way: self._gains[each.name][way] for way in best_first[:fitting]
+        seconds = max(self._longest, 1e-3) * (1 + 1 / SCREENED_BETWEEN)
+        fitting = max(1, int(self._left() / (seconds * rounds)))
+        for operation in self._operations:
+            estimates = self.estimates(operation, 1)
+            best_first = sorted(estimates, key=lambda way: -float(estimates[way].gains.max()))
+            self._gains[operation.name] = {
+                way: self._gains[operation.name][way] for way in best_first[:fitting]
             }
 
     def _round(self, *, backwards: bool) -> bool:
         """Each way once; whether the time held it, and something is left. What fails is left
         out."""
         order = {
-            each: list(self._gains[each.name])[:: -1 if backwards else 1]
-            for each in self._operations
-            if self._gains[each.name]
+            operation: list(self._gains[operation.name])[:: -1 if backwards else 1]
+            for operation in self._operations
+            if self._gains[operation.name]
         }
         before: dict[str, Floats] = {}
         for number in range(max(map(len, order.values()), default=0)):
             if number % SCREENED_BETWEEN == 0:
-                own = dict.fromkeys(order)
-                before = self._launch(own) or self._launch(own)  # one may be slow by chance
+                defaults = dict.fromkeys(order)
+                before = self._launch(defaults) or self._launch(
+                    defaults
+                )  # one may be slow by chance
                 if not before:
                     return False
-                first = not any(self._own.values())
+                first = not any(self._defaults.values())
                 for name, costs in before.items():
-                    self._own[name].append(costs)
+                    self._defaults[name].append(costs)
                 if first and not self._holds_least():
                     return False
-            chosen = {each: ways[number] for each, ways in order.items() if number < len(ways)}
+            chosen = {
+                operation: ways[number] for operation, ways in order.items() if number < len(ways)
+            }
             if not self._fits():
                 return False
-            found = self._launch(chosen)
-            if not found and len(chosen) > 1:  # one of them fails
-                for each, way in chosen.items():
+            measured = self._launch(chosen)
+            if not measured and len(chosen) > 1:  # one of them fails
+                for operation, way in chosen.items():
                     if not self._fits():
                         return False
-                    found |= self._launch({each: way})
-            for each, way in chosen.items():
-                if each.name in found:
-                    self._gains[each.name][way].append(before[each.name] - found[each.name])
+                    measured |= self._launch({operation: way})
+            for operation, way in chosen.items():
+                if operation.name in measured:
+                    self._gains[operation.name][way].append(
+                        before[operation.name] - measured[operation.name]
+                    )
                 else:
-                    del self._gains[each.name][way]
+                    del self._gains[operation.name][way]
         return any(self._gains.values())
 
     def _holds_least(self) -> bool:
@@ -342,9 +362,9 @@ class _Race:
         ways = [way for way in chosen.values() if way]
         env = {name: value for way in ways for name, value in way.env}
         try:
-            found, distance_ns = self._launches.curves(
+            curves, distance_ns = self._launches.curves(
                 env,
-                {each.name: each.sizes for each in chosen},
+                {operation.name: operation.sizes for operation in chosen},
                 self._limit,
             )
         except LaunchFailed as error:
@@ -352,24 +372,24 @@ class _Race:
             return {}
         self._longest = max(self._longest, before - self._left())
         return {
-            each.name: self._distances[each.name].corrected(
+            operation.name: self._distances[operation.name].corrected(
                 dict(way.env) if way else {},
                 distance_ns,
-                np.array([found[each.name][size] for size in each.sizes]),
+                np.array([curves[operation.name][size] for size in operation.sizes]),
             )
-            for each, way in chosen.items()
+            for operation, way in chosen.items()
         }
 
 
-def _hopeless(own: Estimate, rounds_before: int) -> bool:
+def _hopeless(estimated: Estimate, rounds_before: int) -> bool:
     """Whether it is faster at no size; by one round alone, which may be slow by chance, with more
     room."""
-    most = own.gains + (LIKELY if rounds_before else SURE) * own.errors
+    most = estimated.gains + (LIKELY if rounds_before else SURE) * estimated.errors
     return bool((most < LEAST_GAIN).all())
 
 
-def _open(own: Estimate) -> bool:
+def _open(estimated: Estimate) -> bool:
     """Whether more rounds may decide about a size."""
-    better = own.gains > np.maximum(HARM, SURE * own.errors)
-    worse = own.gains + LIKELY * own.errors < HARM
+    better = estimated.gains > np.maximum(HARM, SURE * estimated.errors)
+    worse = estimated.gains + LIKELY * estimated.errors < HARM
     return bool((~better & ~worse).any())

@@ -41,7 +41,7 @@ from nearpeak.statistics.intervals import interval
 from nearpeak.study.estimate import APPLICATION_SECONDS, GUESSES
 from nearpeak.study.fit import OVERTIME, blocks_wanted, budget_for, rounded
 from nearpeak.study.paths import select_paths
-from nearpeak.study.prepare import prepare as study
+from nearpeak.study.prepare import prepare as prepare_study
 from nearpeak.study.single import Single, beside, choose
 from nearpeak.terms.benchmarks import Benchmark, named
 from nearpeak.terms.buffers import default_buffers, needs_gpu
@@ -120,57 +120,61 @@ class Prepared:
         return split(self.asked.mpi)[0]
 
 
-def prepare(asked: Asked, say: Callable[[str], None] = lambda _: None) -> Prepared:
+def prepare(request: Asked, say: Callable[[str], None] = lambda _: None) -> Prepared:
     """UserError for what cannot be tuned, and for a budget that does not hold it. `say`: as of
     `choose`."""
-    wanted = parse_targets(asked.targets)
-    names = list(dict.fromkeys(each.benchmark for each in wanted))
+    wanted = parse_targets(request.targets)
+    names = list(dict.fromkeys(target.benchmark for target in wanted))
 
     def check_budget(library: Library, benchmarks: Sequence[Benchmark]) -> None:
         targets = resolved(wanted, {name: named(benchmarks, name) for name in names})
         launches = len(names) if is_native(library) else 1
-        least = least_seconds(asked.buffers, launches, _problems(targets))
-        if asked.budget_seconds < least:
+        least = least_seconds(request.buffers, launches, _problems(targets))
+        if request.budget_seconds < least:
             raise UserError(
-                f"--budget: {format_seconds(asked.budget_seconds)} is too short for a search and"
+                f"--budget: {format_seconds(request.budget_seconds)} is too short for a search and"
                 f" its confirmation: give {format_seconds(least)} or more"
             )
 
     first = choose(
         names[0],
-        asked.mpi,
+        request.mpi,
         "tune",
-        path=asked.path,
-        buffers=asked.buffers,
+        path=request.path,
+        buffers=request.buffers,
         say=say,
         check=check_budget,
     )
     subjects = {names[0]: first} | {
-        name: beside(first, name, path=first.path.id, buffers=asked.buffers) for name in names[1:]
+        name: beside(first, name, path=first.path.id, buffers=request.buffers) for name in names[1:]
     }
     targets = resolved(wanted, {name: single.benchmark for name, single in subjects.items()})
     described = programs.describe_library(first.library, programs.TOOLS)
     usual = list(dict.fromkeys(text.partition(":")[0] for text in described.defaults))
-    own = [target.benchmark for target in targets if target.of_messages]
-    guards = _guards(first, list(dict.fromkeys([*usual, *own])), first.path.id, asked.buffers)
-    paths = {first.path.id: asked.buffers}
+    target_benchmarks = [target.benchmark for target in targets if target.of_messages]
+    guards = _guards(
+        first, list(dict.fromkeys([*usual, *target_benchmarks])), first.path.id, request.buffers
+    )
+    paths = {first.path.id: request.buffers}
     guarded_paths = [first.path]
     for path in select_paths(first.machine, [], []):
         pair = path.transport == "memory" and len(path.ends) == 2
         if pair and not path.gpu_support and path.id not in paths:
             paths[path.id] = default_buffers(path, symmetric=True)[0]
             guarded_paths.append(path)
-    kinds = _kinds(guarded_paths, [single.benchmark for single in subjects.values()], asked.buffers)
+    kinds = _kinds(
+        guarded_paths, [single.benchmark for single in subjects.values()], request.buffers
+    )
     host = None
-    if needs_gpu(asked.buffers):
+    if needs_gpu(request.buffers):
         guards += _guards(first, usual, None, confirm.HOST_BUFFERS)
-        messages = {each.name for each in described.benchmarks if each.one_message}
+        messages = {benchmark.name for benchmark in described.benchmarks if benchmark.one_message}
         checked = [name for name in usual if name in messages]
         paths_of_hosts = [path.id for path in guarded_paths if _of_hosts(path)]
         host = next((confirm.HostCheck(path, checked) for path in paths_of_hosts), None)
     tcp = first.path.transport == "network" and not first.path.between_hosts
     forced = forced_network(first.library).env if tcp else {}
-    there = possible(
+    offers = possible(
         [*offered(first.library), *(cures(first.library) if first.path.gpu_support else [])],
         None if _problems(targets) else names,
         {
@@ -179,73 +183,83 @@ def prepare(asked: Asked, say: Callable[[str], None] = lambda _: None) -> Prepar
             **first.settings.env,
             **forced,
         },
-        gpu=needs_gpu(asked.buffers),
+        gpu=needs_gpu(request.buffers),
         network=first.path.between_hosts,
     )
-    if not there:
+    if not offers:
         raise UserError(
             f"nothing is known that could be set of {first.library.name} for these buffers: see"
             f" `nearpeak mpi settings {first.library.name}`"
         )
-    pairs = {each.name for each in described.benchmarks if each.is_pair}
-    measured = [each for each in described.benchmarks if each.ceiling == "measured"]
-    one = [each.name for each in measured if each.one_message or each.one_way]
-    guarded = [each.name for each in measured if each.name in usual]
-    others = {f"{path} {kinds}": _guards(first, one, path, kinds) for path, kinds in paths.items()}
+    pairs = {benchmark.name for benchmark in described.benchmarks if benchmark.is_pair}
+    measured = [benchmark for benchmark in described.benchmarks if benchmark.ceiling == "measured"]
+    priced = [
+        benchmark.name for benchmark in measured if benchmark.one_message or benchmark.one_way
+    ]
+    guarded = [benchmark.name for benchmark in measured if benchmark.name in usual]
+    others = {
+        f"{path} {kinds}": _guards(first, priced, path, kinds) for path, kinds in paths.items()
+    }
     return Prepared(
-        asked,
+        request,
         Launches(subjects, guards, targets, {k: v for k, v in others.items() if v}),
-        candidates(there),
-        [each.tunable for each in there if each.tunable.calibrated],
-        [each.tunable for each in there if each.tunable.threshold and not first.path.between_hosts],
-        _operations(there, subjects, targets),
-        next((each.tunable for each in there if each.tunable.file), None),
+        candidates(offers),
+        [offer.tunable for offer in offers if offer.tunable.calibrated],
         [
-            each.name
-            for each in known(first.library)
-            if each.benchmarks and not each.file and pairs.isdisjoint(each.benchmarks)
+            offer.tunable
+            for offer in offers
+            if offer.tunable.threshold and not first.path.between_hosts
         ],
-        [each.tunable.name for each in there if each.tunable.component == UCX],
+        _operations(offers, subjects, targets),
+        next((offer.tunable for offer in offers if offer.tunable.file), None),
+        [
+            tunable.name
+            for tunable in known(first.library)
+            if tunable.benchmarks and not tunable.file and pairs.isdisjoint(tunable.benchmarks)
+        ],
+        [offer.tunable.name for offer in offers if offer.tunable.component == UCX],
         list(paths),
         guarded,
         kinds,
         host,
         _study_seconds(
-            split(asked.mpi)[0], first.settings, list(paths), targets, guarded, kinds, host
+            split(request.mpi)[0], first.settings, list(paths), targets, guarded, kinds, host
         ),
     )
 
 
 def _operations(
-    there: Sequence[Offered], subjects: Mapping[str, Single], targets: Sequence[Target]
+    offers: Sequence[Offered], subjects: Mapping[str, Single], targets: Sequence[Target]
 ) -> list[rules.Operation]:
     """Those of the targets with several algorithms that a file of rules can say."""
-    found = []
+    operations = []
     for name, sizes in by_benchmark(targets).items():
         single = subjects[name]
-        ways = rules.ways(there, name)
+        ways = rules.ways(offers, name)
         ruled = next(
-            (e.tunable.ruled for e in there if name in e.tunable.benchmarks and e.tunable.ruled),
+            (e.tunable.ruled for e in offers if name in e.tunable.benchmarks and e.tunable.ruled),
             None,
         )
         if ruled is None or len(ways) < 2:
             continue
         measured = rules.sizes_of(single.benchmark.sizes(confirm.GUARDED_SIZES), sizes)
-        found.append(
+        operations.append(
             rules.Operation(
                 name, ruled, tuple(ways), tuple(measured), tuple(sizes), len(single.path.ends)
             )
         )
-    return found
+    return operations
 
 
-def _kinds(paths: Sequence[DataPath], targets: Sequence[Benchmark], asked: str) -> list[str]:
+def _kinds(paths: Sequence[DataPath], targets: Sequence[Benchmark], buffers: str) -> list[str]:
     """The buffers that the study measures: those asked for beside each path's own; none where the
     first path's own are those."""
-    if all(asked in default_buffers(paths[0], target.symmetric) for target in targets):
+    if all(buffers in default_buffers(paths[0], target.symmetric) for target in targets):
         return []
-    own = [default_buffers(path, symmetric) for path in paths for symmetric in (True, False)]
-    return list(dict.fromkeys([asked, *itertools.chain(*own)]))
+    default_kinds = [
+        default_buffers(path, symmetric) for path in paths for symmetric in (True, False)
+    ]
+    return list(dict.fromkeys([buffers, *itertools.chain(*default_kinds)]))
 
 
 def _study_seconds(
@@ -262,7 +276,7 @@ def _study_seconds(
     wanted = confirm.options(
         mpi, two, paths, targets, usual, LEAST_SECONDS, buffers=kinds, host=host
     )
-    _, plan = study(wanted, programs.TOOLS, lambda _: None, retry=False, dry_run=True)
+    _, plan = prepare_study(wanted, programs.TOOLS, lambda _: None, retry=False, dry_run=True)
     return budget_for(plan, blocks_wanted(plan)) * OVERTIME
 
 
@@ -285,13 +299,13 @@ def _of_hosts(path: DataPath) -> bool:
 
 def _guards(first: Single, names: list[str], path: str | None, buffers: str) -> list[Single]:
     """Those of these benchmarks that run there."""
-    found = []
+    guards = []
     for name in names:
         try:
-            found.append(beside(first, name, path=path, buffers=buffers))
+            guards.append(beside(first, name, path=path, buffers=buffers))
         except UserError:  # it does not fit the path or the buffers
             continue
-    return found
+    return guards
 
 
 def begin(prepared: Prepared) -> Begin:
@@ -327,13 +341,13 @@ def search(
 ) -> Outcome:
     """Searches, or goes on with it; UserError where the library or the catalogue has changed."""
     begun = journal.begin
-    here = begin(prepared)
+    current = begin(prepared)
     if (begun.library, begun.version, begun.host, begun.candidates) != (
-        here.library,
-        here.version,
-        here.host,
-        here.candidates,
-    ) or (begun.build and (begun.build, begun.components) != (here.build, here.components)):
+        current.library,
+        current.version,
+        current.host,
+        current.candidates,
+    ) or (begun.build and (begun.build, begun.components) != (current.build, current.components)):
         raise UserError(
             f"{journal.folder} was begun with {begun.library} {begun.version} on {begun.host} and"
             " its settings of then: start anew in another folder"
@@ -346,7 +360,7 @@ def search(
     given = {*single.settings.env, *single.library.env}
     crossed = _crossed(prepared, trials, hinted, tell)
     ruled = _ruled(prepared, trials, journal.folder, tell)
-    named = [*hinted.named, *crossed, *(each.env[-1] for each in ruled)]
+    named = [*hinted.named, *crossed, *(candidate.env[-1] for candidate in ruled)]
     values = [*ruled, *_unforced(prepared, journal, _with_crossed(prepared, dict(crossed)))]
     tried, first = with_named(values, list(dict.fromkeys(named)), given)
     if hinted.over_ucx is False:
@@ -365,24 +379,24 @@ def _crossed(
     """The thresholds of what moves the messages, each with the value at which its protocols
     cross."""
     idle_names = prepared.of_ucx if hinted.over_ucx is False else []
-    there = [each for each in prepared.thresholds if each.name not in idle_names]
-    if not there:
+    active = [tunable for tunable in prepared.thresholds if tunable.name not in idle_names]
+    if not active:
         return []
     with prepared.single.mps():
         return trials.thresholds(
-            lambda limit, left: thresholds.measure(prepared.launches, there, tell, limit, left)
+            lambda limit, left: thresholds.measure(prepared.launches, active, tell, limit, left)
         )
 
 
 def _with_crossed(prepared: Prepared, crossed: Mapping[str, str]) -> list[Candidate]:
     """The values, with those at which protocols cross. The others stay: beside other settings they
     cross elsewhere (MPICH's, with larger cells)."""
-    own = [
-        Candidate(tuple(each.env(crossed[each.name]).items()))
-        for each in prepared.thresholds
-        if each.name in crossed
+    at_crossings = [
+        Candidate(tuple(tunable.env(crossed[tunable.name]).items()))
+        for tunable in prepared.thresholds
+        if tunable.name in crossed
     ]
-    return list(dict.fromkeys([*own, *prepared.candidates]))
+    return list(dict.fromkeys([*at_crossings, *prepared.candidates]))
 
 
 def _ruled(
@@ -425,7 +439,9 @@ def _unforced(
     """Without those that force an algorithm of what has rules: they would have the last word over
     these, at all sizes and with any number of ranks, of which those of the trials tell nothing."""
     forced = rules.forced(prepared.operations, _tables(journal))
-    return [each for each in values if not any(name in forced for name, _ in each.env)]
+    return [
+        candidate for candidate in values if not any(name in forced for name, _ in candidate.env)
+    ]
 
 
 def borders(prepared: Prepared, journal: TuneJournal, env: Env) -> list[int]:
@@ -446,7 +462,7 @@ def _calibrated(
 ) -> list[Candidate]:
     """The values of the library's own cost model that follow from ceilings of this machine. `used`:
     the components that move the messages, of those that have such a model."""
-    model = [each for each in prepared.calibrated if each.component in used]
+    model = [tunable for tunable in prepared.calibrated if tunable.component in used]
     if not model:
         return []
     ceilings = trials.ceilings(lambda limit: calibrate.measure(prepared.single, model, tell, limit))
@@ -478,10 +494,10 @@ def settings(prepared: Prepared, outcome: Outcome) -> list[Settings]:
         summary = f"nearpeak tune: {summary}"
         return msgspec.structs.replace(base.changed(env), name=name, summary=summary)
 
-    found = [base, made(TUNED, outcome.taken, "all that it found")]
+    compared = [base, made(TUNED, outcome.taken, "all that it found")]
     if outcome.free not in ({}, outcome.taken):
-        found.append(made(FREE, outcome.free, "what costs nothing elsewhere"))
-    return found
+        compared.append(made(FREE, outcome.free, "what costs nothing elsewhere"))
+    return compared
 
 
 def summed_up(
@@ -503,9 +519,9 @@ def summed_up(
     for record in journal.records:
         if isinstance(record, Hinted | Crossed):
             named += record.named if isinstance(record, Hinted) else record.found
-    known = {pair for env in begun.candidates for pair in env.items()}
+    catalogued = {pair for env in begun.candidates for pair in env.items()}
     further = [
-        {name: value} for name, value in [*named, *by_ceilings] if (name, value) not in known
+        {name: value} for name, value in [*named, *by_ceilings] if (name, value) not in catalogued
     ]
     by_rules = [
         prepared.ruled.env(record.file)
@@ -556,16 +572,18 @@ def summed_up(
         lacking=outcome.lacking,
         tried=tried(trials, [*begun.candidates, *by_rules, *further], named),
         unused_seconds=round(unused_seconds, 1),
-        refused=[tuned.Refused(setting=name, why=why) for name, why in outcome.refused.items()],
+        refused=[
+            tuned.Refused(setting=name, why=reason) for name, reason in outcome.refused.items()
+        ],
     )
 
 
 def _searched_at(prepared: Prepared, trials: Sequence[Trial]) -> dict[str, list[Apart]]:
     """The distances of the CPUs in the trials; nothing but between host memories."""
-    known = [trial.distance_ns for trial in trials if trial.distance_ns]
-    if needs_gpu(prepared.asked.buffers) or not known:
+    distances = [trial.distance_ns for trial in trials if trial.distance_ns]
+    if needs_gpu(prepared.asked.buffers) or not distances:
         return {}
-    return {prepared.single.path.id: apart(known)}
+    return {prepared.single.path.id: apart(distances)}
 
 
 def _free(outcome: Outcome, confirmed: Confirmed) -> tuned.Free:
@@ -598,7 +616,7 @@ def _calibration(journal: TuneJournal, outcome: Outcome) -> tuned.Calibration | 
         env=dict(outcome.calibration.candidate.env),
         rounds=len(gains),
         times=[float(median(times)) for times in by_target],
-        ci95=[list(found) for found in intervals if found],
+        ci95=[list(bounds) for bounds in intervals if bounds],
     )
 
 
@@ -626,49 +644,54 @@ def _evidence(shown: Shown) -> Evidence:
     )
 
 
-def _not_far(found: tuned.Tuned) -> str:
+def _not_far(tuning: tuned.Tuned) -> str:
     """`, with the CPUs 60.0 ns apart and not 300 ns`, where a case is slower at one of several
     distances."""
-    there = [each for each in found.slower if each.case.startswith(f"{found.path}, ")]
-    far = [at for each in [*found.evidence, *there] for at in each.slower_at]
-    own = found.distances.get(found.path, [])
+    on_path = [
+        evidence for evidence in tuning.slower if evidence.case.startswith(f"{tuning.path}, ")
+    ]
+    far = [distance for evidence in [*tuning.evidence, *on_path] for distance in evidence.slower_at]
+    measured = tuning.distances.get(tuning.path, [])
     slower = [
         apart.words
-        for apart in own
-        if any(at.low_ns <= apart.high_ns and apart.low_ns <= at.high_ns for at in far)
+        for apart in measured
+        if any(
+            distance.low_ns <= apart.high_ns and apart.low_ns <= distance.high_ns
+            for distance in far
+        )
     ]
     if not slower:
         return ""
-    others = [apart.words for apart in own if apart.words not in slower]
+    others = [apart.words for apart in measured if apart.words not in slower]
     return (
         f", with the CPUs {' or '.join(others)} apart and not {' or '.join(slower)} (something is"
         " slower there; on a virtual machine nobody can choose, so do not use it)"
     )
 
 
-def _some(found: tuned.Tuned) -> str:
+def _some(tuning: tuned.Tuned) -> str:
     """`, for latency H,D at 8 B`: the targets that are faster, where another one is slower."""
-    slower = {each.case for each in found.slower}
-    if not any(each.case in slower for each in found.evidence):
+    slower = {evidence.case for evidence in tuning.slower}
+    if not any(evidence.case in slower for evidence in tuning.evidence):
         return ""
-    cases = [e.case for e in found.evidence if e.verdict == "faster" and e.case not in slower]
-    return f", for {' and '.join(case.removeprefix(f'{found.path}, ') for case in cases)}"
+    cases = [e.case for e in tuning.evidence if e.verdict == "faster" and e.case not in slower]
+    return f", for {' and '.join(case.removeprefix(f'{tuning.path}, ') for case in cases)}"
 
 
 def _unknown(prepared: Prepared, env: Env) -> list[str]:
     """What these variables do of which no launch tells: `A with other than 2 ranks`."""
     path = prepared.single.path
-    found = [
+    unknown = [
         f"{name} with other than {len(path.ends)} ranks"
         for name in prepared.collective
         if name in env
     ]
     if files(prepared.single.library, env) and not path.between_hosts:
-        found.append(f"its rules for {len(path.ends)} ranks on several hosts")
-    return found
+        unknown.append(f"its rules for {len(path.ends)} ranks on several hosts")
+    return unknown
 
 
-def profiles(prepared: Prepared, journal: TuneJournal, found: tuned.Tuned) -> dict[str, Profile]:
+def profiles(prepared: Prepared, journal: TuneJournal, tuning: tuned.Tuned) -> dict[str, Profile]:
     """What was taken, by the folder below the search's own that it is written to: "" for what costs
     nothing elsewhere, so that it may be used for all."""
     begun, buffers = journal.begin, prepared.asked.buffers
@@ -707,22 +730,22 @@ def profiles(prepared: Prepared, journal: TuneJournal, found: tuned.Tuned) -> di
             evidence=taken.evidence,
             host_messages=taken.host_messages if needs_gpu(buffers) else None,
             slower=list(slower),
-            distances=found.distances,
-            lacking=found.lacking,
+            distances=tuning.distances,
+            lacking=tuning.lacking,
         )
 
     everywhere = f"on this machine, with this version of {begun.library}"
-    if found.unguarded:
-        everywhere += f" (not measured: {', '.join(found.unguarded)})"
-    here = f"for {begun.path} with buffers {buffers}{_some(found)} alone{_not_far(found)}"
-    if not all(each.is_slower_by_distance for each in found.slower):
-        here += ": elsewhere it is slower"
-    if found.verdict == "taken":
-        return {"": made(everywhere, found)}
+    if tuning.unguarded:
+        everywhere += f" (not measured: {', '.join(tuning.unguarded)})"
+    local_scope = f"for {begun.path} with buffers {buffers}{_some(tuning)} alone{_not_far(tuning)}"
+    if not all(evidence.is_slower_by_distance for evidence in tuning.slower):
+        local_scope += ": elsewhere it is slower"
+    if tuning.verdict == "taken":
+        return {"": made(everywhere, tuning)}
     written = {}
-    if found.free and found.free.taken:
-        written[""] = made(everywhere, found.free)
-    if found.verdict == "taken here alone":
+    if tuning.free and tuning.free.taken:
+        written[""] = made(everywhere, tuning.free)
+    if tuning.verdict == "taken here alone":
         folder = ONLY + re.sub(r"[^\w.]+", "-", f"{begun.path} {buffers}")
-        written[folder] = made(here, found, found.slower)
+        written[folder] = made(local_scope, tuning, tuning.slower)
     return written

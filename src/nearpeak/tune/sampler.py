@@ -13,12 +13,12 @@ FAILS = 1.0  # above the worst figure: what a failure costs for the sampler
 class Sampler:
     """Optuna's TPE sampler (Bergstra and others, NIPS 2011) over the values of each variable."""
 
-    def __init__(self, known: Sequence[Candidate], seed: int) -> None:
+    def __init__(self, candidates: Sequence[Candidate], seed: int) -> None:
         import optuna  # takes long to import
 
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         self._optuna = optuna
-        self._values = by_variable(known)
+        self._values = by_variable(candidates)
         # Indexes of values; -1: none. The order decides what a seed draws.
         self._space: dict[str, optuna.distributions.BaseDistribution] = {
             name: optuna.distributions.CategoricalDistribution([-1, *range(len(values))])
@@ -39,8 +39,8 @@ class Sampler:
         """A trial that was made already."""
         self._worst = max(self._worst, cost)
         chosen = {
-            name: next((n for n, each in enumerate(own) if each in values), -1)
-            for name, own in self._values.items()
+            name: next((n for n, candidate in enumerate(candidates) if candidate in values), -1)
+            for name, candidates in self._values.items()
         }
         self._add(chosen, cost)
 
@@ -53,7 +53,11 @@ class Sampler:
         )
         trial = self._optuna.trial.create_trial(state=self._optuna.trial.TrialState.RUNNING)
         self._asked = self._sampler.sample_relative(study, trial, self._space)
-        return [own[n] for name, own in self._values.items() if (n := self._asked[name]) >= 0]
+        return [
+            candidates[n]
+            for name, candidates in self._values.items()
+            if (n := self._asked[name]) >= 0
+        ]
 
     def tell(self, cost: float) -> None:
         """What came of it; nan: it failed."""

@@ -77,7 +77,7 @@ class Failed(NamedTuple):
 class Bench(Protocol):
     """Who measures."""
 
-    def measure(self, env: Env, why: str) -> Floats | Failed:
+    def measure(self, env: Env, purpose: str) -> Floats | Failed:
         """One launch: the cost of each target (targets.cost), less is better."""
 
     def check(self, env: Env) -> str | None:
@@ -101,7 +101,7 @@ class Bench(Protocol):
         """Seconds of a budget that would hold so many trials and what follows; None where this one
         does."""
 
-    def more(self) -> bool:
+    def time_added(self) -> bool:
         """Whether time was added when the search had ended; it counts from then on."""
 
     def lend(self) -> bool:
@@ -160,7 +160,7 @@ class Search:
         self._first = first
         self._last = frozenset(last).difference(candidates[:first])
         self._checks = 1  # that are to come
-        self._own: list[Floats] = []  # launches of what was taken so far
+        self._references: list[Floats] = []  # launches of what was taken so far
         self._default: Floats = np.zeros(0)  # the usual costs without anything
         self._scatter: list[Floats] = []  # the same less their medians, of all taken before
         self._tried: list[tuple[frozenset[Candidate], float]] = []  # values, and their cost
@@ -179,10 +179,10 @@ class Search:
         if self._take_best(self._promising()):
             self._prune()
         self._go_on()
-        while self._bench.more() or (not self.outcome.taken and self._bench.lend()):
+        while self._bench.time_added() or (not self.outcome.taken and self._bench.lend()):
             self.outcome.lacking, self.outcome.offers = [], []
             self._checks = 1
-            if not self.outcome.taken and self._take_best(self._best(self._known())):
+            if not self.outcome.taken and self._take_best(self._best(self._triable())):
                 self._prune()
             self._go_on()
         self._tell_undecided()
@@ -195,7 +195,7 @@ class Search:
         candidate, gains = max(self._undecided.items(), key=lambda pair: float(np.mean(pair[1])))
         if len(gains) < MOST_ROUNDS + MOST_MORE:
             rounds = f"rounds that tell whether {candidate.label} is better"
-            times = words(np.mean(gains, axis=0))
+            times = speedups(np.mean(gains, axis=0))
             self._lack(f"{rounds}: {times} times as fast in {count(len(gains), 'round')} so far")
 
     def _foresee(self) -> None:
@@ -215,13 +215,13 @@ class Search:
             self._prove()
             if not self.outcome.taken:
                 break
-            why = self._bench.check(self.outcome.taken)
-            if why is None:
+            broken = self._bench.check(self.outcome.taken)
+            if broken is None:
                 self._lack("whether all that worked still works with it, so it is not taken")
                 self.outcome.taken = {}
-            if not why:
+            if not broken:
                 break
-            self._without_broken(why)
+            self._without_broken(broken)
         self._checks = 0
         self._leave_what_costs()
         self._offers()
@@ -258,32 +258,32 @@ class Search:
         """What a race is: where something was taken already, it makes that better."""
         return "search" if self.outcome.taken else "proof"
 
-    def _lack(self, what: str) -> None:
+    def _lack(self, omission: str) -> None:
         """Tells what the time did not hold, once."""
-        if what not in self.outcome.lacking:
-            self.outcome.lacking.append(what)
-            self._tell(f"no time for: {what}")
+        if omission not in self.outcome.lacking:
+            self.outcome.lacking.append(omission)
+            self._tell(f"no time for: {omission}")
 
     def _promising(self) -> list[Candidate]:
         """What of the values that were named and of the measured ceilings is better in a launch of
         each: all together, where both have a variable with the one's value or the other's, and each
         of the two."""
         named = [
-            each
-            for each in self._working(self._candidates[: self._first])
-            if self._is_clear([each])
+            candidate
+            for candidate in self._working(self._candidates[: self._first])
+            if self._is_clear([candidate])
         ]
         measured = self._working(self._calibrated)
         if not self._is_clear(measured):
             measured = []
-        found = [together(each) for each in ([*named, *measured], [*measured, *named])]
-        found += [together(measured), together(named)]
-        return [each for each in dict.fromkeys(found) if each.env]
+        combined = [together(values) for values in ([*named, *measured], [*measured, *named])]
+        combined += [together(measured), together(named)]
+        return [candidate for candidate in dict.fromkeys(combined) if candidate.env]
 
     def _is_clear(self, values: Sequence[Candidate]) -> bool:
         """Whether a launch with just these values was clearly better than what was taken."""
         costs = [cost for tried, cost in self._tried if tried == frozenset(values)]
-        usual = self._cost(np.median(self._own, axis=0))
+        usual = self._cost(np.median(self._references, axis=0))
         return min(costs, default=math.inf) < usual - NOISES * float(self._noise().mean())
 
     def _climb(self) -> bool:
@@ -292,38 +292,44 @@ class Search:
         taken = False
         for _ in range(MOST_TURNS):
             until = self._bench.left() * (1 - SHARE_SAMPLED)
-            sampler = Sampler(self._known(), self._seed)
+            sampler = Sampler(self._triable(), self._seed)
             for values, cost in self._tried:
                 sampler.learn(values, cost)
             self._spread(sampler, until)
             self._sample(sampler, until)
-            found = self._take_best(self._best(self._known()))
+            found = self._take_best(self._best(self._triable()))
             taken = taken or found
             waiting, self._last = self._last, frozenset()
             if not (found or waiting) or self._bench.left() <= 0:
                 break
         return taken
 
-    def _known(self) -> list[Candidate]:
+    def _triable(self) -> list[Candidate]:
         """What may be tried now."""
-        return [each for each in self._working(self._candidates) if each not in self._last]
+        return [
+            candidate
+            for candidate in self._working(self._candidates)
+            if candidate not in self._last
+        ]
 
     def _working(self, values: Sequence[Candidate]) -> list[Candidate]:
-        return [each for each in values if each.label not in self.outcome.refused]
+        return [candidate for candidate in values if candidate.label not in self.outcome.refused]
 
-    def _without_broken(self, why: str) -> None:
+    def _without_broken(self, reason: str) -> None:
         """Refuses the values by which something does not work any more, and goes back to the
         library as it is."""
         taken = self._taken_values()
         broken = {
-            each: self._bench.check(dict(each.env)) for each in taken if self._holds(0, "proof")
+            candidate: self._bench.check(dict(candidate.env))
+            for candidate in taken
+            if self._holds(0, "proof")
         }
         for candidate in taken:
             alone = broken.get(candidate)
             if alone or not any(broken.values()):
-                self._refuse(candidate, alone or f"together: {why}")
+                self._refuse(candidate, alone or f"together: {reason}")
         kept = [
-            not any(each.label in self.outcome.refused for each in values)
+            not any(candidate.label in self.outcome.refused for candidate in values)
             for values, _ in self._tried
         ]
         self._tried = list(itertools.compress(self._tried, kept))
@@ -332,35 +338,37 @@ class Search:
 
     def _taken_values(self) -> list[Candidate]:
         return [
-            each for each in self._candidates if set(each.env) <= set(self.outcome.taken.items())
+            candidate
+            for candidate in self._candidates
+            if set(candidate.env) <= set(self.outcome.taken.items())
         ]
 
     def _reference(self, launches: int) -> bool:
         """Measures what was taken so far anew; whether it works."""
-        worked, why = False, ""
+        worked, reason = False, ""
         for _ in range(launches):
-            if isinstance(found := self._bench.measure(self.outcome.taken, "taken"), Failed):
-                why = found.why
+            if isinstance(costs := self._bench.measure(self.outcome.taken, "taken"), Failed):
+                reason = costs.why
                 continue
-            self._own.append(found)
+            self._references.append(costs)
             worked = True
             if not self.outcome.taken:
-                self._default = np.median(self._own, axis=0)
-                self._tried.append((frozenset(), self._cost(found)))
-                self._by_target.append(found)
+                self._default = np.median(self._references, axis=0)
+                self._tried.append((frozenset(), self._cost(costs)))
+                self._by_target.append(costs)
         if not worked and not self.outcome.taken:
-            self._tell(f"the library as it is: {brief(why)}")
+            self._tell(f"the library as it is: {brief(reason)}")
         return worked
 
-    def _cost(self, found: Floats) -> float:
+    def _cost(self, costs: Floats) -> float:
         """Of all targets: their mean, and more for each that is slower than without anything."""
-        slower = np.maximum(0.0, found - self._default - HARM)
-        return float(found.mean() + PENALTY * np.sum(slower))
+        slower = np.maximum(0.0, costs - self._default - HARM)
+        return float(costs.mean() + PENALTY * np.sum(slower))
 
     def _noise(self) -> Floats:
         """Of one launch, by target."""
-        own = np.array(self._own) - np.median(self._own, axis=0)
-        return noise_of([*self._scatter, *own])
+        deviations = np.array(self._references) - np.median(self._references, axis=0)
+        return noise_of([*self._scatter, *deviations])
 
     def _screen(self, candidates: Sequence[Candidate]) -> None:
         """One launch of each value alone, and where it is not clearly better one more: it may be
@@ -373,20 +381,20 @@ class Search:
             if candidate.label not in self.outcome.refused and not self._is_clear([candidate]):
                 self._try([candidate], "alone")
 
-    def _try(self, values: Sequence[Candidate], why: str) -> float:
+    def _try(self, values: Sequence[Candidate], purpose: str) -> float:
         """One launch with those of these values that agree: its cost, nan where it failed."""
         values = agreeing(values)
-        found = self._bench.measure(dict(together(values).env), why)
-        if isinstance(found, Failed):
+        costs = self._bench.measure(dict(together(values).env), purpose)
+        if isinstance(costs, Failed):
             if len(values) == 1:
-                self._refuse(values[0], found.why)
+                self._refuse(values[0], costs.why)
             return math.nan
-        cost = self._cost(found)
+        cost = self._cost(costs)
         self._tried.append((frozenset(values), cost))
-        self._by_target.append(found)
-        self.outcome.tried = len({each for tried, _ in self._tried for each in tried})
+        self._by_target.append(costs)
+        self.outcome.tried = len({candidate for tried, _ in self._tried for candidate in tried})
         name = values[0].label if len(values) == 1 else f"{len(values)} values together"
-        self._tell(f"{name}: {words(self._gains(found))}")
+        self._tell(f"{name}: {speedups(self._gains(costs))}")
         return cost
 
     def _spread(self, sampler: Sampler, until: float) -> None:
@@ -395,12 +403,14 @@ class Search:
         one that fails is looked for."""
         share = 0.5
         taken = self._taken_values()
-        values = by_variable(self._known())
+        values = by_variable(self._triable())
         for _ in range(STARTING - sum(len(tried) > 1 for tried, _ in self._tried)):
             if self._bench.left() <= until:
                 break
             chosen = [
-                self._chance.choice(own) for own in values.values() if self._chance.random() < share
+                self._chance.choice(alternatives)
+                for alternatives in values.values()
+                if self._chance.random() < share
             ]
             chosen = self._working(chosen)
             if not chosen:
@@ -429,26 +439,26 @@ class Search:
         if suspects[0].label not in self.outcome.refused:
             self._try(suspects, "which")
 
-    def _gains(self, found: Floats) -> Floats:
+    def _gains(self, costs: Floats) -> Floats:
         """Of one launch, against the usual one of what was taken."""
-        return np.asarray(np.median(self._own[-REFERENCE:], axis=0) - found)
+        return np.asarray(np.median(self._references[-REFERENCE:], axis=0) - costs)
 
-    def _refuse(self, candidate: Candidate, why: str) -> None:
-        why = brief(why)
-        self.outcome.refused[candidate.label] = why
-        self._tell(f"{candidate.label}: refused: {why}")
+    def _refuse(self, candidate: Candidate, reason: str) -> None:
+        reason = brief(reason)
+        self.outcome.refused[candidate.label] = reason
+        self._tell(f"{candidate.label}: refused: {reason}")
         self._refuse_alike(candidate)
 
     def _refuse_alike(self, candidate: Candidate) -> None:
         """Refuses all that needs what a refused one needs, where nothing has worked with it."""
         needed = Candidate(candidate.env[:-1])
-        alike = [each for each in self._candidates if each.env[:-1] == needed.env]
-        if not needed.env or any(each in tried for tried, _ in self._tried for each in alike):
+        alike = [other for other in self._candidates if other.env[:-1] == needed.env]
+        if not needed.env or any(other in tried for tried, _ in self._tried for other in alike):
             return
         rest = self._working(alike)
         if rest and len(alike) - len(rest) >= MOST_FAILING:
-            why = f"nothing worked with {needed.label}"
-            self.outcome.refused.update({each.label: why for each in rest})
+            reason = f"nothing worked with {needed.label}"
+            self.outcome.refused.update({other.label: reason for other in rest})
             self._tell(f"{needed.label}: not tried further, nor what needs it")
 
     def _sample(self, sampler: Sampler, until: float) -> None:
@@ -464,28 +474,32 @@ class Search:
             again += any(set(values) == tried for tried, _ in self._tried)
             sampler.tell(self._try(values, "together") if values else math.nan)
 
-    def _best(self, known: Sequence[Candidate]) -> list[Candidate]:
+    def _best(self, candidates: Sequence[Candidate]) -> list[Candidate]:
         """What may be better than what was taken: the values that matter by all trials, what
         ceilings give, the two best trials of several values, of each the values that matter, and
         the best two alone."""
         costs = np.array([cost for _, cost in self._tried])
-        effects = dict(zip(known, map(float, self._effects(known, costs)), strict=True))
+        effects = dict(zip(candidates, map(float, self._effects(candidates, costs)), strict=True))
         several = sorted(
-            (each for each in self._tried if len(each[0]) > 1), key=lambda each: each[1]
+            (trial for trial in self._tried if len(trial[0]) > 1), key=lambda trial: trial[1]
         )
-        found = []
+        combined = []
         for values, _ in several[:2]:
-            ordered = [candidate for candidate in known if candidate in values]
+            ordered = [candidate for candidate in candidates if candidate in values]
             matter = [candidate for candidate in ordered if effects[candidate] > LEAST_GAIN / 2]
-            found += [together(matter), together(ordered)]
-        best = together(_best_values(known, effects))
-        alone = sorted(known, key=lambda each: -effects[each])[:2]
+            combined += [together(matter), together(ordered)]
+        best = together(_best_values(candidates, effects))
+        alone = sorted(candidates, key=lambda candidate: -effects[candidate])[:2]
         measured = self._calibrated if self.outcome.calibration else ()
         calibrated = together(self._working(measured))
-        return [each for each in dict.fromkeys([best, calibrated, *found, *alone]) if each.env]
+        return [
+            candidate
+            for candidate in dict.fromkeys([best, calibrated, *combined, *alone])
+            if candidate.env
+        ]
 
-    def _effects(self, known: Sequence[Candidate], costs: Floats) -> Floats:
-        rows = np.array([[float(c in values) for c in known] for values, _ in self._tried])
+    def _effects(self, candidates: Sequence[Candidate], costs: Floats) -> Floats:
+        rows = np.array([[float(c in values) for c in candidates] for values, _ in self._tried])
         return effects_of(rows, costs)
 
     def _leave_what_costs(self) -> None:
@@ -514,18 +528,18 @@ class Search:
     def _prices(self, env: Env, places: Sequence[str]) -> dict[str, float] | None:
         """Where some cases are slower than without anything, beyond chance, or do not work, and by
         how much in all, as logarithms; None where the time does not hold them."""
-        found = {}
+        prices = {}
         for place in places:
             if not self._holds(2 * LEAST_ROUNDS, "search"):
                 return None
-            found[place] = self._price(env, place)
-        return {place: price for place, price in found.items() if price}
+            prices[place] = self._price(env, place)
+        return {place: price for place, price in prices.items() if price}
 
     def _price(self, env: Env, place: str) -> float:
         """A round in which nothing is slower by more than `HARM` settles it."""
         rounds: list[dict[str, float]] = []
         for _ in range(LEAST_ROUNDS):
-            plain, with_it = (self._bench.elsewhere(each, place) for each in ({}, env))
+            plain, with_it = (self._bench.elsewhere(variables, place) for variables in ({}, env))
             if isinstance(plain, Failed):
                 return 0.0  # nothing is lost
             if isinstance(with_it, Failed):
@@ -533,48 +547,50 @@ class Search:
             rounds.append({case: plain[case] - with_it[case] for case in plain if case in with_it})
             if all(gain > -HARM for gain in rounds[-1].values()):
                 return 0.0
-        cases = [case for case in rounds[0] if all(case in each for each in rounds)]
-        gains = np.array([[each[case] for case in cases] for each in rounds])
-        own = estimate(gains, np.full(len(cases), self._noise().max()))
-        if own.harms:
-            slower = [case for case, is_slower in zip(cases, own.slower, strict=True) if is_slower]
+        cases = [case for case in rounds[0] if all(case in round_gains for round_gains in rounds)]
+        gains = np.array([[round_gains[case] for case in cases] for round_gains in rounds])
+        estimated = estimate(gains, np.full(len(cases), self._noise().max()))
+        if estimated.harms:
+            slower = [
+                case for case, is_slower in zip(cases, estimated.slower, strict=True) if is_slower
+            ]
             self._tell(
                 f"{place}: slower with {Candidate(tuple(env.items())).label}: {', '.join(slower)}"
             )
-        return float(-own.gains[own.slower].sum())
+        return float(-estimated.gains[estimated.slower].sum())
 
     def _offers(self) -> None:
         """Looks at the values that seem to make one target faster and another slower."""
-        if not (known := self._known()):
+        if not (candidates := self._triable()):
             return
         work: Work = "search" if self.outcome.taken else "rest"
-        effects = self._effects(known, np.array(self._by_target))
+        effects = self._effects(candidates, np.array(self._by_target))
         split = (effects.max(axis=1) > 2 * HARM) & (effects.min(axis=1) < -2 * HARM)
         order = sorted(np.flatnonzero(split), key=lambda place: -float(effects[place].max()))
         for place in order[:MOST_OFFERS]:
             if not self._holds(2 * LEAST_ROUNDS, work):
                 self._lack("what makes some targets alone faster")
                 return
-            candidate = known[int(place)]
+            candidate = candidates[int(place)]
             gains = self._against(
                 {**self.outcome.taken, **dict(candidate.env)}, "offer", LEAST_ROUNDS, work
             )
             if gains is None:
                 continue
-            own = estimate(gains, self._noise())
-            if own.harms and (own.gains > HARM).any():
-                self._offer(candidate, own.gains)
+            estimated = estimate(gains, self._noise())
+            if estimated.harms and (estimated.gains > HARM).any():
+                self._offer(candidate, estimated.gains)
 
     def _take_best(self, running: Sequence[Candidate]) -> bool:
         """Whether one of them was taken; the first ones run against each other."""
-        others = [each for each in running if dict(each.env) != self.outcome.taken]
+        others = [candidate for candidate in running if dict(candidate.env) != self.outcome.taken]
         others = others[:MOST_RACING]
         while others and not self._holds(LEAST_ROUNDS * (len(others) + 1) + WON, self._race_work):
             others.pop()
         if running and not others and not self.outcome.taken:
             self._lack("a race of what seems better, so nothing of it is taken")
         self._undecided = {}
-        return self._take_winner(self._race({each: [] for each in others}, MOST_ROUNDS))
+        return self._take_winner(self._race({candidate: [] for candidate in others}, MOST_ROUNDS))
 
     def _race_on(self) -> bool:
         """Whether more rounds of what the last race left undecided, and seemed to be better, took
@@ -587,12 +603,12 @@ class Search:
     def _take_winner(self, differences: Mapping[Candidate, Sequence[Floats]]) -> bool:
         """Whether one of those that ran a race was taken."""
         noise = self._noise()
-        found = {c: estimate(np.array(gains), noise) for c, gains in differences.items()}
-        for candidate in _simplest_first(found):
-            own = found[candidate]
-            if not own.harms and not own.better and own.mean > LEAST_GAIN:
+        estimates = {c: estimate(np.array(gains), noise) for c, gains in differences.items()}
+        for candidate in _simplest_first(estimates):
+            estimated = estimates[candidate]
+            if not estimated.harms and not estimated.better and estimated.mean > LEAST_GAIN:
                 self._undecided[candidate] = list(differences[candidate])
-            if own.harms or not own.better:
+            if estimated.harms or not estimated.better:
                 continue
             if not self._holds(WON, self._race_work):
                 self._lack("fresh rounds of what won the race, so it is not taken")
@@ -612,15 +628,15 @@ class Search:
 
     def _offer(self, candidate: Candidate, gains: Floats) -> None:
         self.outcome.offers.append(Offer(candidate, tuple(map(float, gains))))
-        self._tell(f"{candidate.label}: faster for some targets alone: {words(gains)}")
+        self._tell(f"{candidate.label}: faster for some targets alone: {speedups(gains)}")
 
     def _take(self, env: Env) -> bool:
         """Whether it works as what others are held against."""
-        before, own, scatter = self.outcome.taken, self._own, self._scatter
-        self._scatter = [*scatter, *(np.array(own) - np.median(own, axis=0))]
-        self._own, self.outcome.taken = [], env
+        before, references, scatter = self.outcome.taken, self._references, self._scatter
+        self._scatter = [*scatter, *(np.array(references) - np.median(references, axis=0))]
+        self._references, self.outcome.taken = [], env
         if not self._reference(TAKEN):
-            self._own, self.outcome.taken, self._scatter = own, before, scatter
+            self._references, self.outcome.taken, self._scatter = references, before, scatter
             return False
         label = Candidate(tuple(env.items())).label
         self._tell(f"taken: {label or 'the library as it is'}")
@@ -641,53 +657,61 @@ class Search:
             self._round(gains)
             run = done
             noise = self._noise()
-            known = {c: estimate(np.array(found), noise) for c, found in gains.items() if found}
-            if not known or done < 2:
+            estimates = {
+                c: estimate(np.array(candidate_gains), noise)
+                for c, candidate_gains in gains.items()
+                if candidate_gains
+            }
+            if not estimates or done < 2:
                 continue
-            best = max(known.values(), key=lambda each: each.mean)
+            best = max(estimates.values(), key=lambda estimated: estimated.mean)
             near = 0
-            for candidate, own in known.items():
-                near += best.mean - own.mean <= best.error + own.error
-                behind = best.mean - own.mean > SURE * (best.error + own.error)
-                hopeless = own.mean + LIKELY * own.error < LEAST_GAIN
+            for candidate, estimated in estimates.items():
+                near += best.mean - estimated.mean <= best.error + estimated.error
+                behind = best.mean - estimated.mean > SURE * (best.error + estimated.error)
+                hopeless = estimated.mean + LIKELY * estimated.error < LEAST_GAIN
                 if behind or hopeless:
                     del gains[candidate]
             if done >= LEAST_ROUNDS and (
                 (best.better and near == 1) or not any(map(self._open_still, gains.values()))
             ):
                 break
-        left = {c: found for c, found in gains.items() if len(found) >= LEAST_ROUNDS}
+        left = {
+            c: candidate_gains
+            for c, candidate_gains in gains.items()
+            if len(candidate_gains) >= LEAST_ROUNDS
+        }
         if run:
             against = "what is taken" if self.outcome.taken else "the library as it is"
-            means = "; ".join(f"{c.label}: {words(np.mean(left[c], axis=0))}" for c in left)
-            told = f"race of {racing} against {against}, {count(run, 'round')}"
-            self._tell(f"{told}: {means or 'none is ahead'}")
+            means = "; ".join(f"{c.label}: {speedups(np.mean(left[c], axis=0))}" for c in left)
+            summary = f"race of {racing} against {against}, {count(run, 'round')}"
+            self._tell(f"{summary}: {means or 'none is ahead'}")
         return left
 
-    def _open_still(self, found: Sequence[Floats]) -> bool:
+    def _open_still(self, gains: Sequence[Floats]) -> bool:
         """Whether more rounds may decide about a candidate."""
-        own = estimate(np.array(found), self._noise())
-        return not (own.better or own.harms)
+        estimated = estimate(np.array(gains), self._noise())
+        return not (estimated.better or estimated.harms)
 
     def _round(self, gains: dict[Candidate, list[Floats]]) -> None:
         """Each once; what fails is refused and leaves."""
         order: list[Candidate | None] = [None, *gains]
         self._chance.shuffle(order)
-        found: dict[Candidate | None, Floats] = {}
+        by_candidate: dict[Candidate | None, Floats] = {}
         for candidate in order:
             env = self.outcome.taken if candidate is None else dict(candidate.env)
             measured = self._bench.measure(env, "race")
             if not isinstance(measured, Failed):
-                found[candidate] = measured
+                by_candidate[candidate] = measured
             elif candidate is not None:
                 self._refuse(candidate, measured.why)
                 del gains[candidate]
-        if None not in found:
+        if None not in by_candidate:
             return
-        self._own.append(found[None])
-        for candidate, costs in found.items():
+        self._references.append(by_candidate[None])
+        for candidate, costs in by_candidate.items():
             if candidate is not None:
-                gains[candidate].append(found[None] - costs)
+                gains[candidate].append(by_candidate[None] - costs)
 
     def _prune(self) -> None:
         """Drops what was taken and is not needed: halves of it, then quarters, then single ones,
@@ -708,13 +732,15 @@ class Search:
 
     def _matter(self) -> dict[str, float]:
         """How much each variable of what was taken matters by all trials: more is better."""
-        known = self._known()
+        candidates = self._triable()
         costs = np.array([cost for _, cost in self._tried])
-        found = dict.fromkeys(self.outcome.taken, -math.inf)
-        for candidate, effect in zip(known, map(float, self._effects(known, costs)), strict=True):
+        effects = dict.fromkeys(self.outcome.taken, -math.inf)
+        for candidate, effect in zip(
+            candidates, map(float, self._effects(candidates, costs)), strict=True
+        ):
             if set(candidate.env) <= set(self.outcome.taken.items()):
-                found.update({name: max(effect, found[name]) for name, _ in candidate.env})
-        return found
+                effects.update({name: max(effect, effects[name]) for name, _ in candidate.env})
+        return effects
 
     def _prove(self) -> None:
         """Takes nothing where what is left of it is no better than nothing."""
@@ -745,7 +771,7 @@ class Search:
         if not estimate(-np.array(rounds), self._noise()).better_by(LIKELY):
             self._take(without)
 
-    def _against(self, env: Env, why: str, rounds: int, work: Work) -> Floats | None:
+    def _against(self, env: Env, purpose: str, rounds: int, work: Work) -> Floats | None:
         """The gains of rounds of it and of what was taken, each round in random order; None where
         one of them fails, and where the time does not hold them. A round in which the library as it
         is fails is made again, as often as there are rounds: no setting is to blame."""
@@ -754,51 +780,53 @@ class Search:
         while len(gains) < rounds:
             if not self._holds(2, work):
                 return None
-            found: Floats | Failed | None = None
+            costs: Floats | Failed | None = None
             if first := self._chance.random() < 0.5:
-                found = self._bench.measure(env, why)
+                costs = self._bench.measure(env, purpose)
             worked = self._reference(1)
             if not first:
-                found = self._bench.measure(env, why)
+                costs = self._bench.measure(env, purpose)
             failed = [self.outcome.taken] if not worked else []
-            if found is None or isinstance(found, Failed):
+            if costs is None or isinstance(costs, Failed):
                 failed.append(env)
             if failed and not any(failed) and again:
                 again -= 1
                 continue
             if failed:
                 return None
-            assert isinstance(found, np.ndarray)
-            gains.append(self._own[-1] - found)
+            assert isinstance(costs, np.ndarray)
+            gains.append(self._references[-1] - costs)
         return np.array(gains)
 
 
-def _simplest_first(found: Mapping[Candidate, Estimate]) -> list[Candidate]:
+def _simplest_first(estimates: Mapping[Candidate, Estimate]) -> list[Candidate]:
     """Best first, but of what is within a standard error of the best what sets least (the rule of
     one standard error: Breiman et al., Classification and Regression Trees, 1984, 3.4.3)."""
-    if not found:
+    if not estimates:
         return []
-    best = max(found.values(), key=lambda each: each.mean)
+    best = max(estimates.values(), key=lambda estimated: estimated.mean)
 
     def place(candidate: Candidate) -> tuple[int, float]:
-        own = found[candidate]
-        tied = own.mean >= best.mean - best.error and not own.harms
-        return len(candidate.env) if tied else sys.maxsize, -own.mean
+        estimated = estimates[candidate]
+        tied = estimated.mean >= best.mean - best.error and not estimated.harms
+        return len(candidate.env) if tied else sys.maxsize, -estimated.mean
 
-    return sorted(found, key=place)
+    return sorted(estimates, key=place)
 
 
-def words(gains: Floats) -> str:
+def speedups(gains: Floats) -> str:
     """`1.02 1.40`: how many times as fast each target is."""
     return " ".join(f"{math.exp(gain):.2f}" for gain in gains)
 
 
-def _best_values(known: Sequence[Candidate], effects: Mapping[Candidate, float]) -> list[Candidate]:
+def _best_values(
+    candidates: Sequence[Candidate], effects: Mapping[Candidate, float]
+) -> list[Candidate]:
     """Of each variable the best value, where it matters, what matters most first."""
     best: dict[str, Candidate] = {}
-    for candidate in known:
+    for candidate in candidates:
         other = best.get(candidate.variable)
         if other is None or effects[candidate] > effects[other]:
             best[candidate.variable] = candidate
-    mattering = [each for each in best.values() if effects[each] > LEAST_GAIN]
-    return sorted(mattering, key=lambda each: -effects[each])
+    mattering = [candidate for candidate in best.values() if effects[candidate] > LEAST_GAIN]
+    return sorted(mattering, key=lambda candidate: -effects[candidate])

@@ -42,7 +42,7 @@ def measure(
 ) -> list[tuple[str, str]]:
     """Those of these settings that are thresholds and make a difference, each with its best value,
     as far as there is time. `limit_seconds`: of a launch; `left`: seconds for all of them."""
-    found: list[tuple[str, str]] = []
+    chosen: list[tuple[str, str]] = []
     longest = 0.0
     for tunable in tunables:
         if tunable.threshold is None:
@@ -60,31 +60,32 @@ def measure(
             tell(f"{tunable.name}: its protocols cannot be measured: {error}")
             continue
         longest = max(longest, before - left())
-        if median(abs(short[each] - long[each]) for each in SIZES) < HARM:
+        if median(abs(short[size_bytes] - long[size_bytes]) for size_bytes in SIZES) < HARM:
             tell(
                 f"{tunable.name}: its two protocols are as fast at most sizes, by"
                 f" {count(2 * ROUNDS, 'launch')} of single messages"
             )
             continue
-        at = crossing(short, long)
-        found.append((tunable.name, value_of(tunable.threshold, at)))
-        tell(f"{tunable.name}={found[-1][1]}: {_words(at)}, by {count(2 * ROUNDS, 'launch')}")
-    return found
+        border = crossing(short, long)
+        chosen.append((tunable.name, value_of(tunable.threshold, border)))
+        tried = count(2 * ROUNDS, "launch")
+        tell(f"{tunable.name}={chosen[-1][1]}: {_crossing_text(border)}, by {tried}")
+    return chosen
 
 
 def moved(tunables: Sequence[Tunable], env: Env) -> list[int]:
     """Sizes of messages, in bytes, at which these variables may change the protocol: from below the
     lesser of a value and its default to above the greater one, for each value that is a size."""
-    found: set[int] = set()
+    sizes: set[int] = set()
     for tunable in tunables:
         if tunable.name not in env:
             continue
         texts = (env[tunable.name], tunable.default)
-        ends = [at for at in (_bytes(tunable, text) for text in texts) if at >= LEAST_SIZE]
+        ends = [end for end in (_bytes(tunable, text) for text in texts) if end >= LEAST_SIZE]
         if ends:
-            there = [size for size in POWERS if min(ends) / 4 <= size <= 2 * max(ends)]
-            found.update(there[:: math.ceil(len(there) / MOST_MOVED)])
-    return sorted(found)
+            between = [size for size in POWERS if min(ends) / 4 <= size <= 2 * max(ends)]
+            sizes.update(between[:: math.ceil(len(between) / MOST_MOVED)])
+    return sorted(sizes)
 
 
 def _bytes(tunable: Tunable, text: str) -> int:
@@ -98,7 +99,7 @@ def _bytes(tunable: Tunable, text: str) -> int:
 
 def _fastest(launches: Curves, env: Env, limit_seconds: float) -> dict[int, float]:
     rounds = [launches.curve(env, SIZES, limit_seconds) for _ in range(ROUNDS)]
-    return {each: min(own[each] for own in rounds) for each in SIZES}
+    return {size_bytes: min(curve[size_bytes] for curve in rounds) for size_bytes in SIZES}
 
 
 def crossing(short: Curve, long: Curve) -> float:
@@ -106,7 +107,8 @@ def crossing(short: Curve, long: Curve) -> float:
     at which a change costs least over all of them; 0: always; inf: never."""
     sizes = sorted(short)
     costs = [
-        sum(short[each] for each in sizes[:place]) + sum(long[each] for each in sizes[place:])
+        sum(short[size_bytes] for size_bytes in sizes[:place])
+        + sum(long[size_bytes] for size_bytes in sizes[place:])
         for place in range(len(sizes) + 1)
     ]
     place = costs.index(min(costs))
@@ -115,17 +117,17 @@ def crossing(short: Curve, long: Curve) -> float:
     return math.inf if place == len(sizes) else math.sqrt(sizes[place - 1] * sizes[place])
 
 
-def value_of(threshold: Threshold, at: float) -> str:
+def value_of(threshold: Threshold, border: float) -> str:
     """What the setting is set to for it."""
-    if at == 0:
+    if border == 0:
         return threshold.long
     most = math.inf if threshold.most is None else threshold.most
-    return threshold.short if at >= most else threshold.written.format(round(at))
+    return threshold.short if border >= most else threshold.written.format(round(border))
 
 
-def _words(at: float) -> str:
-    if at == 0:
+def _crossing_text(border: float) -> str:
+    if border == 0:
         return f"the protocol of long messages is faster from {size(SIZES[0])} on"
-    if math.isinf(at):
+    if math.isinf(border):
         return f"the protocol of short messages is faster up to {size(SIZES[-1])}"
-    return f"its two protocols are as fast near {round(at)} B"
+    return f"its two protocols are as fast near {round(border)} B"

@@ -32,11 +32,11 @@ class Chosen(NamedTuple):
         return ",".join(target.label for target in self.shares)
 
     @property
-    def words(self) -> str:
+    def summary(self) -> str:
         """For people."""
-        told = [f"{target.label} ({percent(share)} %)" for target, share in self.shares.items()]
+        parts = [f"{target.label} ({percent(share)} %)" for target, share in self.shares.items()]
         rest = percent(max(0.0, 1 - sum(self.shares.values())))
-        return f"Of the time in MPI, by the trace: {', '.join(told)}; {rest} % in other calls"
+        return f"Of the time in MPI, by the trace: {', '.join(parts)}; {rest} % in other calls"
 
 
 def read_trace(file: Path) -> Trace:
@@ -83,16 +83,22 @@ def choose(trace: Trace, buffers: str, benchmarks: Sequence[Benchmark]) -> Chose
     return Chosen(_largest(seconds, trace.mpi_seconds, buffers))
 
 
-def _largest(seconds: Mapping[Target, float], whole: float, buffers: str) -> dict[Target, float]:
-    shares = {target: time / whole for target, time in seconds.items()} if whole > 0 else {}
+def _largest(
+    seconds: Mapping[Target, float], total_seconds: float, buffers: str
+) -> dict[Target, float]:
+    shares = (
+        {target: time / total_seconds for target, time in seconds.items()}
+        if total_seconds > 0
+        else {}
+    )
     largest = sorted(shares, key=shares.__getitem__, reverse=True)[:MOST]
-    found = {target: shares[target] for target in largest if shares[target] >= LEAST}
-    if not found:
+    chosen = {target: shares[target] for target in largest if shares[target] >= LEAST}
+    if not chosen:
         raise UserError(
             f"--trace: no message or collective operation with buffers {buffers} within a host has"
             f" {percent(LEAST)} % of the time in MPI: say by --for what is to be faster"
         )
-    return found
+    return chosen
 
 
 def _target(entry: Entry, trace: Trace, benchmarks: Sequence[Benchmark]) -> Target | None:
@@ -101,15 +107,21 @@ def _target(entry: Entry, trace: Trace, benchmarks: Sequence[Benchmark]) -> Targ
     if not size:
         return None
     name = entry.operation.removeprefix("MPI_").lower()
-    alone = [each for each in benchmarks if each.name == name and not each.is_pair]
+    alone = [
+        benchmark for benchmark in benchmarks if benchmark.name == name and not benchmark.is_pair
+    ]
     if alone and not entry.begins:
         blocks = max(rank.world for rank in trace.ranks) if entry.operation in ALL_BLOCKS else 1
         # A power of two: whole elements of every type.
-        whole = max(1 << (max(size // blocks, 1).bit_length() - 1), alone[0].smallest)
-        return Target(name, whole) if alone[0].sizes([whole]) else None
-    usual = [each for each in benchmarks if each.default and entry.peer == "same host"]
+        block_bytes = max(1 << (max(size // blocks, 1).bit_length() - 1), alone[0].smallest)
+        return Target(name, block_bytes) if alone[0].sizes([block_bytes]) else None
+    usual = [
+        benchmark for benchmark in benchmarks if benchmark.default and entry.peer == "same host"
+    ]
     if entry.operation in BLOCKING:
-        alike = [each.name for each in usual if each.one_message]
+        alike = [benchmark.name for benchmark in usual if benchmark.one_message]
     else:
-        alike = [each.name for each in usual if each.one_way and kind_of(entry) == "sent"]
+        alike = [
+            benchmark.name for benchmark in usual if benchmark.one_way and kind_of(entry) == "sent"
+        ]
     return Target(alike[0], size) if alike else None

@@ -86,9 +86,9 @@ class Trials(Bench):
         record = self._played(Hinted)
         if record is None:
             start = time.monotonic()
-            found = look(self._look_limit())
+            hinted = look(self._look_limit())
             seconds = round(time.monotonic() - start, 3)
-            record = Hinted(named=found.named, over_ucx=found.over_ucx, seconds=seconds)
+            record = Hinted(named=hinted.named, over_ucx=hinted.over_ucx, seconds=seconds)
             self._record(record)
         self._count(record.seconds)
         return Hints(record.named, record.over_ucx)
@@ -99,8 +99,8 @@ class Trials(Bench):
         record = self._played(Calibrated)
         if record is None:
             start = time.monotonic()
-            found = look(self._look_limit())
-            record = Calibrated(ceilings=found, seconds=round(time.monotonic() - start, 3))
+            ceilings = look(self._look_limit())
+            record = Calibrated(ceilings=ceilings, seconds=round(time.monotonic() - start, 3))
             self._record(record)
         self._count(record.seconds)
         return record.ceilings
@@ -113,8 +113,8 @@ class Trials(Bench):
         record = self._played(Crossed)
         if record is None:
             start = time.monotonic()
-            found = look(self._look_limit(), self._share(SWEPT_SHARE))
-            record = Crossed(found=found, seconds=round(time.monotonic() - start, 3))
+            thresholds = look(self._look_limit(), self._share(SWEPT_SHARE))
+            record = Crossed(found=thresholds, seconds=round(time.monotonic() - start, 3))
             self._record(record)
         self._count(record.seconds)
         return record.found
@@ -128,9 +128,9 @@ class Trials(Bench):
         record = self._played(Ruled)
         if record is None:
             start = time.monotonic()
-            found = look(self._look_limit(), self._share(share))
+            tables = look(self._look_limit(), self._share(share))
             seconds = round(time.monotonic() - start, 3)
-            record = Ruled(tables=found, file=str(file), seconds=seconds)
+            record = Ruled(tables=tables, file=str(file), seconds=seconds)
             self._record(record)
         if record.tables and record.file != str(file):
             raise UserError(
@@ -140,13 +140,15 @@ class Trials(Bench):
         self._count(record.seconds)
         return record.tables
 
-    def measure(self, env: Env, why: str) -> Floats | Failed:
+    def measure(self, env: Env, purpose: str) -> Floats | Failed:
         """As Bench has it."""
-        trial = self._played(Trial, env) or self._new(env, why)
+        trial = self._played(Trial, env) or self._new(env, purpose)
         self._count(trial.seconds)
         if trial.failed:
             return Failed(trial.failed)
-        costs = [cost(value, how) for value, how in zip(trial.values, trial.better, strict=True)]
+        costs = [
+            cost(value, better) for value, better in zip(trial.values, trial.better, strict=True)
+        ]
         return self._distances.corrected(env, trial.distance_ns, np.array(costs))
 
     def check(self, env: Env) -> str | None:
@@ -179,7 +181,7 @@ class Trials(Bench):
         self._count(record.seconds)
         if record.failed:
             return Failed(record.failed)
-        return {each.case: cost(each.value, each.better) for each in record.figures}
+        return {figure.case: cost(figure.value, figure.better) for figure in record.figures}
 
     def left(self) -> float:
         """As Bench has it."""
@@ -200,7 +202,7 @@ class Trials(Bench):
         needed = self._budget.that_holds(so_far + launches * usual + check)
         return needed if needed > self._budget.seconds else None
 
-    def more(self) -> bool:
+    def time_added(self) -> bool:
         """As Bench has it; what was added after the study had begun is not for the search."""
         return self._amend()
 
@@ -212,7 +214,7 @@ class Trials(Bench):
         return self.left() > 0
 
     def _checked(self, env: Env) -> dict[str, str] | None:
-        known = next(
+        earlier = next(
             (
                 record
                 for record in self._done()
@@ -220,20 +222,20 @@ class Trials(Bench):
             ),
             None,
         )
-        if known is not None:
-            return known.ends
-        found = self._played(Checked, env)
-        if found is None:
+        if earlier is not None:
+            return earlier.ends
+        record = self._played(Checked, env)
+        if record is None:
             start = time.monotonic()
             usual = [r.seconds for r in self._done() if isinstance(r, Checked) and r.complete]
             ends = self._launcher.guard(
                 env, self._limit(usual), max(0.0, self._left_seconds("proof"))
             )
             seconds = round(time.monotonic() - start, 3)
-            found = Checked(env=env, ends=ends or {}, complete=ends is not None, seconds=seconds)
-            self._record(found)
-        self._count(found.seconds)
-        return found.ends if found.complete else None
+            record = Checked(env=env, ends=ends or {}, complete=ends is not None, seconds=seconds)
+            self._record(record)
+        self._count(record.seconds)
+        return record.ends if record.complete else None
 
     def _played(self, kind: type[Played], env: Env | None = None) -> Played | None:
         """The next record of before; UserError where it is not what is asked for now: of another
@@ -262,22 +264,22 @@ class Trials(Bench):
             amended = True
         return amended
 
-    def _new(self, env: Env, why: str) -> Trial:
+    def _new(self, env: Env, purpose: str) -> Trial:
         start = time.monotonic()
         values: list[Value] = []
         failed = ""
         try:
-            values = self._launcher.measure(env, self._limit(self._own()))
+            values = self._launcher.measure(env, self._limit(self._default_seconds()))
         except LaunchFailed as error:
             failed = str(error)
         trial = Trial(
-            why=why,
+            why=purpose,
             env=env,
-            values=[each.value for each in values],
-            units=[each.unit for each in values],
-            better=[each.better for each in values],
+            values=[value.value for value in values],
+            units=[value.unit for value in values],
+            better=[value.better for value in values],
             failed=failed,
-            distance_ns=usual_distance(each.distance_ns for each in values),
+            distance_ns=usual_distance(value.distance_ns for value in values),
             seconds=round(time.monotonic() - start, 3),
         )
         self._record(trial)
@@ -305,7 +307,7 @@ class Trials(Bench):
         """What was asked for until now, be it played back."""
         return self._journal.records[: 1 + self._at]
 
-    def _own(self) -> list[float]:
+    def _default_seconds(self) -> list[float]:
         """Seconds of the launches of the library as it is."""
         return [
             record.seconds
@@ -315,9 +317,9 @@ class Trials(Bench):
 
     def _usual(self) -> tuple[float, float]:
         """Seconds of a launch and of a check without anything; 0 before there was one."""
-        own = self._own()
+        launches = self._default_seconds()
         plain = [r.seconds for r in self._done() if isinstance(r, Checked) and not r.env]
-        return median(own) if own else 0.0, max(plain, default=0.0)
+        return median(launches) if launches else 0.0, max(plain, default=0.0)
 
     def _priced(self, place: str) -> list[float]:
         """Seconds of the launches elsewhere that had figures."""

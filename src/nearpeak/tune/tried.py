@@ -35,13 +35,13 @@ def tried(
         Tried(
             setting=Candidate(tuple(env.items())).label,
             launches=sum(_has(trial, env) for trial in trials),
-            times=[round(float(each), 3) for each in own]
+            times=[round(float(speedup), 3) for speedup in speedups]
             if any(_has(trial, env) for trial in worked)
             else [],
             failed=failed.get(frozenset(env.items()), ""),
             named=list(env.items())[-1] in named,
         )
-        for env, own in zip(given, times, strict=True)
+        for env, speedups in zip(given, times, strict=True)
     ]
 
 

@@ -2,7 +2,7 @@
 """The files of a profile: what a shell, a module system or a library reads by itself."""
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from shlex import quote
 
@@ -12,7 +12,7 @@ from nearpeak.errors import UserError
 from nearpeak.files import make_folder, write_whole
 from nearpeak.libraries import preload
 from nearpeak.libraries.launch import SEARCH_PATHS
-from nearpeak.libraries.profiles import Evidence, Profile, first_line, to_toml
+from nearpeak.libraries.profiles import Apart, Evidence, Profile, first_line, to_toml
 
 ONLY = "only-"  # how the folders of profiles for one path alone begin
 NAMES = (
@@ -63,10 +63,10 @@ def write(profile: Profile, folder: Path) -> list[Path]:
         own_files = {k: v for k, v in profile.files.items() if k != preload.VARIABLE}
         profile = msgspec.structs.replace(profile, files=own_files)
     written = []
-    copies = {name: _content(profile.env[each]) for each, name in profile.files.items()}
-    own = {each: str(folder.resolve() / name) for each, name in profile.files.items()}
-    here = msgspec.structs.replace(profile, env={**profile.env, **own})
-    contents: dict[str, str | bytes] = {**dict(_files(here)), **copies}
+    copies = {name: _content(profile.env[variable]) for variable, name in profile.files.items()}
+    copied = {variable: str(folder.resolve() / name) for variable, name in profile.files.items()}
+    installed = msgspec.structs.replace(profile, env={**profile.env, **copied})
+    contents: dict[str, str | bytes] = {**dict(_files(installed)), **copies}
     for name, content in contents.items():
         write_whole(folder / name, content)
         written.append(folder / name)
@@ -97,8 +97,8 @@ def _parts(
 ) -> Iterator[str]:
     """The lines of variables with this prefix: of what is set in any case, and then of what was
     tuned, which has the last word."""
-    own = {k: v for k, v in profile.needed.items() if k in SEARCH_PATHS or k not in profile.env}
-    for title, env in ((ANYWAY, own), (TUNED, profile.env)):
+    anyway = {k: v for k, v in profile.needed.items() if k in SEARCH_PATHS or k not in profile.env}
+    for title, env in ((ANYWAY, anyway), (TUNED, profile.env)):
         chosen = {k: v for k, v in env.items() if k.startswith(prefix)}
         if chosen:
             yield f"# {title}:"
@@ -115,8 +115,8 @@ def _left_out(profile: Profile, command: str) -> Iterator[str]:
 
 def _exported(name: str, value: str) -> list[str]:
     """For a shell."""
-    more = f'"${{{name}:+:${name}}}"' if name in JOINED else ""
-    return [f"export {name}={quote(value)}{more}"]
+    suffix = f'"${{{name}:+:${name}}}"' if name in JOINED else ""
+    return [f"export {name}={quote(value)}{suffix}"]
 
 
 def _of_openmpi(name: str, value: str) -> list[str]:
@@ -161,40 +161,42 @@ def _lines(profile: Profile, body: Iterable[str]) -> str:
 
 def about(profile: Profile) -> list[str]:
     """Where it is from, for what, and by what evidence."""
-    where = ", ".join(filter(None, [profile.cpu, *profile.gpus, profile.driver]))
+    machine = ", ".join(filter(None, [profile.cpu, *profile.gpus, profile.driver]))
     lines = [
         *first_line(profile),
         f"{profile.family} {profile.version}, tuned by nearpeak on {profile.host}, {profile.made}",
         *([f"Build: {profile.build}"] if profile.build else []),
         *(f"With {name} {version}" for name, version in profile.components.items() if version),
-        f"Machine: {where}",
+        f"Machine: {machine}",
         f"Use: {profile.scope}",
-        *(
-            f"Measured on {path} with the CPUs {' and '.join(at.words for at in own)} apart"
-            for path, own in profile.distances.items()
-        ),
-        *map(_told, profile.evidence),
+        *map(_distances_line, profile.distances, profile.distances.values()),
+        *map(_evidence_line, profile.evidence),
     ]
     if profile.slower:
         lines.append("Slower with it:")
-        lines += [f"  {_told(each)}" for each in profile.slower]
+        lines += [f"  {_evidence_line(evidence)}" for evidence in profile.slower]
     if profile.breaks:
         lines.append("May stop working with it:")
-        lines += [f"  {each}" for each in profile.breaks]
+        lines += [f"  {feature}" for feature in profile.breaks]
     lines += [
-        f"{profile.env[each]} must be there on each host of a job"
-        + (NOT_PRELOADED if each == preload.VARIABLE else OTHERWISE)
-        + f". Where it is moved, change {each}. profile.toml takes what lies beside it"
-        for each in profile.files
+        f"{profile.env[variable]} must be there on each host of a job"
+        + (NOT_PRELOADED if variable == preload.VARIABLE else OTHERWISE)
+        + f". Where it is moved, change {variable}. profile.toml takes what lies beside it"
+        for variable in profile.files
     ]
-    lines += [f"The search had no time for: {each}" for each in profile.lacking]
+    lines += [f"The search had no time for: {omission}" for omission in profile.lacking]
     return [line.replace("\n", " ") for line in lines]
 
 
-def _told(each: Evidence) -> str:
-    interval = f" [{each.ci95[0]:.3g}, {each.ci95[1]:.3g}]" if each.ci95 else ""
-    apart = f" (CPUs apart: {each.apart})" if each.apart else ""
+def _distances_line(path: str, distances: Sequence[Apart]) -> str:
+    labels = " and ".join(distance.words for distance in distances)
+    return f"Measured on {path} with the CPUs {labels} apart"
+
+
+def _evidence_line(evidence: Evidence) -> str:
+    interval = f" [{evidence.ci95[0]:.3g}, {evidence.ci95[1]:.3g}]" if evidence.ci95 else ""
+    apart = f" (CPUs apart: {evidence.apart})" if evidence.apart else ""
     return (
-        f"{each.case}: {each.before:.4g} -> {each.after:.4g} {each.unit},"
-        f" {each.times:.3g}{interval} times as fast{apart}"
+        f"{evidence.case}: {evidence.before:.4g} -> {evidence.after:.4g} {evidence.unit},"
+        f" {evidence.times:.3g}{interval} times as fast{apart}"
     )
