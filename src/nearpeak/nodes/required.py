@@ -13,12 +13,14 @@ from nearpeak.errors import UserError
 from nearpeak.nodes.found import UNITS, Curve, Metric, Mode, Required
 from nearpeak.terms.amounts import parse_amount
 
-FORM = re.compile(
-    r"\s*(?:(?P<mode>together|alone)\s+)?(?P<metric>latency|bandwidth)\s*(?P<relation>[<>]=)(?P<amount>.+)"
-)
-# How a figure of each may stand to what is required.
+# By their names in a requirement.
+METRICS: dict[str, Metric] = {"latency": "latency_us", "bandwidth": "bandwidth_gbs"}
+# How a figure of a metric may compare with the required amount.
 RELATIONS: dict[Metric, str] = {"latency_us": "<=", "bandwidth_gbs": ">="}
-METRICS = {metric.partition("_")[0]: metric for metric in RELATIONS}
+FORM = re.compile(
+    rf"\s*(?:(?P<mode>together|alone)\s+)?(?P<metric>{'|'.join(METRICS)})\s*"
+    r"(?P<relation>[<>]=)(?P<amount>.+)"
+)
 FORMS = "'bandwidth>=20GB/s', 'latency<=3us', or 'alone bandwidth>=20GB/s'"
 
 

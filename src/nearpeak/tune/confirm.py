@@ -98,11 +98,20 @@ class Shown:
         return bool(slower_at(self.distances))
 
     @property
+    def path(self) -> str:
+        """The id of its path."""
+        return self.before.place.path
+
+    @property
+    def label_on_path(self) -> str:
+        """`latency H,D at 16 MiB`."""
+        case = self.before.case
+        return f"{case.figure} {case.buffers} at {extent(case.x, self.x_unit)}"
+
+    @property
     def label(self) -> str:
         """`host-gpu pcie, latency H,D at 16 MiB`."""
-        case = self.before.case
-        prefix = f"{self.before.place.path}, {case.figure} {case.buffers}"
-        return f"{prefix} at {extent(case.x, self.x_unit)}"
+        return f"{self.path}, {self.label_on_path}"
 
 
 @dataclass(frozen=True)

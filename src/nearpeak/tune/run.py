@@ -23,7 +23,7 @@ from nearpeak.libraries.given import fixed
 from nearpeak.libraries.launch import forced_network, needed
 from nearpeak.libraries.library import UNSET, Library, Settings
 from nearpeak.libraries.profiles import SCHEMA as PROFILE_SCHEMA
-from nearpeak.libraries.profiles import Apart, Evidence, Profile, build_of
+from nearpeak.libraries.profiles import Apart, Evidence, Profile, build_of, slower_at
 from nearpeak.libraries.rules import Table, rules_text
 from nearpeak.libraries.settings import split
 from nearpeak.libraries.tunables import (
@@ -644,38 +644,35 @@ def _evidence(shown: Shown) -> Evidence:
     )
 
 
-def _not_far(tuning: tuned.Tuned) -> str:
-    """`, with the CPUs 60.0 ns apart and not 300 ns`, where a case is slower at one of several
-    distances."""
-    on_path = [
-        evidence for evidence in tuning.slower if evidence.case.startswith(f"{tuning.path}, ")
-    ]
-    far = [distance for evidence in [*tuning.evidence, *on_path] for distance in evidence.slower_at]
-    measured = tuning.distances.get(tuning.path, [])
-    slower = [
-        apart.words
-        for apart in measured
-        if any(
-            distance.low_ns <= apart.high_ns and apart.low_ns <= distance.high_ns
-            for distance in far
-        )
-    ]
+def _distances_scope(confirmed: Confirmed, path: str, measured: Sequence[Apart]) -> str:
+    """`, with the CPUs 60.0 ns apart and not 300 ns`, where a case on this path is slower at one of
+    several distances."""
+    on_path = [shown for shown in confirmed.slower if shown.path == path]
+    far = [at for shown in [*confirmed.targets, *on_path] for at in slower_at(shown.distances)]
+
+    def is_slower(group: Apart) -> bool:
+        return any(at.low_ns <= group.high_ns and group.low_ns <= at.high_ns for at in far)
+
+    slower = [group.words for group in measured if is_slower(group)]
     if not slower:
         return ""
-    others = [apart.words for apart in measured if apart.words not in slower]
+    others = [group.words for group in measured if group.words not in slower]
     return (
         f", with the CPUs {' or '.join(others)} apart and not {' or '.join(slower)} (something is"
         " slower there; on a virtual machine nobody can choose, so do not use it)"
     )
 
 
-def _some(tuning: tuned.Tuned) -> str:
-    """`, for latency H,D at 8 B`: the targets that are faster, where another one is slower."""
-    slower = {evidence.case for evidence in tuning.slower}
-    if not any(evidence.case in slower for evidence in tuning.evidence):
+def _targets_scope(confirmed: Confirmed) -> str:
+    """`, for latency H,D at 8 B`: the faster targets, where another one is slower; else nothing."""
+    if not any(shown in confirmed.slower for shown in confirmed.targets):
         return ""
-    cases = [e.case for e in tuning.evidence if e.verdict == "faster" and e.case not in slower]
-    return f", for {' and '.join(case.removeprefix(f'{tuning.path}, ') for case in cases)}"
+    faster = [
+        shown.label_on_path
+        for shown in confirmed.targets
+        if shown.comparison.verdict == "faster" and shown not in confirmed.slower
+    ]
+    return f", for {' and '.join(faster)}"
 
 
 def _unknown(prepared: Prepared, env: Env) -> list[str]:
@@ -691,7 +688,12 @@ def _unknown(prepared: Prepared, env: Env) -> list[str]:
     return unknown
 
 
-def profiles(prepared: Prepared, journal: TuneJournal, tuning: tuned.Tuned) -> dict[str, Profile]:
+def profiles(
+    prepared: Prepared,
+    journal: TuneJournal,
+    tuning: tuned.Tuned,
+    judged: Mapping[str, Confirmed],
+) -> dict[str, Profile]:
     """What was taken, by the folder below the search's own that it is written to: "" for what costs
     nothing elsewhere, so that it may be used for all."""
     begun, buffers = journal.begin, prepared.asked.buffers
@@ -737,9 +739,6 @@ def profiles(prepared: Prepared, journal: TuneJournal, tuning: tuned.Tuned) -> d
     everywhere = f"on this machine, with this version of {begun.library}"
     if tuning.unguarded:
         everywhere += f" (not measured: {', '.join(tuning.unguarded)})"
-    local_scope = f"for {begun.path} with buffers {buffers}{_some(tuning)} alone{_not_far(tuning)}"
-    if not all(evidence.is_slower_by_distance for evidence in tuning.slower):
-        local_scope += ": elsewhere it is slower"
     if tuning.verdict == "taken":
         return {"": made(everywhere, tuning)}
     written = {}
@@ -747,5 +746,17 @@ def profiles(prepared: Prepared, journal: TuneJournal, tuning: tuned.Tuned) -> d
         written[""] = made(everywhere, tuning.free)
     if tuning.verdict == "taken here alone":
         folder = ONLY + re.sub(r"[^\w.]+", "-", f"{begun.path} {buffers}")
-        written[folder] = made(local_scope, tuning, tuning.slower)
+        written[folder] = made(_local_scope(tuning, judged[TUNED]), tuning, tuning.slower)
     return written
+
+
+def _local_scope(tuning: tuned.Tuned, confirmed: Confirmed) -> str:
+    """`for host-gpu pcie with buffers H,D alone: elsewhere it is slower`."""
+    distances = tuning.distances.get(tuning.path, [])
+    scope = (
+        f"for {tuning.path} with buffers {tuning.buffers}{_targets_scope(confirmed)} alone"
+        f"{_distances_scope(confirmed, tuning.path, distances)}"
+    )
+    if all(evidence.is_slower_by_distance for evidence in tuning.slower):
+        return scope
+    return f"{scope}: elsewhere it is slower"
