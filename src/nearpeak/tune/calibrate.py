@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ceilings of this machine for a library's own cost model, in place of its makers' constants.
+"""Ceilings of this machine for a library's own cost model, instead of the developers' constants.
 
 The catalogue says which ceiling a variable takes (`calibrated` of a tunable, libraries/tunables):
 `{kernel-copy MiB/s}MBps` stands for a rate, `{between-devices us * 0.31}us` for a part of a time.
@@ -32,7 +32,7 @@ Wanted = tuple[str, str]  # a ceiling and its unit
 
 
 class Way(NamedTuple):
-    """How a ceiling is measured: a method of nearpeak-native (docs/ceilings.md)."""
+    """The buffers and the method of nearpeak-native that measure a ceiling (docs/ceilings.md)."""
 
     buffers: str
     method: str
@@ -49,13 +49,14 @@ WAYS = {
 
 
 def wanted(tunables: Iterable[Tunable]) -> list[Wanted]:
-    """The ceilings that these take, each once."""
+    """Returns the ceilings that these variables take, each once, with its unit."""
     places = [place for tunable in tunables for place in PLACE.findall(tunable.calibrated)]
     return list(dict.fromkeys((name, UNITS[unit]) for name, unit, _ in places))
 
 
 def values(tunables: Iterable[Tunable], ceilings: Sequence[Ceiling]) -> list[Candidate]:
-    """The variables with what was measured; those of which a ceiling is missing are left out."""
+    """Returns the variables with values from the measured ceilings, without variables that need a
+    missing ceiling."""
     measured = {(ceiling.name, ceiling.unit): ceiling.value for ceiling in ceilings}
 
     def written(place: re.Match[str]) -> str:
@@ -76,9 +77,9 @@ def measure(
     tell: Callable[[str], None],
     limit_seconds: float,
 ) -> list[Ceiling]:
-    """Those of the ceilings that these take which can be measured here, by a launch each. `first`:
-    one of what is tuned, on whose path it is, or on the first that has such buffers;
-    `limit_seconds`: of a launch."""
+    """Measures the ceilings that these variables take, in one launch each; leaves out those that
+    cannot be measured here. `first`: a benchmark of a target. Its path is used, or else the first
+    path that has such buffers. `limit_seconds`: of a launch."""
     ceilings = []
     places = wanted(tunables)
     for name in dict.fromkeys(name for name, _ in places):
@@ -119,14 +120,15 @@ def _launch(first: Single, way: Way, units: Sequence[str], limit: float) -> list
 
 
 def _unit(benchmark: Benchmark) -> str:
-    """Of the ceilings that a benchmark measures; empty: of none."""
+    """Returns the unit of the ceilings that a benchmark measures; empty if it measures none."""
     if benchmark.ceiling != "measured":
         return ""
     return "us" if benchmark.one_message else "GB/s" if benchmark.one_way else ""
 
 
 def _seated(first: Single, benchmark: str, buffers: str) -> Single:
-    """On the same path, or on the first that these buffers fit; UserError where none does."""
+    """Returns the benchmark on the same path, or on the first path that these buffers fit.
+    UserError if there is none."""
     try:
         return beside(first, benchmark, path=first.path.id, buffers=buffers)
     except UserError:

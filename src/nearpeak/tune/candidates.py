@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a search tries: the values of the catalogue that an installation has and that may matter."""
+"""Values for a search to try: those of the catalogue that an installation has and that may
+matter."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ Env = dict[str, str]  # a value, or `UNSET`, of each variable
 
 @dataclass(frozen=True)
 class Candidate:
-    """A value of a setting, or several together: all that is set beside what is set anyway."""
+    """A value of a setting, or several together, added to the variables that are set anyway."""
 
     env: tuple[tuple[str, str], ...]
 
@@ -27,7 +28,7 @@ class Candidate:
 
     @property
     def variable(self) -> str:
-        """Whose value it is; others are set with it."""
+        """The variable that is tried; the others are set because it needs them."""
         return self.env[-1][0]
 
 
@@ -39,11 +40,11 @@ def possible(
     gpu: bool,
     network: bool,
 ) -> list[Offered]:
-    """The settings that may matter, first those that need what is there.
+    """Returns the settings that may matter, first those with needs (a GPU, a network).
 
-    `benchmarks`: what is tuned for, None: an application, which may call anything; `given`:
-    variables that are set already, and stay so: nothing is tried that needs another value of them;
-    `gpu`, `network`: whether a buffer is in a GPU, and whether messages cross hosts.
+    `benchmarks`: those of the targets; None for an application, which may call any operation.
+    `given`: variables that are already set and keep their values; settings that need another value
+    of them are left out. `gpu`: a buffer is in a GPU. `network`: messages cross hosts.
     """
     available = {"gpu": gpu, "network": network}
     chosen = [
@@ -63,13 +64,13 @@ def possible(
 
 
 def _without_gpu(setting: Offered) -> Offered:
-    """Without the values that only buffers in a GPU need."""
+    """Returns the setting without the values that only buffers in a GPU need."""
     left = [value for value in setting.tunable.values if value not in setting.tunable.gpu_values]
     return setting._replace(tunable=msgspec.structs.replace(setting.tunable, values=left))
 
 
 def candidates(chosen: Sequence[Offered]) -> list[Candidate]:
-    """One value of each setting after the other."""
+    """Returns the first value of each setting, then the second of each, and so on."""
     return [
         Candidate(tuple(env.items()))
         for turn in range(max((len(setting.values) for setting in chosen), default=0))
@@ -82,8 +83,8 @@ def candidates(chosen: Sequence[Offered]) -> list[Candidate]:
 def with_named(
     catalogued: Sequence[Candidate], named: Collection[tuple[str, str]], given: Collection[str]
 ) -> tuple[list[Candidate], int]:
-    """Those that are `named` (variables with their values) first, whether they are known or not,
-    and how many these are. What is set already stays so."""
+    """Puts the `named` variables with their values first, also those that the catalogue lacks.
+    Returns the candidates and the number of named ones. Variables in `given` are left out."""
     first = [
         next(
             (candidate for candidate in catalogued if candidate.env[-1] == pair), Candidate((pair,))
@@ -97,9 +98,9 @@ def with_named(
 def chosen_with(
     candidates: Sequence[Candidate], component: str, variables: Collection[str]
 ) -> list[Candidate]:
-    """The same, each value of a component that moves none of the messages, `variables` being its
-    own, with the value of another variable that chooses it by its name (`OMPI_MCA_pml=ucx`): alone
-    it does nothing. Unchanged where there is none."""
+    """Adds, to each value of a component that moves none of the messages, the variable that selects
+    the component by its name (`OMPI_MCA_pml=ucx`): without it the value has no effect. `variables`:
+    those of the component. Returns the candidates unchanged if no variable selects it."""
     choice = next(
         (
             candidate.env
@@ -120,8 +121,8 @@ def chosen_with(
 def idle(
     candidates: Sequence[Candidate], component: str, variables: Collection[str]
 ) -> list[Candidate]:
-    """The values of a component that moves none of the messages, `variables` being its own; none
-    where another's value chooses it by its name (`OMPI_MCA_pml=ucx`)."""
+    """Returns the values of a component that moves none of the messages; none if another variable's
+    value selects it by its name (`OMPI_MCA_pml=ucx`). `variables`: those of the component."""
     of_component = [candidate for candidate in candidates if candidate.variable in variables]
     others = [candidate for candidate in candidates if candidate.variable not in variables]
     chosen = any(value == component for candidate in others for _, value in candidate.env)
@@ -129,9 +130,9 @@ def idle(
 
 
 def agreeing(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Those that set nothing otherwise than one before them, as what one needs may exclude another.
-    First come values of what others need: a way that is chosen is not given up for what one of its
-    alternatives could be set to."""
+    """Leaves out candidates that contradict an earlier one, since the needs of one may exclude
+    another. Values of variables that others need come first, so that a value of a needed variable
+    is not given up for a setting of an alternative."""
     needed = {name for candidate in candidates for name, _ in candidate.env[:-1]}
     env: dict[str, str] = {}
     kept = []
@@ -143,13 +144,13 @@ def agreeing(candidates: Sequence[Candidate]) -> list[Candidate]:
 
 
 def together(candidates: Sequence[Candidate]) -> Candidate:
-    """Those that agree as one."""
+    """Merges the candidates that agree into one."""
     env = {name: value for candidate in agreeing(candidates) for name, value in candidate.env}
     return Candidate(tuple(env.items()))
 
 
 def by_variable(candidates: Sequence[Candidate]) -> dict[str, list[Candidate]]:
-    """The values of each variable, in their order."""
+    """Groups the values by variable, in their order."""
     values: dict[str, list[Candidate]] = {}
     for candidate in candidates:
         values.setdefault(candidate.variable, []).append(candidate)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a study of the library as it is and as it was tuned says: taken, taken for some cases alone,
-or not."""
+"""Verdict of a study of a library with default and with tuned settings: taken, taken only for some
+cases, or not."""
 
 import math
 from collections.abc import Collection, Hashable, Mapping, Sequence
@@ -41,7 +41,8 @@ FEW_GUARDED, SINGLE_GUARDED = 1 / 1.5, 1 / 2
 
 
 class HostCheck(NamedTuple):
-    """Where the study sees what settings for device buffers do to messages in host memory."""
+    """Path and benchmarks that show the effect of settings for device buffers on messages in host
+    memory."""
 
     path: str
     benchmarks: list[str]
@@ -58,10 +59,10 @@ def options(
     buffers: Sequence[str] = (),
     host: HostCheck | None = None,
 ) -> Options:
-    """The study: all settings side by side where it was tuned, the first of the paths, and on those
-    that are guarded, in the targets and in the benchmarks that are `usual`. Where the time does not
-    hold enough blocks of all of it, only the targets are sure to stay, and with them `host`.
-    `moved`: further sizes; `buffers`: where not those of each path."""
+    """Returns the options of the study: all settings on the path of the targets (the first of
+    `paths`) and on the guarded paths, with the targets and the `usual` benchmarks. If the time does
+    not hold enough blocks, only the targets and the benchmarks of `host` are kept for certain.
+    `moved`: further sizes. `buffers`: instead of those of each path."""
     target_benchmarks = list(dict.fromkeys(target.benchmark for target in targets))
     messages = sorted({target.size for target in targets if target.of_messages})
     problems = by_benchmark([target for target in targets if not target.of_messages])
@@ -83,7 +84,7 @@ def options(
 
 @dataclass(frozen=True)
 class Shown:
-    """A case of both."""
+    """A case with default and with tuned settings."""
 
     comparison: Comparison
     before: Cell
@@ -94,7 +95,7 @@ class Shown:
 
     @property
     def is_slower_far(self) -> bool:
-        """Whether it is slower between CPUs at one of several distances."""
+        """True if it is slower at one of several distances of the CPUs."""
         return bool(slower_at(self.distances))
 
     @property
@@ -116,7 +117,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class Confirmed:
-    """What came of it."""
+    """The cases of the study, and the verdicts on them."""
 
     targets: list[Shown]
     slower: list[Shown]  # the price; of what is no target, at one distance of the CPUs too
@@ -148,17 +149,17 @@ class Confirmed:
 
     @property
     def faster(self) -> bool:
-        """Whether it is worth using where it was tuned: a target is faster, and none slower."""
+        """True if it is worth using where it was tuned: a target is faster, and none is slower."""
         return bool(self.gaining) and not self.losing
 
     @property
     def far(self) -> list[Shown]:
-        """The targets that are slower between CPUs at one of several distances: a price too."""
+        """The targets that are slower at one of several distances of the CPUs: a price too."""
         return [shown for shown in self.targets if shown.is_slower_far]
 
     @property
     def everywhere(self) -> bool:
-        """Whether it costs nothing in any case that was measured."""
+        """True if no case that was measured is slower."""
         return self.faster and not self.slower and not self.far
 
 
@@ -171,8 +172,8 @@ def judge(
     buffers: str,
     tuned: str = TUNED,
 ) -> Confirmed:
-    """The library with these settings against itself, on these paths; the targets are on the first
-    of them, with these buffers."""
+    """Compares the library with tuned settings with itself, on these paths. The targets are on the
+    first path, with these buffers."""
     before, after = Who(library, base), Who(library, tuned)
     cells = {(cell.who, cell.place, cell.case): cell for cell in results.cells}
     wanted = {(target.benchmark, target.size) for target in targets}
@@ -213,7 +214,7 @@ def judge(
 
 
 def _host_messages(results: Results, shown: Sequence[Shown], paths: Sequence[str]) -> list[Shown]:
-    """Messages in host memory, smallest first; nothing where none were measured."""
+    """Returns the cases of messages in host memory, smallest first; none if none was measured."""
     messages = [
         case
         for case in shown
@@ -229,7 +230,7 @@ def _host_messages(results: Results, shown: Sequence[Shown], paths: Sequence[str
 
 
 def _detectable_loss(results: Results, shown: Sequence[Shown]) -> float | None:
-    """`power.detectable_loss` of all cases of both, by the launches that the verdicts rest on."""
+    """Returns `power.detectable_loss` of all cases, from the launches that the verdicts rest on."""
     curves: dict[tuple[Place, Curve], list[Shown]] = {}
     for case in shown:
         curves.setdefault((case.before.place, case.before.case.curve), []).append(case)
@@ -254,8 +255,8 @@ def _may_be_slower(shown: Shown) -> bool:
 def _unguarded(
     shown: Sequence[Shown], paths: Sequence[str], left_out: Collection[str]
 ) -> list[str]:
-    """`PATH`, where six blocks of nothing were measured; `PATH (bw)`, where they were of some
-    benchmarks and not of these, which the time did not hold."""
+    """Lists `PATH` for a path with fewer than six blocks of any benchmark, and `PATH (bw)` for a
+    path where benchmarks are missing that the time did not hold."""
     unguarded = []
     for path in paths:
         measured = {
@@ -272,7 +273,7 @@ def _unguarded(
 
 
 def _shown(comparison: Comparison, before: Cell, after: Cell, unit: str, *, target: bool) -> Shown:
-    """A case, also at each distance of the CPUs."""
+    """Returns a case, also compared at each distance of the CPUs."""
     ratios = better_in(after.by_block, before.by_block, before.better)
     both = [_distances(cell) for cell in (before, after)]
     by_distance = []
@@ -303,7 +304,8 @@ def _shown(comparison: Comparison, before: Cell, after: Cell, unit: str, *, targ
 
 
 def _by_medians(before: Cell, after: Cell, apart: Apart) -> list[float]:
-    """As fast at a distance at which no block has both; nothing where either has no launch."""
+    """Returns the ratio of the medians at a distance at which no block has both settings; empty if
+    either has no launch there."""
     first, second = (_values_at(cell, apart) for cell in (before, after))
     if not (first and second):
         return []
@@ -311,7 +313,7 @@ def _by_medians(before: Cell, after: Cell, apart: Apart) -> list[float]:
 
 
 def _are_apart(before: Cell, after: Cell, apart: Apart) -> bool:
-    """Whether few launches at a distance leave no doubt that a guarded case is slower there."""
+    """True if few launches at a distance leave no doubt that a guarded case is slower there."""
     first, second = (_values_at(cell, apart) for cell in (before, after))
     ratios = [better_by(new, old, before.better) for old in first for new in second]
     limit = FEW_GUARDED if min(len(first), len(second)) > 1 else SINGLE_GUARDED
@@ -319,21 +321,21 @@ def _are_apart(before: Cell, after: Cell, apart: Apart) -> bool:
 
 
 def _values_at(cell: Cell, apart: Apart) -> list[float]:
-    """The launches of a case at a distance."""
+    """Returns the values of a case in the launches at a distance."""
     distances = _distances(cell).items()
     return [cell.by_block[block] for block, ns in distances if apart.low_ns <= ns <= apart.high_ns]
 
 
 def _distances(cell: Cell) -> dict[Block, float]:
-    """How far apart the CPUs were in each block, between host memories; else nothing."""
+    """Returns the distance of the CPUs in each block; empty unless all memory is host memory."""
     if set(cell.place.ends) != {"host"}:
         return {}
     return {b: ns for b, ns in zip(cell.blocks, cell.cache_line_ns, strict=False) if ns}
 
 
 def _strata(cells: Sequence[Mapping[Key, float]]) -> list[tuple[Apart, set[Key]]]:
-    """The distances at which these were mostly measured, and the blocks in which all of them were
-    at that one."""
+    """Groups the distances, and gives each group the blocks in which all of `cells` were at it.
+    Rare distances are left out."""
     values = [ns for distances in cells for ns in distances.values()]
     stratum_of = dict(zip(values, map(int, strata(values)), strict=True))
     groups = []
@@ -350,7 +352,7 @@ def _strata(cells: Sequence[Mapping[Key, float]]) -> list[tuple[Apart, set[Key]]
 
 
 def _by_path(shown: Sequence[Shown]) -> dict[str, list[Apart]]:
-    """The distances at which cases were measured on each path, by settings and block."""
+    """Groups the distances of each path, by settings and block."""
     by_path: dict[str, dict[tuple[Who, Block], float]] = {}
     for case in shown:
         for cell in (case.before, case.after):
@@ -360,7 +362,7 @@ def _by_path(shown: Sequence[Shown]) -> dict[str, list[Apart]]:
 
 
 def apart(distances_ns: Sequence[float]) -> list[Apart]:
-    """The distances that these fall into, nearest first."""
+    """Groups distances in ns, nearest first."""
     return [stratum for stratum, _ in _strata([dict(enumerate(distances_ns))])]
 
 
@@ -369,7 +371,7 @@ def _ratio(shown: Shown) -> float:
 
 
 def _is_main(results: Results, cell: Cell) -> bool:
-    """Whether a cell has the first figure of its benchmark, in its usual way."""
+    """True if a cell has the main metric of its benchmark, with default axes."""
     return any(
         benchmark.name == cell.case.benchmark
         and benchmark.main.name == cell.case.metric
@@ -382,7 +384,8 @@ def _is_main(results: Results, cell: Cell) -> bool:
 
 
 def _broken(results: Results, before: Who, after: Who) -> list[str]:
-    """What ended badly tuned, and well as it was."""
+    """Describes the failures with tuned settings of benchmarks that worked with the default
+    ones."""
     well = {
         (cell.place, cell.case.benchmark)
         for cell in results.cells

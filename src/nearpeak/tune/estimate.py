@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a search believes of its launches: their noise, what a value does by all trials, and what
-rounds say of a candidate."""
+"""Statistics of a search: noise of launches, effects of values by all trials, and gains of a
+candidate by rounds."""
 
 import math
 from collections.abc import Sequence
@@ -21,16 +21,18 @@ NORMAL = 1.4826  # standard deviations of a normal distribution in its median ab
 
 
 def noise_of(deviations: Sequence[Floats]) -> Floats:
-    """Of one launch, by target: from the differences of equal launches from their median."""
+    """Returns the noise of one launch, by target, from the deviations of equal launches from their
+    median."""
     spread = NORMAL * np.median(np.abs(np.array(deviations)), axis=0)
     return np.asarray(np.maximum(spread, LEAST_NOISE))
 
 
 def effects_of(rows: Floats, costs: Floats) -> Floats:
-    """How much less each value makes the costs of the trials, by ridge regression of all of them.
+    """Returns by how much each value lowers the costs of the trials, by ridge regression over all
+    of them.
 
-    `rows`: trials x values, 1 where a trial has the value; `costs`: of each trial, one or several
-    columns, of which each value has an effect.
+    `rows`: trials x values, 1 where a trial has the value. `costs`: of each trial, one or several
+    columns; each value has an effect on each column.
     """
     centred = rows - rows.mean(axis=0)
     square = centred.T @ centred + RIDGE * np.eye(rows.shape[1])
@@ -38,7 +40,7 @@ def effects_of(rows: Floats, costs: Floats) -> Floats:
 
 
 class Estimate(NamedTuple):
-    """What rounds say of a candidate; as logarithms."""
+    """Gains of a candidate by its rounds, as logarithms."""
 
     gains: Floats  # of each target
     errors: Floats
@@ -47,35 +49,36 @@ class Estimate(NamedTuple):
 
     @property
     def better(self) -> bool:
-        """Whether the targets are faster in the mean, or one of them is, beyond chance."""
+        """True if the mean of the targets, or one of them, is significantly faster."""
         return self.better_by(SURE)
 
     def better_by(self, errors: float) -> bool:
-        """The same, by so many standard errors."""
+        """True if `better` holds with this many standard errors."""
         overall = self.mean > max(LEAST_GAIN, errors * self.error)
         return overall or bool((self.gains > np.maximum(HARM, errors * self.errors)).any())
 
     @property
     def harms(self) -> bool:
-        """Whether a target is slower by more than `HARM`, beyond chance."""
+        """True if a target is significantly slower, by more than `HARM`."""
         return bool(self.slower.any())
 
     @property
     def slower(self) -> Booleans:
-        """Which targets are."""
+        """The targets that are significantly slower, by more than `HARM`."""
         return self.slower_by(SURE)
 
     def slower_by(self, errors: float) -> Booleans:
-        """The same, by so many standard errors."""
+        """Returns the targets that are slower by this many standard errors."""
         return np.asarray(-self.gains > np.maximum(HARM, errors * self.errors))
 
 
 def estimate(gains: Floats, noise: Floats) -> Estimate:
-    """`gains`: rounds x targets; `noise`: of a launch, by target.
+    """Estimates the gains of a candidate. `gains`: rounds x targets; `noise`: of a launch, by
+    target.
 
-    Medians, as some launches are slow by far. The standard error of a median of n normal values is
-    1.25 times that of their mean; a few rounds that agree by chance count as if they scattered as
-    the launches do.
+    Uses medians, as a few launches are slow by far. The standard error of a median of n normal
+    values is 1.25 times that of their mean. If a few rounds agree by chance, the noise of launches
+    replaces their scatter.
     """
     means = gains.mean(axis=1)
     with_mean = np.column_stack([gains, means])

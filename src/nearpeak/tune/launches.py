@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The launches of a search: all targets in one, and all that must go on working in a few."""
+"""Launches of a search: all targets in one launch, and all guarded benchmarks in a few."""
 
 import itertools
 import time
@@ -36,8 +36,9 @@ class Value:
 
 @dataclass(frozen=True)
 class Launches:
-    """How a library is launched: `subjects` are its benchmarks where it is tuned, `guards` what
-    must go on working, `others` what must not become slower."""
+    """The launches of a library. `subjects`: benchmarks of the targets, by name. `guards`:
+    benchmarks that must keep working. `others`: benchmarks that must not become slower, by
+    place."""
 
     subjects: Mapping[str, Single]
     guards: Sequence[Single]
@@ -45,7 +46,7 @@ class Launches:
     others: Mapping[str, Sequence[Single]]  # by place: what is launched there
 
     def measure(self, env: Mapping[str, str], limit_seconds: float) -> list[Value]:
-        """The figure of each target, of one launch within this time; LaunchFailed."""
+        """Measures each target in one launch within this time; LaunchFailed."""
         parts = [
             (self.subjects[name], ["--sizes", format_sizes(sizes), *SAMPLING])
             for name, sizes in by_benchmark(self.targets).items()
@@ -69,8 +70,8 @@ class Launches:
     def curve(
         self, env: Mapping[str, str], sizes: Sequence[int], limit_seconds: float
     ) -> dict[int, float]:
-        """The cost of a message of each of these sizes, of one launch within this time;
-        LaunchFailed. By a benchmark of one message."""
+        """Measures the cost of a message of each of these sizes, in one launch within this time;
+        LaunchFailed. Uses a benchmark of one message."""
         every = itertools.chain(self.subjects.values(), *self.others.values())
         single = next((candidate for candidate in every if candidate.benchmark.one_message), None)
         if single is None:
@@ -81,18 +82,19 @@ class Launches:
     def curves(
         self, env: Mapping[str, str], sizes: Mapping[str, Sequence[int]], limit_seconds: float
     ) -> tuple[dict[str, dict[int, float]], float | None]:
-        """The cost of each of these sizes of benchmarks of the targets, of one launch within this
-        time, and how far apart its CPUs were (as of `Value`); LaunchFailed."""
+        """Measures the cost of each of these sizes of benchmarks of the targets, in one launch
+        within this time; LaunchFailed. Also returns the distance of its CPUs (as in `Value`)."""
         wanted = [(self.subjects[name], listed) for name, listed in sizes.items()]
         return _curves(wanted, env, limit_seconds)
 
     def guard(
         self, env: Mapping[str, str], limit_seconds: float, seconds: float
     ) -> dict[str, str] | None:
-        """How each of what must work ended, by what it is called: empty where it is well. Each
-        launch within `limit_seconds`; None: not all were looked at within `seconds`.
+        """Launches all guarded benchmarks and returns how each ended, by its label; empty if it
+        worked. Each launch takes at most `limit_seconds`. None: not all were launched within
+        `seconds`.
 
-        One launch for all in a place, and only if something is amiss in it one for each.
+        Benchmarks of one place share a launch. If it fails, each is launched alone.
         """
         until = time.monotonic() + seconds
         ends = {}
@@ -114,11 +116,11 @@ class Launches:
         return ends
 
     def places(self) -> list[str]:
-        """Where `others` are."""
+        """Returns the places of `others`."""
         return list(self.others)
 
     def elsewhere(self, env: Mapping[str, str], place: str, limit_seconds: float) -> list[Figure]:
-        """The cases of one launch there within this time; LaunchFailed."""
+        """Measures the cases of one launch at this place within this time; LaunchFailed."""
         parts = [
             (single, ["--sizes", format_sizes(single.benchmark.sizes(PRICED_SIZES)), *SAMPLING])
             for single in self.others[place]
@@ -140,7 +142,7 @@ class Launches:
 def _curves(
     wanted: Sequence[tuple[Single, Sequence[int]]], env: Mapping[str, str], limit_seconds: float
 ) -> tuple[dict[str, dict[int, float]], float | None]:
-    """The cost of each size, by benchmark, and how far apart the CPUs were."""
+    """Returns the cost of each size, by benchmark, and the distance of the CPUs."""
     parts = [(single, ["--sizes", format_sizes(sizes), *SAMPLING]) for single, sizes in wanted]
     cases = [case for together in _launches(parts) for case in _run(together, env, limit_seconds)]
     costs = {
@@ -158,13 +160,13 @@ def _curves(
 
 
 def usual_distance(distances: Iterable[float | None]) -> float | None:
-    """That of a launch, of those of its cases; None: not known."""
+    """Returns the distance of a launch from those of its cases; None if unknown."""
     measured = [distance for distance in distances if distance]
     return median(measured) if measured else None
 
 
 def _distance(figure: Measured) -> float | None:
-    """Of the first pair of ranks."""
+    """Returns the distance of the first pair of ranks."""
     return figure.case.cache_line_ns[0] if figure.case.cache_line_ns else None
 
 
@@ -172,7 +174,7 @@ _Part = tuple[Single, list[str]]
 
 
 def _guarded(group: Sequence[Single], env: Mapping[str, str], limit_seconds: float) -> str:
-    """How launches of all of these ended: empty where each is well."""
+    """Returns how launches of all of these ended; empty if each worked."""
     parts = [
         (single, ["--sizes", GUARD_SIZES, *GUARD_SAMPLING] if single.benchmark.sized else [])
         for single in group
@@ -189,7 +191,7 @@ def _guarded(group: Sequence[Single], env: Mapping[str, str], limit_seconds: flo
 
 
 def _launches(parts: Sequence[_Part]) -> list[list[_Part]]:
-    """Those that one launch measures; what nearpeak-native starts takes one at a time."""
+    """Groups the parts that one launch measures. nearpeak-native measures one part in a launch."""
     return [[part] for part in parts] if parts[0][0].native else [list(parts)]
 
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A file of rules: which algorithm a collective operation takes at which size.
+"""A file of rules: the algorithm of a collective operation, by message size.
 
-Each algorithm is forced alone, in launches that measure the operation at all sizes, between those
-of the library as it is. What is better at a size beyond chance becomes its rule; elsewhere the
-library's own choice stays. The file is a value of a setting like any other, for the search to try.
-It holds for as many ranks as were measured, and a variable that forces an algorithm for any number.
+Each algorithm is forced in launches that measure the operation at all sizes, interleaved with
+launches of the library with default settings. An algorithm that is significantly better at a size
+becomes its rule; elsewhere the library's own choice stays. The file is a value of a setting like
+any other, for the search to try. It applies only to the number of ranks that was measured; a
+variable that forces an algorithm applies to any number.
 """
 
 import math
@@ -27,7 +28,7 @@ LEAST_ROUNDS = 5  # more than of a race, as nothing proves each rule by itself
 
 
 class Way(NamedTuple):
-    """One algorithm of an operation, of all that are tried."""
+    """One algorithm of an operation."""
 
     env: tuple[tuple[str, str], ...]  # what forces it
     algorithm: int  # as the library counts them
@@ -36,7 +37,7 @@ class Way(NamedTuple):
 
     @property
     def label(self) -> str:
-        """`NAME=VALUE` of what chooses it."""
+        """`NAME=VALUE` of the variable that chooses it."""
         return "=".join(self.env[-1])
 
 
@@ -52,17 +53,18 @@ class Operation(NamedTuple):
 
 
 class Curves(Protocol):
-    """Who measures (launches.Launches)."""
+    """The interface that measures curves (launches.Launches)."""
 
     def curves(
         self, env: Env, sizes: Mapping[str, Sequence[int]], limit_seconds: float, /
     ) -> tuple[dict[str, dict[int, float]], float | None]:
-        """The cost of each of these sizes of benchmarks, of one launch within this time, and how
-        far apart its CPUs were in ns (None: not known); LaunchFailed."""
+        """Measures the cost of each of these sizes of benchmarks in one launch within this time,
+        and the distance of its CPUs in ns (None: unknown); LaunchFailed."""
 
 
 def ways(offered: Sequence[Offered], benchmark: str) -> list[Way]:
-    """The algorithms of an operation that an installation has and a file of rules can say."""
+    """Returns the algorithms of an operation that an installation has and that a file of rules can
+    express."""
     mine = [
         setting
         for setting in offered
@@ -84,8 +86,8 @@ def ways(offered: Sequence[Offered], benchmark: str) -> list[Way]:
 
 
 def sizes_of(possible: Sequence[int], targets: Sequence[int]) -> list[int]:
-    """Those of the sizes of a study that matter: up to the first one above all targets, so that it
-    is known how far their rule reaches."""
+    """Returns the sizes of a study that matter: up to the first one above all targets, so that the
+    reach of their rule is known."""
     above = [candidate for candidate in possible if candidate > max(targets)]
     return sorted(
         {*(candidate for candidate in possible if candidate < max(targets)), *targets, *above[:1]}
@@ -99,8 +101,9 @@ def measure(
     limit_seconds: float,
     left: Callable[[], float],
 ) -> list[Table]:
-    """What is better than the library's own choice, as far as there is time. `limit_seconds`: of a
-    launch; `left`: seconds for all of them."""
+    """Measures the algorithms and returns the tables of those that beat the library's own choice,
+    as far as there is time. `limit_seconds`: of a launch; `left`: returns the seconds left for all
+    of them."""
     race = _Race(launches, operations, tell, limit_seconds, left)
     race.run()
     tables: list[Table] = []
@@ -123,8 +126,8 @@ def measure(
 
 
 def forced(operations: Sequence[Operation], tables: Sequence[Table]) -> set[str]:
-    """The variables that would force an algorithm of what these tables are of, for any number of
-    ranks and at all sizes."""
+    """Returns the variables that would force an algorithm of the operations of these tables, for
+    any number of ranks and at all sizes."""
     named = {table.name for table in tables}
     return {
         way.env[-1][0]
@@ -135,8 +138,9 @@ def forced(operations: Sequence[Operation], tables: Sequence[Table]) -> set[str]
 
 
 def borders(operations: Sequence[Operation], tables: Sequence[Table]) -> list[int]:
-    """Sizes of their benchmarks on both sides of where the algorithm changes, powers of two, as
-    nothing is measured there; beyond the largest size the library chooses as before."""
+    """Returns the sizes of their benchmarks on both sides of each change of the algorithm, as
+    powers of two, since nothing is measured there. Beyond the largest size the library chooses by
+    itself."""
     measured = {operation.name: operation for operation in operations}
     sizes: set[int] = set()
     for table in tables:
@@ -150,15 +154,16 @@ def borders(operations: Sequence[Operation], tables: Sequence[Table]) -> list[in
 
 
 def _blocks(operation: Operation) -> int:
-    """How many of what its benchmark counts the library counts as one message."""
+    """Returns how many messages of the benchmark the library counts as one."""
     return operation.ranks if operation.ruled.whole else 1
 
 
 def winners(estimates: Mapping[Way, Estimate], sizes: int) -> list[Way | None]:
-    """The way of each size, of so many; None: the library's own choice.
+    """Returns the algorithm of each size; None for the library's own choice. `sizes`: their number.
 
-    What is better beyond chance, and within a standard error of the best there; of these what is so
-    at most sizes, so that there are few rules.
+    Candidates are significantly better than the library's own choice, and within a standard error
+    of the best at that size. Of these, the algorithm that is a candidate at most sizes wins, so
+    that there are few rules.
     """
     tied: list[set[Way]] = []
     for index in range(sizes):
@@ -193,9 +198,12 @@ def winners(estimates: Mapping[Way, Estimate], sizes: int) -> list[Way | None]:
 
 
 def ranges(operation: Operation, chosen: Sequence[Way | None]) -> list[Range]:
-    """The lines of its table. Between two sizes with other ways the border is their geometric mean,
-    as nothing is known of where they cross, above the smaller one, which keeps its own; beyond the
-    largest one the library chooses."""
+    """Returns the lines of the table of an operation.
+
+    Between two sizes with different algorithms the border is their geometric mean, since the
+    crossing is unknown. It lies above the smaller size, which keeps its algorithm. Beyond the
+    largest size the library chooses.
+    """
     times = _blocks(operation)
     lines: list[Range] = []
     before: Way | None = None
@@ -228,7 +236,7 @@ def _listed(operation: Operation, chosen: Sequence[Way | None]) -> str:
 
 
 class _Race:
-    """Rounds of all ways of operations, one of each operation in a launch."""
+    """Rounds of all algorithms of operations, one of each operation in a launch."""
 
     def __init__(
         self,
@@ -259,7 +267,7 @@ class _Race:
         return f"by {count(self._done, 'launch')}"
 
     def run(self) -> None:
-        """As many rounds as decide, or as there is time for."""
+        """Runs rounds until they decide, or until the time is over."""
         for number in range(MOST_ROUNDS):
             if not self._round(backwards=number % 2 == 1):
                 self.timely = number >= LEAST_ROUNDS or not any(self._gains.values())
@@ -274,7 +282,8 @@ class _Race:
                 break
 
     def estimates(self, operation: Operation, rounds: int) -> dict[Way, Estimate]:
-        """What is known of the ways of an operation with so many rounds."""
+        """Returns the estimates of the algorithms of an operation that have at least this many
+        rounds."""
         defaults = self._defaults[operation.name]
         if not defaults:
             return {}
@@ -289,8 +298,8 @@ class _Race:
         return any(map(_open, self.estimates(operation, LEAST_ROUNDS).values()))
 
     def _fit(self, rounds: int) -> None:
-        """Leaves out the ways that seem worst, so that so many rounds of the others have their
-        time."""
+        """Leaves out the algorithms that seem worst, so that the time holds this many rounds of the
+        others."""
         seconds = max(self._longest, 1e-3) * (1 + 1 / SCREENED_BETWEEN)
         fitting = max(1, int(self._left() / (seconds * rounds)))
         for operation in self._operations:
@@ -301,8 +310,8 @@ class _Race:
             }
 
     def _round(self, *, backwards: bool) -> bool:
-        """Each way once; whether the time held it, and something is left. What fails is left
-        out."""
+        """Measures each algorithm once, and leaves out those that fail. True if the time held the
+        round and an algorithm is left."""
         order = {
             operation: list(self._gains[operation.name])[:: -1 if backwards else 1]
             for operation in self._operations
@@ -343,8 +352,8 @@ class _Race:
         return any(self._gains.values())
 
     def _holds_least(self) -> bool:
-        """Whether there is time for what decides about one way: a round of all, and others of
-        it."""
+        """True if the time holds what decides about one algorithm: a round of all, and further
+        rounds of it."""
         ways = max(map(len, self._gains.values()))
         launches = ways * (1 + 1 / SCREENED_BETWEEN) + 2 * (LEAST_ROUNDS - 1)
         return self._left() >= launches * self._longest
@@ -353,8 +362,8 @@ class _Race:
         return self._left() >= (self._longest or self._limit)
 
     def _launch(self, chosen: Mapping[Operation, Way | None]) -> dict[str, Floats]:
-        """The cost of each size, by operation; nothing where it failed, or the time does not hold
-        it. None: the library as it is."""
+        """Measures the cost of each size, by operation; empty if the launch failed or the time does
+        not hold it. None: the library's own choice."""
         if not self._fits():
             return {}
         before = self._left()
@@ -382,14 +391,14 @@ class _Race:
 
 
 def _hopeless(estimated: Estimate, rounds_before: int) -> bool:
-    """Whether it is faster at no size; by one round alone, which may be slow by chance, with more
-    room."""
+    """True if the algorithm is faster at no size. After only one round, which may be slow by
+    chance, the margin is wider."""
     most = estimated.gains + (LIKELY if rounds_before else SURE) * estimated.errors
     return bool((most < LEAST_GAIN).all())
 
 
 def _open(estimated: Estimate) -> bool:
-    """Whether more rounds may decide about a size."""
+    """True if more rounds may decide about a size."""
     better = estimated.gains > np.maximum(HARM, SURE * estimated.errors)
     worse = estimated.gains + LIKELY * estimated.errors < HARM
     return bool((~better & ~worse).any())

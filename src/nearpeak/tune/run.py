@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A tuning from what was asked to what came of it; the study that confirms is run by others."""
+"""A tuning, from its options to its result; callers run the study that confirms it."""
 
 import itertools
 import math
@@ -92,7 +92,7 @@ LEAST_LAUNCHES = 10 + 3 + 20 + 6 + 3 + 2 * 8 + 2 * 4
 
 @dataclass(frozen=True)
 class Prepared:
-    """What is launched, and what is tried."""
+    """The launches of a tuning, and the candidates that it tries."""
 
     asked: Asked
     launches: Launches
@@ -111,7 +111,7 @@ class Prepared:
 
     @property
     def single(self) -> Single:
-        """One of what is launched: all have library, settings, path and buffers in common."""
+        """One of the launched benchmarks: all share library, settings, path and buffers."""
         return next(iter(self.launches.subjects.values()))
 
     @property
@@ -121,8 +121,8 @@ class Prepared:
 
 
 def prepare(request: Asked, say: Callable[[str], None] = lambda _: None) -> Prepared:
-    """UserError for what cannot be tuned, and for a budget that does not hold it. `say`: as of
-    `choose`."""
+    """Prepares a tuning. UserError if nothing can be tuned, or if the budget is too short. `say`:
+    as in `choose`."""
     wanted = parse_targets(request.targets)
     names = list(dict.fromkeys(target.benchmark for target in wanted))
 
@@ -231,7 +231,7 @@ def prepare(request: Asked, say: Callable[[str], None] = lambda _: None) -> Prep
 def _operations(
     offers: Sequence[Offered], subjects: Mapping[str, Single], targets: Sequence[Target]
 ) -> list[rules.Operation]:
-    """Those of the targets with several algorithms that a file of rules can say."""
+    """Returns the targets with several algorithms that a file of rules can express."""
     operations = []
     for name, sizes in by_benchmark(targets).items():
         single = subjects[name]
@@ -252,8 +252,8 @@ def _operations(
 
 
 def _kinds(paths: Sequence[DataPath], targets: Sequence[Benchmark], buffers: str) -> list[str]:
-    """The buffers that the study measures: those asked for beside each path's own; none where the
-    first path's own are those."""
+    """Returns the buffers that the study measures: the tuned ones with each path's own. Empty if
+    the first path has the tuned ones by default."""
     if all(buffers in default_buffers(paths[0], target.symmetric) for target in targets):
         return []
     default_kinds = [
@@ -271,7 +271,8 @@ def _study_seconds(
     kinds: Sequence[str],
     host: confirm.HostCheck | None,
 ) -> float:
-    """What a study of two settings takes that leaves out all that it may, by its own guess."""
+    """Returns the seconds of a study of two settings without all optional parts, by its own
+    estimate."""
     two = [_as_it_is(base), msgspec.structs.replace(base, name=TUNED)]
     wanted = confirm.options(
         mpi, two, paths, targets, usual, LEAST_SECONDS, buffers=kinds, host=host
@@ -281,13 +282,13 @@ def _study_seconds(
 
 
 def _problems(targets: Sequence[Target]) -> int:
-    """How many of them are problems of applications."""
+    """Counts the targets that are problems of applications."""
     return sum(not target.of_messages for target in targets)
 
 
 def least_seconds(buffers: str, launches: int, problems: int = 0) -> float:
-    """The least budget, by a guess of how long launches take. `launches`: of a trial; `problems`:
-    of applications, in it."""
+    """Returns the least budget in seconds, by an estimate of the time of launches. `launches`: of a
+    trial; `problems`: of applications, in it."""
     start = GUESSES["mpi", "gpu" if needs_gpu(buffers) else "memory"].start
     trial = launches * start + problems * APPLICATION_SECONDS
     return rounded(LEAST_LAUNCHES * trial / SEARCHED)
@@ -298,7 +299,7 @@ def _of_hosts(path: DataPath) -> bool:
 
 
 def _guards(first: Single, names: list[str], path: str | None, buffers: str) -> list[Single]:
-    """Those of these benchmarks that run there."""
+    """Returns the benchmarks that run on this path with these buffers."""
     guards = []
     for name in names:
         try:
@@ -339,7 +340,7 @@ def search(
     tell: Callable[[str], None],
     tick: Callable[[float], None],
 ) -> Outcome:
-    """Searches, or goes on with it; UserError where the library or the catalogue has changed."""
+    """Searches, or continues a search; UserError if the library or the catalogue has changed."""
     begun = journal.begin
     current = begin(prepared)
     if (begun.library, begun.version, begun.host, begun.candidates) != (
@@ -376,8 +377,8 @@ def search(
 def _crossed(
     prepared: Prepared, trials: Trials, hinted: Hints, tell: Callable[[str], None]
 ) -> list[tuple[str, str]]:
-    """The thresholds of what moves the messages, each with the value at which its protocols
-    cross."""
+    """Returns the thresholds of the components that move the messages, each with the value at which
+    its protocols cross."""
     idle_names = prepared.of_ucx if hinted.over_ucx is False else []
     active = [tunable for tunable in prepared.thresholds if tunable.name not in idle_names]
     if not active:
@@ -389,8 +390,8 @@ def _crossed(
 
 
 def _with_crossed(prepared: Prepared, crossed: Mapping[str, str]) -> list[Candidate]:
-    """The values, with those at which protocols cross. The others stay: beside other settings they
-    cross elsewhere (MPICH's, with larger cells)."""
+    """Returns the values, preceded by those at which protocols cross. The others stay, since
+    protocols cross elsewhere with other settings (MPICH's, with larger cells)."""
     at_crossings = [
         Candidate(tuple(tunable.env(crossed[tunable.name]).items()))
         for tunable in prepared.thresholds
@@ -402,8 +403,8 @@ def _with_crossed(prepared: Prepared, crossed: Mapping[str, str]) -> list[Candid
 def _ruled(
     prepared: Prepared, trials: Trials, folder: Path, tell: Callable[[str], None]
 ) -> list[Candidate]:
-    """The value of a file of rules for collective operations, with what it needs; the file is
-    written. Nothing where nothing is faster."""
+    """Writes the file of rules for collective operations, and returns the variables that name it.
+    Returns nothing if no algorithm is faster."""
     if not prepared.operations or prepared.ruled is None:
         return []
     file = folder.resolve() / TRIED / prepared.ruled.file
@@ -427,7 +428,7 @@ def _ruled(
 
 
 def _tables(journal: TuneJournal) -> list[Table]:
-    """Those of the file of rules that trials name."""
+    """Returns the tables of the file of rules that trials name."""
     return [
         table for record in journal.records if isinstance(record, Ruled) for table in record.tables
     ]
@@ -436,8 +437,8 @@ def _tables(journal: TuneJournal) -> list[Table]:
 def _unforced(
     prepared: Prepared, journal: TuneJournal, values: Sequence[Candidate]
 ) -> list[Candidate]:
-    """Without those that force an algorithm of what has rules: they would have the last word over
-    these, at all sizes and with any number of ranks, of which those of the trials tell nothing."""
+    """Leaves out values that force an algorithm of an operation with rules. They would override the
+    rules at all sizes and for any number of ranks, while trials measure only one number."""
     forced = rules.forced(prepared.operations, _tables(journal))
     return [
         candidate for candidate in values if not any(name in forced for name, _ in candidate.env)
@@ -445,23 +446,23 @@ def _unforced(
 
 
 def borders(prepared: Prepared, journal: TuneJournal, env: Env) -> list[int]:
-    """Sizes between those that were measured, at which the file of rules of these variables changes
-    the algorithm."""
+    """Returns sizes between the measured ones, at which the file of rules of these variables
+    changes the algorithm."""
     taken = prepared.ruled is not None and prepared.ruled.name in env
     return rules.borders(prepared.operations, _tables(journal)) if taken else []
 
 
 def _last(prepared: Prepared, hinted: Hints, tried: Sequence[Candidate]) -> list[Candidate]:
-    """The values of UCX, where it was asked, moves none of the messages, and nothing that is tried
-    chooses it."""
+    """Returns the values of UCX if it moves none of the messages, and if no value that is tried
+    selects it."""
     return idle(tried, UCX, prepared.of_ucx) if hinted.over_ucx is False else []
 
 
 def _calibrated(
     prepared: Prepared, trials: Trials, tell: Callable[[str], None], used: Sequence[str]
 ) -> list[Candidate]:
-    """The values of the library's own cost model that follow from ceilings of this machine. `used`:
-    the components that move the messages, of those that have such a model."""
+    """Returns the values of the library's own cost model that follow from ceilings of this machine.
+    `used`: the components with such a model that move the messages."""
     model = [tunable for tunable in prepared.calibrated if tunable.component in used]
     if not model:
         return []
@@ -470,7 +471,7 @@ def _calibrated(
 
 
 def _hints(prepared: Prepared, tell: Callable[[str], None], limit_seconds: float) -> Hints:
-    """By what goes on for the largest of the targets' messages."""
+    """Explains the largest messages of the targets."""
     subjects = prepared.launches.subjects.values()
     targets = prepared.launches.targets
     sizes = sorted({target.size for target in targets if target.of_messages})
@@ -481,13 +482,13 @@ def _hints(prepared: Prepared, tell: Callable[[str], None], limit_seconds: float
 
 
 def _as_it_is(base: Settings) -> Settings:
-    """What a tuning starts from, told apart from what it finds where it was tuned before."""
+    """Returns the base settings of a tuning, renamed if an earlier tuning made them."""
     return msgspec.structs.replace(base, name=BEFORE) if base.name in (TUNED, FREE) else base
 
 
 def settings(prepared: Prepared, outcome: Outcome) -> list[Settings]:
-    """Those that are confirmed: as it is, as it was tuned, and that without what costs something
-    elsewhere, if something does."""
+    """Returns the settings to confirm: the base, the tuned ones, and the part of these that costs
+    nothing elsewhere, if it differs."""
     base = _as_it_is(prepared.single.settings)
 
     def made(name: str, env: Env, summary: str) -> Settings:
@@ -507,7 +508,7 @@ def summed_up(
     judged: Mapping[str, Confirmed],
     unused_seconds: float,
 ) -> tuned.Tuned:
-    """All that came of it. `judged`: what was confirmed, by the settings' name; `unused_seconds`:
+    """Returns the result of a tuning. `judged`: the confirmed settings, by name; `unused_seconds`:
     of the budget."""
     confirmed, free = judged.get(TUNED), judged.get(FREE)
     taken = Settings().changed(outcome.taken)
@@ -579,7 +580,7 @@ def summed_up(
 
 
 def _searched_at(prepared: Prepared, trials: Sequence[Trial]) -> dict[str, list[Apart]]:
-    """The distances of the CPUs in the trials; nothing but between host memories."""
+    """Returns the distances of the CPUs in the trials; empty unless buffers are in host memory."""
     distances = [trial.distance_ns for trial in trials if trial.distance_ns]
     if needs_gpu(prepared.asked.buffers) or not distances:
         return {}
@@ -676,7 +677,7 @@ def _targets_scope(confirmed: Confirmed) -> str:
 
 
 def _unknown(prepared: Prepared, env: Env) -> list[str]:
-    """What these variables do of which no launch tells: `A with other than 2 ranks`."""
+    """Lists untested effects of these variables: `A with other than 2 ranks`."""
     path = prepared.single.path
     unknown = [
         f"{name} with other than {len(path.ends)} ranks"
@@ -694,8 +695,8 @@ def profiles(
     tuning: tuned.Tuned,
     judged: Mapping[str, Confirmed],
 ) -> dict[str, Profile]:
-    """What was taken, by the folder below the search's own that it is written to: "" for what costs
-    nothing elsewhere, so that it may be used for all."""
+    """Returns the profiles of the taken settings, by folder below that of the search. "" is the
+    folder of settings that cost nothing elsewhere and may be used for all."""
     begun, buffers = journal.begin, prepared.asked.buffers
     library, base = prepared.single.library, prepared.single.settings
 

@@ -36,7 +36,7 @@ class Sampler:
         self._worst = 0.0
 
     def learn(self, values: Collection[Candidate], cost: float) -> None:
-        """A trial that was made already."""
+        """Adds an earlier trial."""
         self._worst = max(self._worst, cost)
         chosen = {
             name: next((n for n, candidate in enumerate(candidates) if candidate in values), -1)
@@ -45,8 +45,8 @@ class Sampler:
         self._add(chosen, cost)
 
     def ask(self) -> list[Candidate]:
-        """What to try next: all variables at once, as a study asks for one after the other, and
-        copies all of them each time."""
+        """Proposes the values of the next trial. It samples all variables at once: a study would
+        sample one after the other, and copy all of them each time."""
         # A study keeps the trials that it has read: a new one reads all.
         study = self._optuna.load_study(
             study_name=self._study.study_name, storage=self._storage, sampler=self._sampler
@@ -60,7 +60,7 @@ class Sampler:
         ]
 
     def tell(self, cost: float) -> None:
-        """What came of it; nan: it failed."""
+        """Adds the cost of the proposed trial; nan if it failed."""
         if not math.isnan(cost):
             self._worst = max(self._worst, cost)
         self._add(self._asked, self._worst + FAILS if math.isnan(cost) else cost)

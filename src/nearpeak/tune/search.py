@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The search for settings: what is tried next, and what is taken.
+"""The search for settings: proposes trials, and decides which values are taken.
 
-First the values that somebody named, alone, the library's own cost model with ceilings of this
-machine, and what of both helps together: what is good is taken, and what of it is not needed
-dropped, before anything else. Then many values together, first by chance, half of them beside what
-was taken, then as Optuna's TPE sampler proposes them from all that was measured so far, since a
-launch with twenty values tells of all of them. The best of these, the values of them that a
-regression says matter, and the best single ones run against what was taken before in interleaved
-rounds. The winner is taken if it is better by more than chance, in further launches too. At the end
-what is not needed is dropped, and all that worked must still work. benchmarks/tune_search.py has
-simulations.
+It begins with the named values, each alone, then the library's own cost model with ceilings of this
+machine, and then the values of both that help together. The good ones are taken, and those of them
+that are not needed are dropped.
 
-All that is decided follows from the figures in the order of measurement and from the seed, so that
-a search is resumed by playing back what was recorded (trials.py).
+Then many values are tried together, since a launch with twenty values has information on all of
+them: first at random, half of these trials on top of the taken values, then as Optuna's TPE sampler
+proposes them from all trials so far. The best trials, the values of them that matter by regression,
+and the best single values race against the taken ones in interleaved rounds. The winner is taken if
+it is significantly better, in fresh launches too. In the end, values that are not needed are
+dropped, and all that worked must still work. benchmarks/tune_search.py has simulations.
+
+All decisions follow from the figures, in the order of measurement, and from the seed. A search is
+therefore resumed by playing back the recorded launches (trials.py).
 """
 
 import itertools
@@ -75,37 +76,37 @@ class Failed(NamedTuple):
 
 
 class Bench(Protocol):
-    """Who measures."""
+    """The interface that measures."""
 
     def measure(self, env: Env, purpose: str) -> Floats | Failed:
-        """One launch: the cost of each target (targets.cost), less is better."""
+        """Measures the cost of each target (targets.cost) in one launch; less is better."""
 
     def check(self, env: Env) -> str | None:
-        """What does not work any more with these variables; empty: all that works without. None:
-        the time was over before that was known."""
+        """Returns what no longer works with these variables; empty if all works that works without
+        them. None: the time was over before all was checked."""
 
     def places(self) -> list[str]:
-        """Where else it is used: what is taken may cost something there."""
+        """Returns the other places where the library is used, and where taken settings may cost
+        time."""
 
     def elsewhere(self, env: Env, place: str) -> dict[str, float] | Failed:
-        """One launch there: the costs of its cases."""
+        """Measures the costs of the cases of one launch at this place."""
 
     def left(self) -> float:
-        """The share of the time for trials that is left."""
+        """Returns the share of the time for trials that is left."""
 
     def holds(self, launches: int, checks: int, work: Work) -> bool:
-        """Whether the time that work of this kind may take holds so many usual launches and
-        checks."""
+        """True if the time for this kind of work holds this many usual launches and checks."""
 
     def foreseen(self, launches: int) -> float | None:
-        """Seconds of a budget that would hold so many trials and what follows; None where this one
-        does."""
+        """Returns the seconds of a budget that would hold this many trials and the work after them;
+        None if the present one does."""
 
     def time_added(self) -> bool:
-        """Whether time was added when the search had ended; it counts from then on."""
+        """True if time was added when the search had ended; it counts from then on."""
 
     def lend(self) -> bool:
-        """Whether there are trials in time that a study could spare; it counts from then on."""
+        """True if a study can spare time for trials; it counts from then on."""
 
 
 class Offer(NamedTuple):
@@ -116,7 +117,7 @@ class Offer(NamedTuple):
 
 
 class Calibration(NamedTuple):
-    """The library's own cost model with ceilings, and nothing else."""
+    """The library's own cost model with ceilings, and no other settings."""
 
     candidate: Candidate
     gains: list[Floats]  # of each round, by target, against the library as it is
@@ -124,7 +125,7 @@ class Calibration(NamedTuple):
 
 @dataclass
 class Outcome:
-    """What came of a search."""
+    """The result of a search."""
 
     taken: Env = field(default_factory=dict)
     free: Env = field(default_factory=dict)  # of it what costs nothing elsewhere
@@ -148,9 +149,9 @@ class Search:
         calibrated: Sequence[Candidate] = (),
         last: Sequence[Candidate] = (),
     ) -> None:
-        """`candidates`: single values, each with what it needs; so many `first` ones are tried
-        alone before all else. `calibrated`: further values, which are tried all together then.
-        `last`: those of the values that are tried only when the others have had a turn."""
+        """`candidates`: single values, each with its needs; the first `first` ones are tried alone
+        before all others. `calibrated`: further values, tried together after them. `last`: values
+        that are tried only after all others."""
         self._bench = bench
         self._chance = random.Random(seed)
         self._seed = seed
@@ -169,7 +170,8 @@ class Search:
         self.outcome = Outcome()
 
     def run(self) -> Outcome:
-        """Searches, and goes on as long as time is added, or was left by what took nothing."""
+        """Searches, and continues as long as time is added, or as the study's time is free because
+        nothing was taken."""
         if not self._reference(TAKEN):
             return self.outcome
         self._bench.check({})  # how long it takes must be known for the others to have their time
@@ -189,7 +191,7 @@ class Search:
         return self.outcome
 
     def _tell_undecided(self) -> None:
-        """What seemed to be best when the time ended its race, where nothing was taken."""
+        """Prints the best candidate of a race that ran out of time, if nothing was taken."""
         if self.outcome.taken or not self._undecided:
             return
         candidate, gains = max(self._undecided.items(), key=lambda pair: float(np.mean(pair[1])))
@@ -199,7 +201,7 @@ class Search:
             self._lack(f"{rounds}: {times} times as fast in {count(len(gains), 'round')} so far")
 
     def _foresee(self) -> None:
-        """Tells what time would hold each value, where this one does not."""
+        """Prints the budget that would hold a launch of each value, if the present one does not."""
         values = len(self._candidates)
         if seconds := self._bench.foreseen(values):
             self._tell(
@@ -227,8 +229,8 @@ class Search:
         self._offers()
 
     def _calibrate(self) -> None:
-        """What ceilings in the library's own cost model give by themselves. They were not chosen by
-        any launch, so that these rounds are an honest figure."""
+        """Measures the gain of ceilings in the library's own cost model. No launch has selected
+        these values, so the rounds are unbiased."""
         values = self._working(self._calibrated)
         before = self._bench.left()
         while values and math.isnan(self._try(values, "calibrated")):
@@ -250,23 +252,23 @@ class Search:
             self.outcome.calibration.gains.append(gains[0])
 
     def _holds(self, launches: int, work: Work) -> bool:
-        """Whether the time holds so many launches, and the check where it is still to come."""
+        """True if the time holds this many launches, and the check if it is still to come."""
         return self._bench.holds(launches, self._checks, work)
 
     @property
     def _race_work(self) -> Work:
-        """What a race is: where something was taken already, it makes that better."""
+        """The kind of work of a race: once something is taken, a race only improves it."""
         return "search" if self.outcome.taken else "proof"
 
     def _lack(self, omission: str) -> None:
-        """Tells what the time did not hold, once."""
+        """Prints once that the time did not hold this."""
         if omission not in self.outcome.lacking:
             self.outcome.lacking.append(omission)
             self._tell(f"no time for: {omission}")
 
     def _promising(self) -> list[Candidate]:
-        """What of the values that were named and of the measured ceilings is better in a launch of
-        each: all together, where both have a variable with the one's value or the other's, and each
+        """Returns combinations of the named values and the measured ceilings that were each better
+        in a launch: both together, with either one's value of a variable that both have, and each
         of the two."""
         named = [
             candidate
@@ -281,14 +283,13 @@ class Search:
         return [candidate for candidate in dict.fromkeys(combined) if candidate.env]
 
     def _is_clear(self, values: Sequence[Candidate]) -> bool:
-        """Whether a launch with just these values was clearly better than what was taken."""
+        """True if a launch with exactly these values was clearly better than the taken ones."""
         costs = [cost for tried, cost in self._tried if tried == frozenset(values)]
         usual = self._cost(np.median(self._references, axis=0))
         return min(costs, default=math.inf) < usual - NOISES * float(self._noise().mean())
 
     def _climb(self) -> bool:
-        """Takes what is better until the time is over or nothing is any more; whether anything
-        was."""
+        """Takes better values until the time is over or none is better. True if any was taken."""
         taken = False
         for _ in range(MOST_TURNS):
             until = self._bench.left() * (1 - SHARE_SAMPLED)
@@ -305,7 +306,7 @@ class Search:
         return taken
 
     def _triable(self) -> list[Candidate]:
-        """What may be tried now."""
+        """Returns the candidates that may be tried now."""
         return [
             candidate
             for candidate in self._working(self._candidates)
@@ -316,8 +317,7 @@ class Search:
         return [candidate for candidate in values if candidate.label not in self.outcome.refused]
 
     def _without_broken(self, reason: str) -> None:
-        """Refuses the values by which something does not work any more, and goes back to the
-        library as it is."""
+        """Refuses the values that break an operation, and returns to the default settings."""
         taken = self._taken_values()
         broken = {
             candidate: self._bench.check(dict(candidate.env))
@@ -344,7 +344,7 @@ class Search:
         ]
 
     def _reference(self, launches: int) -> bool:
-        """Measures what was taken so far anew; whether it works."""
+        """Measures the taken values again; true if a launch worked."""
         worked, reason = False, ""
         for _ in range(launches):
             if isinstance(costs := self._bench.measure(self.outcome.taken, "taken"), Failed):
@@ -361,18 +361,19 @@ class Search:
         return worked
 
     def _cost(self, costs: Floats) -> float:
-        """Of all targets: their mean, and more for each that is slower than without anything."""
+        """Returns the cost of a launch: the mean over the targets, plus a penalty for each that is
+        slower than by default."""
         slower = np.maximum(0.0, costs - self._default - HARM)
         return float(costs.mean() + PENALTY * np.sum(slower))
 
     def _noise(self) -> Floats:
-        """Of one launch, by target."""
+        """Returns the noise of one launch, by target."""
         deviations = np.array(self._references) - np.median(self._references, axis=0)
         return noise_of([*self._scatter, *deviations])
 
     def _screen(self, candidates: Sequence[Candidate]) -> None:
-        """One launch of each value alone, and where it is not clearly better one more: it may be
-        slow by chance, between CPUs that were just moved."""
+        """Launches each value alone. Unless the value is clearly better, it has a second launch,
+        since the first may be slow by chance, between CPUs that were just moved."""
         for number, candidate in enumerate([*candidates, *candidates]):
             if self._bench.left() <= 0:
                 break
@@ -382,7 +383,7 @@ class Search:
                 self._try([candidate], "alone")
 
     def _try(self, values: Sequence[Candidate], purpose: str) -> float:
-        """One launch with those of these values that agree: its cost, nan where it failed."""
+        """Launches the values that agree, and returns the cost; nan if it failed."""
         values = agreeing(values)
         costs = self._bench.measure(dict(together(values).env), purpose)
         if isinstance(costs, Failed):
@@ -398,9 +399,9 @@ class Search:
         return cost
 
     def _spread(self, sampler: Sampler, until: float) -> None:
-        """Trials of values by chance, half of them beside what was taken, until there are some of
-        many values: what the sampler starts from. Where they fail fewer values are taken, and the
-        one that fails is looked for."""
+        """Tries random values, half of the time on top of the taken ones, until there are enough
+        trials of many values for the sampler to start from. If a trial fails, the next ones have
+        fewer values, and the failing value is searched for."""
         share = 0.5
         taken = self._taken_values()
         values = by_variable(self._triable())
@@ -424,8 +425,8 @@ class Search:
                 sampler.learn(chosen, cost)
 
     def _find_failing(self, chosen: Sequence[Candidate]) -> None:
-        """Refuses one of values that fail together, if one alone fails; what works on the way
-        tells something too."""
+        """Refuses one of several values that fail together, if it also fails alone. Launches that
+        work on the way count as trials."""
         suspects = list(chosen)
         while len(suspects) > 1:
             if self._bench.left() <= 0:
@@ -440,7 +441,7 @@ class Search:
             self._try(suspects, "which")
 
     def _gains(self, costs: Floats) -> Floats:
-        """Of one launch, against the usual one of what was taken."""
+        """Returns the gains of one launch over the usual launch of the taken values."""
         return np.asarray(np.median(self._references[-REFERENCE:], axis=0) - costs)
 
     def _refuse(self, candidate: Candidate, reason: str) -> None:
@@ -450,7 +451,7 @@ class Search:
         self._refuse_alike(candidate)
 
     def _refuse_alike(self, candidate: Candidate) -> None:
-        """Refuses all that needs what a refused one needs, where nothing has worked with it."""
+        """Refuses all values with the same needs as a refused one, if none has worked with them."""
         needed = Candidate(candidate.env[:-1])
         alike = [other for other in self._candidates if other.env[:-1] == needed.env]
         if not needed.env or any(other in tried for tried, _ in self._tried for other in alike):
@@ -462,7 +463,7 @@ class Search:
             self._tell(f"{needed.label}: not tried further, nor what needs it")
 
     def _sample(self, sampler: Sampler, until: float) -> None:
-        """Trials of values together as the sampler proposes them."""
+        """Tries values together, as the sampler proposes them."""
         again = 0
         for number in itertools.count():
             if self._bench.left() <= until or again > MOST_AGAIN:
@@ -475,9 +476,9 @@ class Search:
             sampler.tell(self._try(values, "together") if values else math.nan)
 
     def _best(self, candidates: Sequence[Candidate]) -> list[Candidate]:
-        """What may be better than what was taken: the values that matter by all trials, what
-        ceilings give, the two best trials of several values, of each the values that matter, and
-        the best two alone."""
+        """Returns candidates that may beat the taken values: the values that matter by all trials,
+        the ceilings, the two best trials of several values, the values of these that matter, and
+        the two best single values."""
         costs = np.array([cost for _, cost in self._tried])
         effects = dict(zip(candidates, map(float, self._effects(candidates, costs)), strict=True))
         several = sorted(
@@ -503,8 +504,8 @@ class Search:
         return effects_of(rows, costs)
 
     def _leave_what_costs(self) -> None:
-        """Leaves out of what was taken what makes messages elsewhere slower, one variable after the
-        other: that without which it costs least."""
+        """Drops taken variables that make messages elsewhere slower, one after the other: each time
+        the one without which the rest costs least."""
         self.outcome.free = free = self.outcome.taken
         prices = self._prices(free, self._bench.places()) if free else {}
         if prices is None:
@@ -526,8 +527,8 @@ class Search:
             free = self.outcome.free
 
     def _prices(self, env: Env, places: Sequence[str]) -> dict[str, float] | None:
-        """Where some cases are slower than without anything, beyond chance, or do not work, and by
-        how much in all, as logarithms; None where the time does not hold them."""
+        """Returns the places where cases are significantly slower than by default, or fail, with
+        the sum of the losses as logarithms; None if the time does not hold the launches."""
         prices = {}
         for place in places:
             if not self._holds(2 * LEAST_ROUNDS, "search"):
@@ -536,7 +537,8 @@ class Search:
         return {place: price for place, price in prices.items() if price}
 
     def _price(self, env: Env, place: str) -> float:
-        """A round in which nothing is slower by more than `HARM` settles it."""
+        """Returns the loss at a place, as a logarithm. A round without a loss of more than `HARM`
+        settles it."""
         rounds: list[dict[str, float]] = []
         for _ in range(LEAST_ROUNDS):
             plain, with_it = (self._bench.elsewhere(variables, place) for variables in ({}, env))
@@ -560,7 +562,7 @@ class Search:
         return float(-estimated.gains[estimated.slower].sum())
 
     def _offers(self) -> None:
-        """Looks at the values that seem to make one target faster and another slower."""
+        """Measures values that seem to make one target faster and another slower."""
         if not (candidates := self._triable()):
             return
         work: Work = "search" if self.outcome.taken else "rest"
@@ -582,7 +584,7 @@ class Search:
                 self._offer(candidate, estimated.gains)
 
     def _take_best(self, running: Sequence[Candidate]) -> bool:
-        """Whether one of them was taken; the first ones run against each other."""
+        """Races these candidates, the first ones of too many. True if one was taken."""
         others = [candidate for candidate in running if dict(candidate.env) != self.outcome.taken]
         others = others[:MOST_RACING]
         while others and not self._holds(LEAST_ROUNDS * (len(others) + 1) + WON, self._race_work):
@@ -593,15 +595,15 @@ class Search:
         return self._take_winner(self._race({candidate: [] for candidate in others}, MOST_ROUNDS))
 
     def _race_on(self) -> bool:
-        """Whether more rounds of what the last race left undecided, and seemed to be better, took
-        something: where nothing was taken, in time that no study needs."""
+        """Continues the last race with the undecided candidates that seemed better, if nothing was
+        taken, in time that no study needs. True if one was taken."""
         if self.outcome.taken or not self._undecided:
             return False
         gains, self._undecided = self._undecided, {}
         return self._take_winner(self._race(gains, MOST_MORE))
 
     def _take_winner(self, differences: Mapping[Candidate, Sequence[Floats]]) -> bool:
-        """Whether one of those that ran a race was taken."""
+        """Takes the winner of a race; true if one was taken."""
         noise = self._noise()
         estimates = {c: estimate(np.array(gains), noise) for c, gains in differences.items()}
         for candidate in _simplest_first(estimates):
@@ -631,7 +633,7 @@ class Search:
         self._tell(f"{candidate.label}: faster for some targets alone: {speedups(gains)}")
 
     def _take(self, env: Env) -> bool:
-        """Whether it works as what others are held against."""
+        """Makes these variables the new reference; false, and unchanged, if they do not work."""
         before, references, scatter = self.outcome.taken, self._references, self._scatter
         self._scatter = [*scatter, *(np.array(references) - np.median(references, axis=0))]
         self._references, self.outcome.taken = [], env
@@ -645,10 +647,10 @@ class Search:
     def _race(
         self, gains: dict[Candidate, list[Floats]], rounds: int
     ) -> dict[Candidate, list[Floats]]:
-        """So many rounds of all of these and of what was taken, in random order, at most; who falls
-        behind leaves. `gains`: of rounds before.
+        """Runs at most this many rounds of these candidates and the taken values, in random order.
+        Candidates that fall behind leave. `gains`: of earlier rounds.
 
-        For each that is left the gain of each round, by target.
+        Returns the gain of each round, by target, of each candidate that is left.
         """
         racing, run = count(len(gains), "candidate"), 0
         for done in range(1, rounds + 1):
@@ -689,12 +691,12 @@ class Search:
         return left
 
     def _open_still(self, gains: Sequence[Floats]) -> bool:
-        """Whether more rounds may decide about a candidate."""
+        """True if more rounds may decide about a candidate."""
         estimated = estimate(np.array(gains), self._noise())
         return not (estimated.better or estimated.harms)
 
     def _round(self, gains: dict[Candidate, list[Floats]]) -> None:
-        """Each once; what fails is refused and leaves."""
+        """Runs a round of all candidates. Those that fail are refused and leave."""
         order: list[Candidate | None] = [None, *gains]
         self._chance.shuffle(order)
         by_candidate: dict[Candidate | None, Floats] = {}
@@ -714,8 +716,8 @@ class Search:
                 gains[candidate].append(by_candidate[None] - costs)
 
     def _prune(self) -> None:
-        """Drops what was taken and is not needed: halves of it, then quarters, then single ones,
-        what seems to matter least first."""
+        """Drops taken variables that are not needed: halves, then quarters, then single ones,
+        beginning with those that seem to matter least."""
         matter = self._matter()
         size = (len(self.outcome.taken) + 1) // 2
         while size:
@@ -731,7 +733,7 @@ class Search:
             size = size // 2
 
     def _matter(self) -> dict[str, float]:
-        """How much each variable of what was taken matters by all trials: more is better."""
+        """Returns how much each taken variable matters by all trials; more is better."""
         candidates = self._triable()
         costs = np.array([cost for _, cost in self._tried])
         effects = dict.fromkeys(self.outcome.taken, -math.inf)
@@ -743,7 +745,7 @@ class Search:
         return effects
 
     def _prove(self) -> None:
-        """Takes nothing where what is left of it is no better than nothing."""
+        """Takes nothing if the rest of the taken values is no better than the default settings."""
         if not self.outcome.taken:
             return
         gains = self._against({}, "default", LEAST_ROUNDS + 1, "proof")
@@ -758,7 +760,7 @@ class Search:
             self._take({})
 
     def _drop(self, without: Env) -> None:
-        """Takes what is left if it is as good, but for less than is told from chance."""
+        """Takes the remaining variables unless they are significantly worse."""
         rounds = []
         for _ in range(LEAST_ROUNDS + 1):
             gains = self._against(without, "without", 1, "search")
@@ -772,9 +774,9 @@ class Search:
             self._take(without)
 
     def _against(self, env: Env, purpose: str, rounds: int, work: Work) -> Floats | None:
-        """The gains of rounds of it and of what was taken, each round in random order; None where
-        one of them fails, and where the time does not hold them. A round in which the library as it
-        is fails is made again, as often as there are rounds: no setting is to blame."""
+        """Returns the gains over the taken values, in rounds of both in random order; None if one
+        of them fails, or if the time does not hold the rounds. If the default settings fail, the
+        round is repeated, at most `rounds` times, as no setting is to blame."""
         gains: list[Floats] = []
         again = rounds
         while len(gains) < rounds:
@@ -800,8 +802,9 @@ class Search:
 
 
 def _simplest_first(estimates: Mapping[Candidate, Estimate]) -> list[Candidate]:
-    """Best first, but of what is within a standard error of the best what sets least (the rule of
-    one standard error: Breiman et al., Classification and Regression Trees, 1984, 3.4.3)."""
+    """Sorts candidates by their gain. Those within a standard error of the best come first, the one
+    with fewest variables before the others (the rule of one standard error: Breiman et al.,
+    Classification and Regression Trees, 1984, 3.4.3)."""
     if not estimates:
         return []
     best = max(estimates.values(), key=lambda estimated: estimated.mean)
@@ -815,14 +818,14 @@ def _simplest_first(estimates: Mapping[Candidate, Estimate]) -> list[Candidate]:
 
 
 def speedups(gains: Floats) -> str:
-    """`1.02 1.40`: how many times as fast each target is."""
+    """`1.02 1.40`: the speedup of each target."""
     return " ".join(f"{math.exp(gain):.2f}" for gain in gains)
 
 
 def _best_values(
     candidates: Sequence[Candidate], effects: Mapping[Candidate, float]
 ) -> list[Candidate]:
-    """Of each variable the best value, where it matters, what matters most first."""
+    """Returns the best value of each variable that matters, the one that matters most first."""
     best: dict[str, Candidate] = {}
     for candidate in candidates:
         other = best.get(candidate.variable)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Thresholds between two protocols, by measuring both.
 
-Each protocol is forced for messages of all sizes, and the value is put where their times cross,
-which is tried before any value around the default.
+Each protocol is forced for messages of all sizes. The threshold is set to the size at which their
+times cross, and tried before any value around the default.
 """
 
 import math
@@ -27,10 +27,10 @@ Curve = Mapping[int, float]  # the cost of each size in bytes (targets.cost)
 
 
 class Curves(Protocol):
-    """Who measures (launches.Launches)."""
+    """The interface that measures curves (launches.Launches)."""
 
     def curve(self, env: Env, sizes: Sequence[int], limit_seconds: float, /) -> dict[int, float]:
-        """The cost of each of these sizes, of one launch within this time; LaunchFailed."""
+        """Measures the cost of each of these sizes in one launch within this time; LaunchFailed."""
 
 
 def measure(
@@ -40,8 +40,8 @@ def measure(
     limit_seconds: float,
     left: Callable[[], float],
 ) -> list[tuple[str, str]]:
-    """Those of these settings that are thresholds and make a difference, each with its best value,
-    as far as there is time. `limit_seconds`: of a launch; `left`: seconds for all of them."""
+    """Returns the thresholds that make a difference, each with its best value, as far as there is
+    time. `limit_seconds`: of a launch; `left`: returns the seconds left for all of them."""
     chosen: list[tuple[str, str]] = []
     longest = 0.0
     for tunable in tunables:
@@ -74,8 +74,9 @@ def measure(
 
 
 def moved(tunables: Sequence[Tunable], env: Env) -> list[int]:
-    """Sizes of messages, in bytes, at which these variables may change the protocol: from below the
-    lesser of a value and its default to above the greater one, for each value that is a size."""
+    """Returns message sizes in bytes at which these variables may change the protocol. For each
+    value that is a size, they span from below the lesser of it and its default to above the
+    greater."""
     sizes: set[int] = set()
     for tunable in tunables:
         if tunable.name not in env:
@@ -89,7 +90,7 @@ def moved(tunables: Sequence[Tunable], env: Env) -> list[int]:
 
 
 def _bytes(tunable: Tunable, text: str) -> int:
-    """A value as bytes; 0 for one that is no size."""
+    """Returns a value in bytes; 0 if it is no size."""
     before, _, behind = (tunable.threshold.written if tunable.threshold else "{}").partition("{}")
     try:
         return parse_bytes(text.removeprefix(before).removesuffix(behind))
@@ -103,8 +104,8 @@ def _fastest(launches: Curves, env: Env, limit_seconds: float) -> dict[int, floa
 
 
 def crossing(short: Curve, long: Curve) -> float:
-    """From how many bytes on the protocol of long messages is to be taken: between the two sizes
-    at which a change costs least over all of them; 0: always; inf: never."""
+    """Returns the size in bytes from which the protocol of long messages is to be used: between the
+    two sizes at which a switch costs least over all sizes. 0: always; inf: never."""
     sizes = sorted(short)
     costs = [
         sum(short[size_bytes] for size_bytes in sizes[:place])
@@ -118,7 +119,7 @@ def crossing(short: Curve, long: Curve) -> float:
 
 
 def value_of(threshold: Threshold, border: float) -> str:
-    """What the setting is set to for it."""
+    """Returns the value of the setting for this border in bytes."""
     if border == 0:
         return threshold.long
     most = math.inf if threshold.most is None else threshold.most

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an application is to be tuned for, by a trace of it."""
+"""Targets for an application, from a trace of it."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -28,19 +28,19 @@ class Chosen(NamedTuple):
 
     @property
     def targets(self) -> str:
-        """As of `--for`."""
+        """The targets as `--for` takes them."""
         return ",".join(target.label for target in self.shares)
 
     @property
     def summary(self) -> str:
-        """For people."""
+        """A sentence that lists the targets and their shares."""
         parts = [f"{target.label} ({percent(share)} %)" for target, share in self.shares.items()]
         rest = percent(max(0.0, 1 - sum(self.shares.values())))
         return f"Of the time in MPI, by the trace: {', '.join(parts)}; {rest} % in other calls"
 
 
 def read_trace(file: Path) -> Trace:
-    """What `nearpeak trace -o` wrote; UserError for anything else."""
+    """Reads the output of `nearpeak trace -o`; UserError for anything else."""
     try:
         trace = msgspec.json.decode(file.read_bytes(), type=Trace)
     except OSError as error:
@@ -58,11 +58,12 @@ def read_trace(file: Path) -> Trace:
 
 
 def choose(trace: Trace, buffers: str, benchmarks: Sequence[Benchmark]) -> Chosen:
-    """Those of these benchmarks, and sizes, in which an application is longest, of messages within
-    a host.
+    """Chooses the benchmarks and sizes that take most of the time of an application, for messages
+    within a host.
 
-    The time of calls that wait for messages is that of the messages that were begun, by their
-    bytes. UserError where no benchmark measures what takes a twentieth of the time in MPI, or more.
+    The time of calls that wait for messages is shared among the messages that were begun, by their
+    bytes. UserError if no benchmark measures a call that takes a twentieth of the time in MPI or
+    more.
     """
     memory = MEMORY.get(buffers)
     if memory is None:
@@ -102,7 +103,8 @@ def _largest(
 
 
 def _target(entry: Entry, trace: Trace, benchmarks: Sequence[Benchmark]) -> Target | None:
-    """The benchmark that does the same, at the size of the entry's class; None where none does."""
+    """Returns the benchmark of the same operation, at the size of the entry's class; None if there
+    is none."""
     size = entry.size_bytes
     if not size:
         return None

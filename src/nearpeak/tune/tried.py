@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each value did in the search, by all of its launches."""
+"""Effects of each value in the search, by all of its launches."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
@@ -17,11 +17,12 @@ def tried(
     values: Iterable[Mapping[str, str]],
     named: Collection[tuple[str, str]] = (),
 ) -> list[Tried]:
-    """Those of these values, each a few variables, that a launch had, in their order. `named`: the
+    """Returns the values, each a few variables, that a launch had, in their order. `named`: the
     variables with values that were tried first.
 
-    Most launches have many values at once. So what one does is what the search's own regression of
-    all launches says (`estimate.effects_of`), which shrinks towards nothing what few of them had.
+    Most launches have many values at once. The effect of a value therefore comes from the search's
+    own regression over all launches (`estimate.effects_of`), which shrinks the effects of rarely
+    tried values towards nothing.
     """
     given = [env for env in values if any(_has(trial, env) for trial in trials)]
     worked = [trial for trial in trials if trial.values]

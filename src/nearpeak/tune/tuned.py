@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What came of a tuning: tune.json (docs/tuning.md)."""
+"""Result of a tuning: tune.json (docs/tuning.md)."""
 
 from typing import Literal
 
@@ -39,7 +39,7 @@ class Tried(msgspec.Struct, kw_only=True):
 
 
 class Ceiling(msgspec.Struct, kw_only=True, frozen=True):
-    """What this machine carries without MPI, by one method (calibrate.WAYS)."""
+    """A rate or time that this machine sustains without MPI, by one method (calibrate.WAYS)."""
 
     name: str
     value: float
@@ -57,7 +57,8 @@ class Calibration(msgspec.Struct, kw_only=True):
 
 
 class Free(msgspec.Struct, kw_only=True):
-    """What of `env` and `unset` costs nothing elsewhere, by the search; where these do."""
+    """The part of `env` and `unset` that costs nothing elsewhere, by the search, if some of them
+    do."""
 
     env: dict[str, str]
     unset: list[str] = []
@@ -69,7 +70,7 @@ class Free(msgspec.Struct, kw_only=True):
 
 
 class Tuned(msgspec.Struct, kw_only=True):
-    """All of it."""
+    """The whole of tune.json."""
 
     schema: int
     nearpeak: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files of a profile: what a shell, a module system or a library reads by itself."""
+"""Files of a profile for a shell, a module system or a library."""
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -40,8 +40,8 @@ LEFT_OUT = "Nearpeak gives its launches these variables, and measured this profi
 
 
 def withdraw(output: Path) -> None:
-    """Removes the files of all profiles in the folder of a tuning, of which it may say less now.
-    UserError where that cannot be done."""
+    """Removes the files of all profiles in the folder of a tuning, since a new result may have
+    fewer. UserError if that fails."""
     try:
         for name in NAMES:
             for file in [output / name, *output.glob(f"{ONLY}*/{name}")]:
@@ -56,8 +56,8 @@ def withdraw(output: Path) -> None:
 
 
 def write(profile: Profile, folder: Path) -> list[Path]:
-    """Writes all of them; those that the library has no use for are left out. What a variable names
-    (`files`) is copied from where it is; UserError where it cannot be read."""
+    """Writes the files of a profile, without those that the library does not use. Copies the files
+    that variables name (`files`); UserError if one cannot be read."""
     make_folder(folder)
     if not preload.is_preloadable(folder.resolve()):  # what is preloaded stays where it was built
         own_files = {k: v for k, v in profile.files.items() if k != preload.VARIABLE}
@@ -95,8 +95,8 @@ def _files(profile: Profile) -> Iterator[tuple[str, str]]:
 def _parts(
     profile: Profile, line: Callable[[str, str], list[str]], prefix: str = ""
 ) -> Iterator[str]:
-    """The lines of variables with this prefix: of what is set in any case, and then of what was
-    tuned, which has the last word."""
+    """Yields the lines of variables with this prefix: first those set in any case, then the tuned
+    ones, which override them."""
     anyway = {k: v for k, v in profile.needed.items() if k in SEARCH_PATHS or k not in profile.env}
     for title, env in ((ANYWAY, anyway), (TUNED, profile.env)):
         chosen = {k: v for k, v in env.items() if k.startswith(prefix)}
@@ -107,30 +107,30 @@ def _parts(
 
 
 def _left_out(profile: Profile, command: str) -> Iterator[str]:
-    """The lines for a shell or a module system, by its own command."""
+    """Yields the lines that unset variables, with the command of a shell or a module system."""
     if profile.unset:
         yield f"# {LEFT_OUT}:"
     yield from (f"{command} {name}" for name in profile.unset if name not in profile.env)
 
 
 def _exported(name: str, value: str) -> list[str]:
-    """For a shell."""
+    """Returns the lines for a shell."""
     suffix = f'"${{{name}:+:${name}}}"' if name in JOINED else ""
     return [f"export {name}={quote(value)}{suffix}"]
 
 
 def _of_openmpi(name: str, value: str) -> list[str]:
-    """For Open MPI's own file."""
+    """Returns the lines for Open MPI's own file."""
     return [f"{name.removeprefix(_MCA)} = {value}"]
 
 
 def _of_ucx(name: str, value: str) -> list[str]:
-    """For UCX's own file."""
+    """Returns the lines for UCX's own file."""
     return [f"{name}={value}"]
 
 
 def _loaded(name: str, value: str) -> list[str]:
-    """For a module system."""
+    """Returns the lines for a module system."""
     if name not in JOINED:
         return [f"setenv {name} {_tcl(value)}"]
     folders = reversed(value.split(":"))
@@ -138,13 +138,13 @@ def _loaded(name: str, value: str) -> list[str]:
 
 
 def _tcl(text: str) -> str:
-    """A word for Tcl, in which nothing is substituted."""
+    """Quotes a word for Tcl, so that nothing in it is substituted."""
     escaped = "".join(f"\\{char}" if char in '\\"$[]{}' else char for char in text)
     return f'"{escaped}"'
 
 
 def _module(profile: Profile) -> str:
-    """For Environment Modules, and for Lmod, which reads such files too."""
+    """Returns the file for Environment Modules, and for Lmod, which reads such files too."""
     about = f"{profile.family} {profile.version} as nearpeak tuned it on {profile.host}"
     body = [
         f"module-whatis {_tcl(about)}",
@@ -160,7 +160,7 @@ def _lines(profile: Profile, body: Iterable[str]) -> str:
 
 
 def about(profile: Profile) -> list[str]:
-    """Where it is from, for what, and by what evidence."""
+    """Returns the header of the files: the origin of the profile, its use and its evidence."""
     machine = ", ".join(filter(None, [profile.cpu, *profile.gpus, profile.driver]))
     lines = [
         *first_line(profile),
