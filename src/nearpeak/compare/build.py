@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the studies of two sides to what changed between them."""
+"""Builds compare.json from the studies of two sides."""
 
 import os
 from collections import Counter, defaultdict
@@ -39,13 +39,13 @@ Numbers = dict[tuple[int, int], int]  # of each study of a side (its index) and 
 def compare(
     old: Sequence[Study], new: Sequence[Study], tolerance: float, *, allow_missing: bool = False
 ) -> Compared:
-    """The new side against the old one, in all that both measured alike.
+    """Compares the new side with the old one, in all cases that both measured alike.
 
-    `tolerance`: how much worse a new figure may be, relative; `allow_missing`: whether a curve that
-    the new side did not measure is no regression.
+    `tolerance`: how much worse a new figure may be, relative; `allow_missing`: a curve that the new
+    side did not measure is no regression.
 
     Raises:
-        UserError: the sides have nothing in common, or a study.
+        UserError: the sides have nothing in common, or share a study.
     """
     check_apart(old, new)
     before, after = _sessions(old, "old"), _sessions(new, "new")
@@ -98,7 +98,7 @@ def _tells_from(places: Iterable[PlaceChange]) -> float | None:
 
 
 def _find_reasons(compared: Compared, studies: Iterable[Study]) -> None:
-    """Of what is slower: the inherited variables that differ."""
+    """Adds to each slower place the inherited variables that differ and that it may read."""
     names = [
         difference.name for difference in compared.differences if difference.part == "variable"
     ]
@@ -117,7 +117,7 @@ def to_json(compared: Compared) -> str:
 
 
 def _sessions(studies: Sequence[Study], side: Side) -> dict[tuple[int, int], Session]:
-    """Those in which something was measured, by study and number, in the order of their start."""
+    """Returns the sessions with measurements, by study and number, in the order of their start."""
     sessions = {
         (index, session.session): Session(
             side=side,
@@ -135,7 +135,7 @@ def _sessions(studies: Sequence[Study], side: Side) -> dict[tuple[int, int], Ses
 
 
 def _loaded(study: Study, session: int) -> bool:
-    """As the study itself says it: of all sessions where it names none."""
+    """True if the study itself reports load in this session: in all sessions if it names none."""
     conditions = study.results.conditions
     return (
         conditions is not None
@@ -158,7 +158,7 @@ def _match(
     failed: Collection[Key],
     missing: Iterable[Missing],
 ) -> tuple[dict[Owner, list[Both]], list[Unmatched]]:
-    """What both sides measured alike, and how much else they did not."""
+    """Returns the cases that both sides measured alike, and counts the others."""
     curves = {(lack.who, lack.place, lack.curve) for lack in missing}
     both: dict[Owner, list[Both]] = defaultdict(list)
     unmatched: Counter[tuple[Who, Place, str]] = Counter()
@@ -177,7 +177,7 @@ def _match(
 
 
 def _apart(old: Figures | None, new: Figures | None, *, failed: bool) -> str:
-    """Why two figures cannot be compared; "" where they can."""
+    """Returns why two figures cannot be compared; "" if they can."""
     if new is None:
         return "failed on the new side" if failed else "only the old side has it"
     if old is None:
@@ -193,7 +193,7 @@ def _apart(old: Figures | None, new: Figures | None, *, failed: bool) -> str:
 def _missing(
     old: Iterable[Key], new: Iterable[Key], failed: Collection[Key], left_out: Sequence[LeftOut]
 ) -> list[Missing]:
-    """The curves that the old side alone has any case of. `left_out`: by the new side."""
+    """Returns the curves that only the old side has. `left_out`: by the new side."""
     now, tried = _curves(new), _curves(failed)
     return [
         Missing(
@@ -210,7 +210,8 @@ def _missing(
 
 
 def _with_budget(who: Who, place: Place, curve: Curve, left_out: Iterable[LeftOut]) -> float | None:
-    """The largest budget that one of these studies, which left a curve out, would need for it."""
+    """Returns the largest budget that one of these studies, which left a curve out, would need for
+    it."""
     return max(
         (
             left.budget_seconds
@@ -237,7 +238,7 @@ def _lacks(missing: OwnCurve, new: Collection[OwnCurve]) -> Lacks:
 
 
 def _failed(studies: Iterable[Study]) -> set[Key]:
-    """The cases without a value whose launches failed."""
+    """Returns the cases without a value whose launches failed."""
     return {
         (cell.who, cell.place, cell.case)
         for study in studies

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""compare.json (docs/compare.md): how a new side of studies stands to an old one."""
+"""compare.json (docs/compare.md): a new side of studies, compared with an old one."""
 
 from typing import Literal
 
@@ -27,8 +27,8 @@ class Session(msgspec.Struct, kw_only=True):
 
 
 class Difference(msgspec.Struct, kw_only=True):
-    """Something of the machines, drivers, libraries or builds that is not the same, or a variable
-    that launches inherited."""
+    """A difference of the machines, drivers, libraries or builds, or of a variable that launches
+    inherited."""
 
     part: str  # "variable", "machine", "driver", "library", "build"
     name: str
@@ -37,7 +37,7 @@ class Difference(msgspec.Struct, kw_only=True):
 
 
 class Ratio(msgspec.Struct, kw_only=True):
-    """New to old, above 1: the new side is better, whatever is better of the metric."""
+    """The ratio of new to old; above 1 the new side is better, whatever the metric."""
 
     ratio: float  # of the means over sessions
     ci95: tuple[float, float] | None
@@ -45,7 +45,7 @@ class Ratio(msgspec.Struct, kw_only=True):
 
 
 class OfCeiling(Ratio, kw_only=True):
-    """The same of fractions of the ceiling."""
+    """The ratio of fractions of the ceiling."""
 
     cases: int  # whose fractions both sides have
 
@@ -86,12 +86,12 @@ class CurveChange(msgspec.Struct, kw_only=True):
 
     @property
     def changes(self) -> list[Change]:
-        """Its own, and those of its cases."""
+        """The change of the curve, and those of its cases."""
         return [self.change, *(cell.change for cell in self.cells)]
 
 
 class Distance(msgspec.Struct, kw_only=True):
-    """How far from each other the CPUs of neighbouring ranks were in some of the measurements."""
+    """Measurements by the distance of the CPUs of neighbouring ranks."""
 
     range_ns: tuple[float, float] | None  # a cache line's way there and back; null: unknown
     old: int  # measurements (a case of a launch) of the old side,
@@ -119,12 +119,12 @@ class PlaceChange(msgspec.Struct, kw_only=True):
 
     @property
     def changes(self) -> list[Change]:
-        """Its own, those of its curves and of their cases."""
+        """The change of the place, those of its curves and those of their cases."""
         return [self.change, *(change for curve in self.curves for change in curve.changes)]
 
 
 class End(msgspec.Struct, kw_only=True):
-    """How and where launches failed."""
+    """A way in which launches failed, and the case."""
 
     status: Lost
     case: Case | None  # of no metric; null: not in a case, or it is not known in which
@@ -133,7 +133,7 @@ class End(msgspec.Struct, kw_only=True):
 
 
 class Tries(msgspec.Struct, kw_only=True):
-    """How often something was tried on one side. A try is a block."""
+    """Tries of one side, and their failures. A try is a block."""
 
     tried: int
     failed: int
@@ -169,7 +169,7 @@ class Missing(msgspec.Struct, kw_only=True):
 
 
 class Unmatched(msgspec.Struct, kw_only=True):
-    """What cannot be compared of an alternative at one place."""
+    """Cases of an alternative at one place that cannot be compared."""
 
     who: Who
     place: Place
@@ -199,17 +199,17 @@ class Compared(msgspec.Struct, kw_only=True):
 
     @property
     def places(self) -> list[PlaceChange]:
-        """Of libraries and of ceilings."""
+        """The places of libraries and of ceilings."""
         return self.libraries + self.ceilings
 
     @property
     def judged(self) -> bool:
-        """Whether a curve has a verdict, or all those of a place together; one size of a curve,
-        which says little of what was compared, is not enough."""
+        """True if a curve has a verdict, or a place over all its curves. A verdict on one size of a
+        curve does not suffice."""
         curves = (curve.change for place in self.places for curve in place.curves)
         changes = [*(place.change for place in self.places), *curves]
         return any(change.verdict != UNDECIDED for change in changes)
 
     def count(self, side: Side) -> int:
-        """How many sessions a side has."""
+        """Counts the sessions of a side."""
         return sum(session.side == side for session in self.sessions)

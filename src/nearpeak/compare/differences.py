@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""In what the machines, drivers, libraries, builds and inherited variables of both sides differ."""
+"""Differences of the machines, drivers, libraries, builds and inherited variables of both sides."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -11,9 +11,9 @@ from nearpeak.terms.fingerprints import NOTHING, PROGRAM, ByPart, Change, change
 
 
 def find(old: Sequence[Study], new: Sequence[Study]) -> list[Difference]:
-    """All of them: of the variables, the machine, the driver, the libraries, the build.
+    """Returns the differences of variables, machine, driver, libraries and build.
 
-    Of a library, or of settings, that one side alone has, nothing but the library's name is told.
+    If only one side has a library, or settings, only the library's name is reported.
     """
     return (
         _variables(old, new)
@@ -27,7 +27,7 @@ def find(old: Sequence[Study], new: Sequence[Study]) -> list[Difference]:
 
 
 def _variables(old: Sequence[Study], new: Sequence[Study]) -> list[Difference]:
-    """What launches inherited; none where a side recorded no variables at all."""
+    """Returns the differences of inherited variables; none if a side recorded no variables."""
     before, now = (
         [variables for study in side for variables in study.inherited.values()]
         for side in (old, new)
@@ -49,7 +49,7 @@ def _variables(old: Sequence[Study], new: Sequence[Study]) -> list[Difference]:
 
 
 def _names(old: Sequence[Study], new: Sequence[Study]) -> list[Difference]:
-    """What the libraries are called, where one side has others."""
+    """Returns the difference between the names of the libraries, if there is one."""
     before, now = (
         ", ".join(sorted({library.name for study in side for library in study.results.libraries}))
         for side in (old, new)
@@ -64,7 +64,7 @@ def _of_library(change: Change) -> bool:
 
 
 def _side(studies: Sequence[Study]) -> ByPart:
-    """Every value that the sessions of a side had."""
+    """Returns every value of the sessions of a side."""
     values: dict[str, dict[str, dict[str, None]]] = defaultdict(lambda: defaultdict(dict))
     for study in studies:
         for session in study.results.sessions:
@@ -77,7 +77,7 @@ def _side(studies: Sequence[Study]) -> ByPart:
 
 
 def _facts(results: Results, session: SessionInfo) -> Iterator[tuple[str, str, str]]:
-    """The fingerprint of a session, and of what it lacks what the study says itself."""
+    """Yields the fingerprint of a session, completed with facts of the study."""
     machine = results.machine
     facts = {
         "machine": {

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Launches whose ranks' CPUs were near to each other, and such whose were not, made comparable.
+"""Makes launches comparable whose ranks' CPUs were at different distances.
 
-Where a hypervisor moves virtual CPUs, a launch has two threads of one core, or cores of different
-chips, and a message takes twice as long, whatever was changed between the sides. Libraries and
-ceilings are therefore compared at one distance, and it is said where a side has other distances.
+If a hypervisor moves virtual CPUs, a launch has two threads of one core, or cores of different
+chips. A message then takes twice as long, whatever was changed between the sides. Libraries and
+ceilings are therefore compared at one distance, and other distances of a side are reported.
 """
 
 import math
@@ -32,7 +32,7 @@ class Levelled(NamedTuple):
 
 
 class _Stratified(NamedTuple):
-    """All that was measured of an alternative at one place, case by case and launch by launch."""
+    """All measurements of an alternative at one place, case by case and launch by launch."""
 
     distances: Floats
     new: Indices  # 1: on the new side
@@ -40,16 +40,16 @@ class _Stratified(NamedTuple):
 
     @property
     def is_known(self) -> bool:
-        """Whether each of them has a distance."""
+        """True if each of them has a distance."""
         return not np.isnan(self.distances).any()
 
 
 def level(both: Mapping[Owner, Sequence[Both]], new: Sequence[bool]) -> dict[Owner, Levelled]:
-    """All figures as at one distance, as `statistics.strata.level` does it: of each alternative
-    that which both sides have most of.
+    """Brings all figures to one distance, as `statistics.strata.level` does: for each alternative
+    to the distance that both sides have most of.
 
-    Fractions are of the ceiling at one distance, too. Nothing is changed where a distance of the
-    alternative is unknown, or where there is but one. `new`: of each session, whether it is on the
+    Fractions use the ceiling at one distance, too. Figures stay unchanged if a distance of the
+    alternative is unknown, or if there is only one. `new`: of each session, true if it is on the
     new side.
     """
     on_new = np.array(new)
@@ -79,8 +79,8 @@ def level(both: Mapping[Owner, Sequence[Both]], new: Sequence[bool]) -> dict[Own
 
 
 def _shared(cases: Sequence[Both], strata_of: Sequence[Indices]) -> int:
-    """The stratum that both sides have most launches of: the case and the side that have fewest of
-    it count, then all of them."""
+    """Returns the stratum that both sides have most launches of: by the case and side with the
+    fewest in it, then by all launches."""
     count = 1 + max(int(case_strata.max()) for case_strata in strata_of)
     counts = []
     for case, case_strata in zip(cases, strata_of, strict=True):
@@ -96,7 +96,8 @@ def _shared(cases: Sequence[Both], strata_of: Sequence[Indices]) -> int:
 def _brought(
     both: Both, case_strata: Indices, stratum: int, on_new: Booleans
 ) -> tuple[Factors, Both]:
-    """By what each launch is to be multiplied, and what that does to the error."""
+    """Returns the factors of the launches, and the case with the effect of the correction on its
+    error."""
     launches, sessions = _launches(both), _sessions(both)
     values = {**both.old.values, **both.new.values}
     logarithms = np.log([values[launch] for launch in launches])
@@ -147,7 +148,7 @@ def _launches(both: Both) -> list[Launch]:
 
 
 def _of_blocks(cases: Sequence[Both]) -> dict[Launch, float]:
-    """The middle of the distances that were found in each block."""
+    """Returns the median distance of each block."""
     by_launch: dict[Launch, list[float]] = defaultdict(list)
     for case in cases:
         for side in (case.old, case.new):
@@ -157,13 +158,13 @@ def _of_blocks(cases: Sequence[Both]) -> dict[Launch, float]:
 
 
 def _distance(both: Both, launch: Launch, blocks: Mapping[Launch, float]) -> float:
-    """That of a case; where it was not found, that of other cases of its block."""
+    """Returns the distance of a case; if unknown, that of the other cases of its block."""
     side = both.new if launch in both.new.values else both.old
     return side.distances.get(launch, blocks.get(launch, math.nan))
 
 
 def _by_case(cases: Sequence[Both], stratified: _Stratified) -> list[Indices]:
-    """The strata of the launches of each case."""
+    """Returns the strata of the launches of each case."""
     ends = np.cumsum([len(_launches(case)) for case in cases])
     return np.split(stratified.strata, ends[:-1])
 
@@ -195,7 +196,8 @@ def _levelled(
 def _of_ceilings(
     factors: Mapping[tuple[Owner, Case], Factors], place: Place, side: Figures
 ) -> Factors:
-    """Of the ceiling's launches; 1 where the sides do not have it in common."""
+    """Returns the factors of the ceiling's launches; 1 if the sides do not have the ceiling in
+    common."""
     owner = CEILING, place
     joined: Factors = {}
     for case in side.ceilings:
@@ -204,6 +206,6 @@ def _of_ceilings(
 
 
 def _range(distances: Floats) -> tuple[float, float] | None:
-    """None: they are unknown."""
+    """Returns the lowest and the highest distance; None if unknown."""
     low, high = float(distances.min()), float(distances.max())
     return None if math.isnan(low) else (low, high)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What fails more often on the new side, by how often it was tried and failed on both.
+"""Failures that are more frequent on the new side, from the counts of tries and failures of both.
 
-A try is a block: in it each library is launched once at a place, or a few times where its
-benchmarks are not safe together. A library is asked at each place whether its launches fail more
-often, and in each curve that they came to. Only what both sides were to measure counts.
+A try is a block. In it, each library is launched once at a place, or a few times if its benchmarks
+are not safe together. Two questions are tested for a library at each place: whether its launches
+fail more often, and whether they do so in each curve that they reached. Only cases that both sides
+were to measure count.
 """
 
 from collections import Counter, defaultdict
@@ -26,7 +27,7 @@ Try = tuple[int, int, int]  # index of the study, session, block
 
 @dataclass
 class Launched:
-    """What one launch was to measure, and where it failed. Cases are of no metric."""
+    """The planned cases of one launch, and where it failed. Cases have no metric."""
 
     who: Who
     place: Place
@@ -38,7 +39,7 @@ class Launched:
 
 
 def launched(observations: Observations) -> list[Launched]:
-    """All launches but those that were interrupted from outside."""
+    """Returns all launches except those that were interrupted from outside."""
     launches = {
         launch.number: Launched(launch.who, launch.place, launch.block.session, launch.block.number)
         for launch in observations.launches
@@ -72,9 +73,9 @@ def find(
     new: Iterable[Sequence[Launched]],
     units: Mapping[str, str],
 ) -> list[Failing]:
-    """Where the new side failed, and what the counts say of it; what regressed comes first.
+    """Returns the failures of the new side with their verdicts; regressions come first.
 
-    `old`, `new`: the launches of each study; `units`: of each benchmark, what its x counts.
+    `old`, `new`: the launches of each study; `units`: of each benchmark, the unit of its x.
     """
     before, after = _by_owner(old), _by_owner(new)
     questions = [
@@ -134,7 +135,8 @@ def _by_owner(studies: Iterable[Iterable[Launched]]) -> dict[Owner, _Launches]:
 
 
 def _questions(owner: Owner, old: _Launches, new: _Launches) -> list[_Question]:
-    """Of a library at a place, and of each curve of it; what has the same answers is one."""
+    """Returns the question about a library at a place, and one about each of its curves; questions
+    with the same counts are merged."""
     planned = [{case for _, launch in side for case in launch.asked} for side in (old, new)]
     # Ceilings that never came to a case do not say of which they would have been.
     common = (planned[0] or planned[1]) & (planned[1] or planned[0])
@@ -156,8 +158,8 @@ def _answers(question: _Question) -> tuple[frozenset[Try], ...]:
 
 
 def _side(launches: _Launches, cases: set[Case], *, caseless: bool) -> _Side:
-    """`cases`: those that count; `caseless`: so does a failure in no case, but for a curve only
-    where it came before all cases."""
+    """Counts the tries and failures of one side in `cases`. `caseless`: a failure outside of cases
+    counts too. For a curve it counts only if it came before all cases."""
     tried: set[Try] = set()
     ended: dict[tuple[Lost, Case | None], set[Try]] = defaultdict(set)
     for attempt, launch in launches:
@@ -215,7 +217,7 @@ def _tries(side: _Side, units: Mapping[str, str]) -> Tries:
 
 
 def _often(end: tuple[tuple[Lost, Case | None], int]) -> tuple[object, ...]:
-    """The most frequent first."""
+    """Sorts the most frequent first."""
     (status, case), tries = end
     return -tries, status, [case] if case else []
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What one side of a comparison measured, by case and launch."""
+"""Figures of one side of a comparison, by case and launch."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -19,14 +19,14 @@ Owner = tuple[Who, Place]
 
 
 class Launch(NamedTuple):
-    """When something was measured."""
+    """The session and block of a measurement."""
 
     session: int  # index into Compared.sessions
     block: int
 
 
 class Kind(NamedTuple):
-    """What two figures must have in common to be compared."""
+    """The properties that two figures must have in common to be compared."""
 
     unit: str
     x_unit: str
@@ -45,7 +45,7 @@ class Figures(NamedTuple):
 
     @classmethod
     def none(cls) -> "Figures":
-        """Of nothing."""
+        """Returns empty figures."""
         return cls(set(), {}, {}, set(), {})
 
 
@@ -63,9 +63,10 @@ class Both(NamedTuple):
 
 
 def gather(studies: Sequence[Study], numbers: Mapping[tuple[int, int], int]) -> dict[Key, Figures]:
-    """All that the studies of a side measured, ceilings too. A rate of empty messages is none.
+    """Gathers all figures of the studies of a side, with ceilings. A rate of empty messages is left
+    out.
 
-    `numbers`: of each study (its index) and session of it, the number that `Launch` has.
+    `numbers`: of each study (its index) and session of it, the number in `Launch`.
     """
     gathered: dict[Key, Figures] = defaultdict(Figures.none)
     for index, study in enumerate(studies):
@@ -96,8 +97,8 @@ def gather(studies: Sequence[Study], numbers: Mapping[tuple[int, int], int]) -> 
 
 
 def _leave_out_short_sessions(figures: Figures) -> None:
-    """As each session counts once: not one that was ended too early to tell its middle, where
-    there is another."""
+    """Leaves out sessions that ended too early for a median, if there is another one: each session
+    counts once."""
     tells = set(telling([launch.session for launch in figures.values]).tolist())
     if not tells:
         return
@@ -107,7 +108,7 @@ def _leave_out_short_sessions(figures: Figures) -> None:
 
 
 def _add(figures: Figures, cell: Cell | CeilingPoint, sessions: Mapping[int, int]) -> None:
-    """What a study has of a case."""
+    """Adds the figures of a case."""
     launches = {block: Launch(sessions[block.session], block.number) for block in cell.blocks}
     figures.values.update((launches[block], v) for block, v in cell.by_block.items() if v > 0)
     for block, distance in zip(cell.blocks, cell.cache_line_ns, strict=True):
@@ -118,7 +119,7 @@ def _add(figures: Figures, cell: Cell | CeilingPoint, sessions: Mapping[int, int
 def _add_fractions(
     figures: Figures, cell: Cell, ceiling: CeilingPoint, sessions: Mapping[int, int]
 ) -> None:
-    """The same in the blocks that tell its fraction."""
+    """Adds the fractions of the ceiling in the blocks that have them."""
     fractions = better_in(cell.by_block, held.against(cell, ceiling)[0], cell.better)
     for block, fraction in fractions.items():
         figures.of_ceiling[Launch(sessions[block.session], block.number)] = fraction

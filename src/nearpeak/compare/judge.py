@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the figures of both sides to verdicts on what changed."""
+"""Judges the changes between the figures of both sides."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -38,9 +38,9 @@ class _Prepared(NamedTuple):
 def judge(
     both: Mapping[Owner, Levelled], new: Sequence[bool], tolerance: float
 ) -> list[PlaceChange]:
-    """Verdicts on all alternatives, which share one error rate (`statistics.sides`).
+    """Returns verdicts on all alternatives, which share one error rate (`statistics.sides`).
 
-    `new`: of each session, whether it is on the new side.
+    `new`: of each session, true if it is on the new side.
     """
     prepared = [_prepare(owner, levelled, new) for owner, levelled in both.items()]
     groups = [
@@ -78,7 +78,8 @@ def _prepare(owner: Owner, levelled: Levelled, new: Sequence[bool]) -> _Prepared
 
 
 def _rows(cases: Sequence[Both], launches: Sequence[Launch]) -> Floats:
-    """Logarithms, cases x launches, turned so that more is better; nan: not measured."""
+    """Returns logarithms, cases x launches, with the sign for which more is better; nan: not
+    measured."""
     rows = []
     for case in cases:
         sign = 1.0 if case.kind.better == "higher" else -1.0
@@ -87,7 +88,7 @@ def _rows(cases: Sequence[Both], launches: Sequence[Launch]) -> Floats:
 
 
 def _fractions(cases: Sequence[Both], launches: Sequence[Launch]) -> Floats:
-    """Of the ceiling, likewise."""
+    """Returns logarithms of the fractions of the ceiling, cases x launches; nan: not measured."""
     return np.array(
         [_logarithms({**case.old.of_ceiling, **case.new.of_ceiling}, launches) for case in cases]
     )
@@ -156,12 +157,12 @@ def _change(who: Who, judged: Verdict, shift: Shift, tolerance: float) -> Change
 
 
 def _lacks(who: Who) -> Literal["control", "session"]:
-    """What would found a verdict: beside a ceiling nothing can be measured."""
+    """Returns what a verdict lacks; a ceiling cannot have a control."""
     return "session" if who == CEILING else "control"
 
 
 def _of_ceiling(cases: Sequence[Both], prepared: _Prepared) -> OfCeiling | None:
-    """The mean over those cases whose fractions both sides have."""
+    """Returns the mean over the cases whose fractions both sides have."""
     both = [case for case in cases if case.old.of_ceiling and case.new.of_ceiling]
     if not both:
         return None

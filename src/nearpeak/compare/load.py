@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A side of a comparison: studies, one by one or a folder full of them."""
+"""A side of a comparison: single studies, or folders of studies."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -25,9 +25,9 @@ class Study(NamedTuple):
 
 
 def load_side(folders: Iterable[Path]) -> list[Study]:
-    """All studies of a side, in order of their start.
+    """Loads all studies of a side, in order of their start.
 
-    A folder that is no study's stands for the studies in it.
+    A folder that is no study stands for the studies in it.
 
     Raises:
         UserError: no study there, one that cannot be read, or the same one twice.
@@ -38,7 +38,7 @@ def load_side(folders: Iterable[Path]) -> list[Study]:
 
 
 def check_apart(old: Iterable[Study], new: Iterable[Study]) -> None:
-    """UserError where a study is on both sides, be it a copy or one that was resumed since."""
+    """Raises UserError if a study is on both sides, as a copy or resumed."""
     old_folders = {_identity(study): study.folder for study in old}
     for study in new:
         if (folder := old_folders.get(_identity(study))) is not None:
@@ -69,7 +69,8 @@ def _studies(folder: Path) -> Iterator[Path]:
 
 
 def _check_different(studies: Sequence[Study]) -> None:
-    """A copy would count as one more session, and make sure what is not."""
+    """Raises UserError for a copy, which would count as one more session and make verdicts too
+    certain."""
     folders: dict[tuple[str, str], Path] = {}
     for study in studies:
         name = _identity(study)
@@ -81,5 +82,5 @@ def _check_different(studies: Sequence[Study]) -> None:
 
 
 def _identity(study: Study) -> tuple[str, str]:
-    """The same of a study, of its copies, and of what it is after `--resume`."""
+    """Returns the same identity for a study, its copies, and itself after `--resume`."""
     return study.results.study, study.results.started

@@ -14,10 +14,11 @@ _OURS = "CUDA_MPS_"  # where our own daemon of MPS is, which is named after the 
 
 
 def inherited(observations: Observations) -> Inherited:
-    """Those of each session, as its launches recorded them, by an allow-list.
+    """Returns the inherited variables of each session, as its launches recorded them, by an
+    allow-list.
 
-    What all launches of ceilings have alike, as a study sets nothing for them. Without ceilings,
-    what doctor named and all launches have alike.
+    These are the variables that all launches of ceilings share, as a study sets none for them.
+    Without ceilings: those that doctor named and that all launches share.
     """
     of_session: dict[int, list[Launch]] = defaultdict(list)
     for launch in observations.launches:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which cases are tried, and in which order."""
+"""The cases of a run, in their order."""
 
 import itertools
 from collections import Counter
@@ -49,7 +49,7 @@ EVERY_OPERATION = ("H,H", "D,D")
 
 
 class Chosen(msgspec.Struct, kw_only=True, frozen=True):
-    """What the user asked for: recorded, so that --resume goes on with it."""
+    """The options of a run, recorded so that --resume continues with them."""
 
     libraries: list[str] = []  # SPEC or SPEC@SETTINGS; none: every library found
     operations: list[str] = []  # names, or families; none: all
@@ -66,7 +66,7 @@ class Chosen(msgspec.Struct, kw_only=True, frozen=True):
 
 
 def operations(described: Description, chosen: Chosen) -> list[Operation]:
-    """What is tried, by family; UserError for what there is not."""
+    """Returns the operations to try, by family; UserError for an unknown one."""
     available = [
         Operation(name=benchmark.name, family=benchmark.family, summary=benchmark.summary)
         for benchmark in described.benchmarks
@@ -88,7 +88,8 @@ def operations(described: Description, chosen: Chosen) -> list[Operation]:
 
 
 def memories(described: Description, chosen: Chosen, kinds: Sequence[str]) -> list[Memory]:
-    """Every allocator of every kind of buffers; UserError for one that gives none of them."""
+    """Returns every allocator of every kind of buffers; UserError for one that provides none of
+    them."""
     for name in chosen.allocators:
         fitting = {
             PLAIN,
@@ -123,11 +124,12 @@ def cases(
     tried: Sequence[Operation],
     tried_in: Sequence[Memory],
 ) -> list[TrialCase]:
-    """All cases, what others rest on first: the data of each operation in plain memory.
+    """Returns all cases, first those that the others rest on: the data of each operation in plain
+    memory.
 
-    Where no operations were asked for, more than that is tried of those alone that studies measure
-    by default, and of one-sided operations that no benchmark measures: otherwise it would take an
-    hour. Datatypes are not, as libraries may take a second for one message.
+    Unless operations were chosen, further checks are limited to the operations that studies measure
+    by default and to one-sided operations without a benchmark: otherwise a run would take an hour.
+    Datatypes have no further checks, as libraries may take a second for one message.
     """
     usual_ones = {
         benchmark.name
@@ -164,8 +166,9 @@ def cases(
 
 
 def _growing(tried: Sequence[Operation], usual: Collection[str], chosen: Chosen) -> set[str]:
-    """The operations that are tried by default with buffers that grow: those that were asked for,
-    or the first usual one of each family, as families share what a library keeps of an address."""
+    """Returns the operations that are tried with growing buffers: the chosen ones, or the first
+    usual one of each family, as the operations of a family share a library's caches of
+    addresses."""
     if chosen.operations:
         return {operation.name for operation in tried}
     first: dict[str, str] = {}
@@ -176,7 +179,7 @@ def _growing(tried: Sequence[Operation], usual: Collection[str], chosen: Chosen)
 
 
 def _ways(described: Description, memory: Memory, operation: str) -> list[TrialCase]:
-    """All cases of an operation in a memory among two ranks."""
+    """Returns all cases of an operation in a memory between two ranks."""
     odd = _offset(described, operation)
     ways = list(itertools.product((0, odd), (DATA, CHURN, LEAK)))
     benchmark = next(
@@ -193,7 +196,7 @@ def _ways(described: Description, memory: Memory, operation: str) -> list[TrialC
 
 
 def _is_deep(case: TrialCase, chosen: Chosen, growing: Collection[str]) -> bool:
-    """Tell whether a run of this depth goes so far with an operation that is tried in all ways."""
+    """True if a run of this depth includes this case of an operation that is tried in all ways."""
     if chosen.depth == "full" or (case.offset == 0 and case.check == DATA):
         return True
     if chosen.depth == "quick" or case.allocator != PLAIN or not _alike(case.buffers):
@@ -208,7 +211,8 @@ def _in_place(case: TrialCase) -> bool:
 
 
 def _among_more(described: Description, first: TrialCase) -> list[TrialCase]:
-    """The same data among more ranks, where the operation can and all buffers are alike."""
+    """Returns the same case among more ranks, if the operation supports them and all buffers are
+    alike."""
     rules = [
         benchmark.ranks for benchmark in described.benchmarks if benchmark.name == first.operation
     ]
@@ -220,17 +224,17 @@ def _among_more(described: Description, first: TrialCase) -> list[TrialCase]:
 
 
 def sizes_of(case: TrialCase, chosen: Chosen) -> list[int]:
-    """Bytes of the messages of a case: of all sizes in plain memory, of few in others."""
+    """Returns the message sizes of a case in bytes: all sizes in plain memory, few in others."""
     if chosen.depth == "default" and not is_first(case):
         return QUICK_SIZES
     return chosen.sizes
 
 
 def pointless(left: Sequence[TrialCase], ended: Sequence[Outcome]) -> dict[TrialCase, str]:
-    """Those cases that would in all likelihood end their job too, and why.
+    """Returns the cases that would very likely end their job too, with the reasons.
 
-    Of an operation that did so in plain memory, and in memory where most operations did; never the
-    first of an operation, of which nothing is known yet.
+    These are cases of an operation that did so in plain memory, and cases in a memory in which most
+    operations did; never the first case of an operation, whose behaviour is still unknown.
     """
     plain: dict[tuple[str, str], str] = {}
     bad, good = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
@@ -257,7 +261,8 @@ _PAST = {"crashed": "crashed", "hung": "hung", "refused": "was refused", "failed
 
 
 def is_first(case: TrialCase) -> bool:
-    """Whether others rest on it: data in plain memory, as it was allocated, between two ranks."""
+    """True for the case that others rest on: data in plain memory, at its allocated address,
+    between two ranks."""
     plainest = case.allocator == PLAIN and case.offset == 0 and case.check == DATA
     return plainest and case.ranks == RANKS
 
@@ -271,7 +276,7 @@ def _fits(allocator: Allocator, kinds: Iterable[str]) -> bool:
 
 
 def _offset(described: Description, operation: str) -> int:
-    """An odd one; of operations on numbers one that their types allow."""
+    """Returns an odd offset; for operations on numbers one that their types allow."""
     for benchmark in described.benchmarks:
         if benchmark.name == operation and (
             not benchmark.sized or any(axis.name == "type" for axis in benchmark.axes)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trying everything with every library, in jobs whose ends do not matter to the next one."""
+"""Tries all cases with every library, in jobs whose ends do not affect later ones."""
 
 import itertools
 import tempfile
@@ -54,7 +54,7 @@ Tell = Callable[[Contender, Outcome], None]
 
 @dataclass(frozen=True)
 class Place:
-    """Where ranks are, for buffers of some kinds."""
+    """The path and the ends of ranks, for some kinds of buffers."""
 
     path: DataPath
     ends: Ends  # of two ranks
@@ -62,7 +62,7 @@ class Place:
     more: Ends  # which more ranks take in turn: with fewer cores or GPUs they share them
 
     def seats(self, ranks: int) -> Ends:
-        """The end that each rank sits at."""
+        """Returns the end of each rank."""
         seats = self.ends if ranks == RANKS else self.more
         return tuple(seats[rank % len(seats)] for rank in range(ranks))
 
@@ -70,10 +70,11 @@ class Place:
 def places(
     paths: Sequence[DataPath], chosen: Chosen, named: DataPath | None = None
 ) -> dict[str, Place]:
-    """Where each kind of buffers is tried: on the host alone, or between two GPUs (on the path that
-    was named, if one was).
+    """Returns the place of each kind of buffers: on the host, or between two GPUs (on the path
+    `named`, if given).
 
-    Without a choice all that this machine has; UserError for buffers that it has no place for.
+    Without chosen buffers it has all that this machine supports; UserError for buffers without a
+    place.
     """
     host = next(
         (path for path in paths if path.transport == "memory" and rank_ends(path, HOST)), None
@@ -103,8 +104,8 @@ def places(
 
 
 def named_path(machine: Machine, path_id: str) -> DataPath:
-    """The path that was named for buffers on devices; UserError where it is not there, or has not
-    two ends with a GPU."""
+    """Returns the path that was named for buffers on devices; UserError if it does not exist or
+    lacks two ends with a GPU."""
     paths, missing = discover_paths(machine, all_pairs=True)
     fit = {path.id: path for path in paths if _is_between_gpus(path)}
     if path_id in fit:
@@ -126,7 +127,7 @@ def _is_between_gpus(path: DataPath) -> bool:
 
 
 def _most_ends(paths: Sequence[DataPath], buffers: str) -> Ends | None:
-    """Those of the path with most, for more than two ranks; None where no path has so many."""
+    """Returns the ends of the path with most, for more than two ranks; None if no path has more."""
     wide = [path for path in paths if path.transport == "memory" and len(path.ends) > RANKS]
     return max(filter(None, (rank_ends(path, buffers) for path in wide)), key=len, default=None)
 
@@ -137,7 +138,7 @@ def begin(
     described: Description,
     kinds: Sequence[str],
 ) -> Begin:
-    """What a new run writes first."""
+    """Returns the first record of a new run."""
     return Begin(
         schema=SCHEMA,
         nearpeak=nearpeak.__version__,
@@ -152,8 +153,8 @@ def begin(
 
 
 def check_resumed(records: Sequence[Record], now: Begin, contenders: Sequence[Contender]) -> None:
-    """UserError where a run was begun on another machine, or with another version of a library: its
-    outcomes would stand beside others as if they were of one."""
+    """Raises UserError if a run was begun on another machine or with another version of a library:
+    the report would mix outcomes of both."""
     first, *others = records
     assert isinstance(first, Begin)
     versions = {
@@ -178,13 +179,13 @@ def check_resumed(records: Sequence[Record], now: Begin, contenders: Sequence[Co
 
 
 def check_library(contender: Contender) -> None:
-    """UserError for what is no MPI library."""
+    """Raises UserError if a library is no MPI library."""
     if is_native(contender.library):
         raise UserError(f"{contender.label} is no MPI library: choose others with --mpi")
 
 
 class Run:
-    """A new run, or one that goes on."""
+    """A new run, or one that is resumed."""
 
     def __init__(
         self,
@@ -193,7 +194,7 @@ class Run:
         place_of: dict[str, Place],
         tools: Tools,
     ) -> None:
-        """`place_of`: of every kind of buffers that was chosen."""
+        """`place_of`: the place of every chosen kind of buffers."""
         first = journal.begin
         self._journal = journal
         self._chosen = first.chosen
@@ -205,26 +206,26 @@ class Run:
 
     @property
     def planned(self) -> int:
-        """Cases of one library."""
+        """The number of cases of one library."""
         return len(self._cases)
 
     def left(self, contender: Contender) -> list[TrialCase]:
-        """Those whose end is not recorded, or not how they end alone."""
+        """Returns the cases that have no outcome, or that still have to be tried alone."""
         done = {outcome.case for outcome in self._outcomes(contender) if outcome.settled}
         return [case for case in self._cases if case not in done]
 
     def begin(self, contenders: Sequence[Contender]) -> None:
-        """Records all that are tried before the first is, so that a run that is cut off says what
-        it lacks."""
+        """Records all libraries before the first is tried, so that the report of an interrupted run
+        names the missing ones."""
         for contender in contenders:
             version, who = contender.library.version, msgspec.structs.asdict(contender.who)
             self._journal.append(Contended(**who, version=version, planned=self.planned))
 
     def try_library(self, contender: Contender, tell: Tell) -> None:
-        """Tries what is left of a library's cases; `tell` is called with each outcome.
+        """Tries the remaining cases of a library; calls `tell` with each outcome.
 
-        CannotWriteError when a disk takes no more; then nothing is running any more. MpsError where
-        the path needs a daemon that does not start.
+        CannotWriteError if a disk is full; then no process is left running. MpsError if the path
+        needs a daemon that does not start.
         """
         while True:
             for outcome in self._outcomes(contender):
@@ -236,7 +237,7 @@ class Run:
             self._try_in_turn(contender, self._alike(left), tell)
 
     def _outcomes(self, contender: Contender) -> list[Outcome]:
-        """The last word on each case."""
+        """Returns the last outcome of each case."""
         last = {
             record.outcome.case: record.outcome
             for record in self._journal.records
@@ -251,7 +252,7 @@ class Run:
             self._record(contender, Outcome(case=case, status=NOT_TRIED, message=reason), tell)
 
     def _alike(self, left: Sequence[TrialCase]) -> list[TrialCase]:
-        """The first of them, and those behind it that can share its job."""
+        """Returns the first case, and the following ones that can share its job."""
 
         def sort(case: TrialCase) -> tuple[str, int, bool, bool]:
             path = self._place_of[case.buffers].path.id
@@ -260,7 +261,7 @@ class Run:
         return list(next(itertools.groupby(left, key=sort))[1])
 
     def _try_in_turn(self, contender: Contender, cases: Sequence[TrialCase], tell: Tell) -> None:
-        """In one job, as far as it comes."""
+        """Tries cases in one job, as far as it gets."""
 
         def record(outcome: Outcome, before: list[TrialCase]) -> None:
             if not outcome.settled:
@@ -271,7 +272,7 @@ class Run:
         self._run_job(contender, cases, record)
 
     def _try_alone(self, contender: Contender, outcome: Outcome, tell: Tell) -> None:
-        """Tries what ended badly behind others as the only case of a job, too."""
+        """Tries a case that ended badly after others as the only case of a job, too."""
 
         def record(alone: Outcome, _: list[TrialCase]) -> None:
             command = outcome.command
@@ -302,7 +303,7 @@ class Run:
             self._journal.append(BadlyEnded(**msgspec.structs.asdict(contender.who), end=end))
 
     def _launch(self, contender: Contender, case: TrialCase, options: list[str]) -> CommandLine:
-        """Of `nearpeak-mpi probe` where the case is tried."""
+        """Returns the command line of `nearpeak-mpi probe` at the place of the case."""
         place = self._place_of[case.buffers]
         seats = Seats(place.path, place.seats(case.ranks), place.buffers)
         return probe_launch(self._tools, contender, options, seats)
@@ -315,7 +316,8 @@ class Run:
         return [size for size in sizes if size <= MOST_BYTES_SHARED]
 
     def _repeating(self, contender: Contender, cases: Sequence[TrialCase], suffix: str = "") -> str:
-        """The shell line that tries these cases in one job, from a file in the folder."""
+        """Writes these cases to a file in the folder, and returns the shell line that tries them in
+        one job."""
         file = self._cases_file(contender, cases[-1], suffix)
         try:
             make_inside(file.parent)

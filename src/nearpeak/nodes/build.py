@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the records of a run to what they say, and to JSON.
+"""Builds nodes.json from the records of a run.
 
-All that is tested shares one error rate. Of few nodes every launch measures every pair, and every
-node and link is tested. Of many, those that looked slow in the survey are, by launches of their
-own: what was chosen by luck is not confirmed by the same luck.
+All tests share one error rate. If the nodes are few, every launch measures every pair, and every
+node and link is tested. If they are many, the survey selects those that look slow, and only
+launches after it test them: luck that selected one cannot also confirm it.
 """
 
 import math
@@ -50,7 +50,7 @@ class _Fitted(NamedTuple):
 
 
 class _Tested(NamedTuple):
-    """What is tested of a metric in one mode."""
+    """The tests of a metric in one mode."""
 
     kind: Kind
     metric: Metric
@@ -61,7 +61,8 @@ class _Tested(NamedTuple):
 
 
 def build(recorded: Recorded, require: Sequence[str] = ()) -> Found:
-    """Of all launches that have ended well. `require`: in the place of the run's requirements."""
+    """Builds the report from all launches that have ended well. `require`: replaces the run's
+    requirements."""
     begin, chosen = recorded.begin, recorded.begin.chosen
     count = len(chosen.nodes)
     is_whole = plan.is_whole(chosen)
@@ -134,7 +135,7 @@ def build(recorded: Recorded, require: Sequence[str] = ()) -> Found:
 
 
 def to_json(report: Found) -> str:
-    """nodes.json."""
+    """Returns the text of nodes.json."""
     return msgspec.json.format(msgspec.json.encode(report), indent=1).decode() + "\n"
 
 
@@ -147,7 +148,7 @@ def _wrong(message: str, nodes: Sequence[str], rank: int, sender: int) -> str:
 
 
 def _covered(pairs: Pairs, count: int) -> int:
-    """Different models."""
+    """Counts the different pairs."""
     together = only(pairs, together=True)
     covered = np.zeros((count, count), dtype=bool)
     covered[together.first, together.second] = True
@@ -165,7 +166,7 @@ def _fits(
     count: int,
     chosen: suspects.Suspects | None,
 ) -> Iterator[_Fitted]:
-    """Of each launch that has any."""
+    """Fits each launch that has values."""
     for pairs in launches:
         measured = only(pairs, together=mode == "together")
         if len(measured.first):
@@ -186,8 +187,9 @@ def _tested(
     count: int,
     chosen: suspects.Suspects | None,
 ) -> Iterator[_Tested]:
-    """Nodes and links of a metric in one mode; where suspects were chosen, these alone. All nodes,
-    and all links that several launches have measured, tell how launches scatter."""
+    """Tests the nodes and links of a metric in one mode, or only the suspects if some were chosen.
+    The scatter of launches comes from all nodes, and from all links that several launches have
+    measured."""
     margin = math.log(MARGIN)
     nodes = np.stack([launch.fit.nodes for launch in fitted], axis=1)
     slowness = excess(nodes, margin)
@@ -207,8 +209,8 @@ def _selected(slowness: Excess, which: Indices) -> Excess:
 
 
 def _links(fitted: Sequence[_Fitted], count: int) -> tuple[Indices, Floats]:
-    """The pairs that two launches or more have measured (pairs x 2), and what each launch has left
-    of them, the median where it measured one several times."""
+    """Returns the pairs that two launches or more have measured (pairs x 2), and the residual of
+    each in each launch: the median if a launch measured it several times."""
     every = [plan.keys(np.stack([launch.first, launch.second], axis=1), count) for launch in fitted]
     once = [np.unique(keys) for keys in every]
     shared, times = np.unique(np.concatenate(once), return_counts=True)
@@ -227,7 +229,7 @@ def _links(fitted: Sequence[_Fitted], count: int) -> tuple[Indices, Floats]:
 def _verdicts(
     tested: Sequence[_Tested], tests: int, nodes: Sequence[str], again: Sequence[Pairs] | None
 ) -> list[Verdict]:
-    """All that are slow; `again`: launches that also measured some of them alone."""
+    """Returns the slow nodes and links. `again`: launches that also measured some of them alone."""
     if not tested:
         return []
     p_values = np.concatenate([test.excess.p_values for test in tested])
@@ -259,14 +261,14 @@ def _verdicts(
 
 
 def _interval(middle: float, reach: Interval | None) -> Interval | None:
-    """Of a median, as a ratio."""
+    """Returns the interval of a median, as a ratio."""
     return None if reach is None else (math.exp(middle - reach[1]), math.exp(middle - reach[0]))
 
 
 def _alone(launches: Sequence[Pairs], metric: Metric, count: int) -> dict[tuple[int, int], float]:
-    """How many times as long a message of a pair takes as is usual, when nobody else talks: the
-    median of the launches, of which each is held against its own median. Half of the pairs that are
-    measured so are no suspects."""
+    """Returns how many times as long as usual a message of each pair takes when no other pair
+    communicates: the median over the launches, each relative to its own median. Half of the pairs
+    that are measured alone are no suspects."""
     ratios: dict[int, list[float]] = {}
     for pairs in launches:
         measured = only(pairs, together=False)
@@ -289,7 +291,8 @@ def _curves(
     *,
     told_apart: bool,
 ) -> Iterator[Curve]:
-    """`told_apart`: whether there are nodes enough for it."""
+    """Returns the curves. `told_apart`: true if the nodes are enough to distinguish slow nodes from
+    slow links."""
     for (metric, mode), fitted in fits.items():
         models = [launch.fit for launch in fitted] if chosen is None else [chosen.fits[metric]]
         if not models:
@@ -338,7 +341,7 @@ def _pairs(launches: Sequence[Pairs], nodes: Sequence[str]) -> Iterator[Pair]:
 
 
 def _table(launches: Sequence[Pairs], metric: Metric, mode: Mode, count: int) -> Floats:
-    """nodes x nodes, above the diagonal: the median logarithm of the launches."""
+    """Returns the median logarithms of the launches: nodes x nodes, above the diagonal."""
     # Of no launch nothing is known.
     values = np.full((max(1, len(launches)), count, count), np.nan, dtype=np.float32)
     for number, pairs in enumerate(launches):
@@ -377,7 +380,7 @@ def _maps(launches: Sequence[Pairs], count: int) -> Iterator[Map]:
 
 
 def _worst(table: Floats, side: int, cells: int) -> Floats:
-    """Of each cell the slowest pair; nan of one without any."""
+    """Returns the slowest pair of each cell; nan for a cell without any."""
     padded = np.full((cells * side, cells * side), -np.inf, dtype=np.float32)
     padded[: len(table), : len(table)] = np.where(np.isfinite(table), table, -np.inf)
     worst = padded.reshape(cells, side, cells, side).max(axis=(1, 3))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""nodes.json: which nodes and links are slow, and all that a report shows. Times in seconds."""
+"""nodes.json: the slow nodes and links, and the other figures of the report. Times in seconds."""
 
 from typing import Literal
 
@@ -25,7 +25,7 @@ class Launched(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class Curve(msgspec.Struct, kw_only=True, frozen=True):
-    """What is usual of a metric."""
+    """The usual value of a metric, and its spread."""
 
     metric: Metric
     mode: Mode
@@ -65,7 +65,7 @@ class Pair(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class Map(msgspec.Struct, kw_only=True, frozen=True):
-    """How many times as long a message takes between nodes as is usual."""
+    """Times of messages between nodes, relative to the usual time."""
 
     metric: Metric
     mode: Mode
@@ -76,7 +76,7 @@ class Map(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class Required(msgspec.Struct, kw_only=True, frozen=True):
-    """How the usual pair stands to a requirement."""
+    """A requirement, compared with the usual pair."""
 
     requirement: str  # as it was given
     metric: Metric
@@ -86,7 +86,7 @@ class Required(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class Found(msgspec.Struct, kw_only=True):
-    """All of it."""
+    """The whole of nodes.json."""
 
     schema: int
     nearpeak: str  # version
@@ -120,11 +120,11 @@ class Found(msgspec.Struct, kw_only=True):
 
     @property
     def one_by_one(self) -> bool:
-        """Whether every round is one pair, so that what is measured together is alone."""
+        """True if every round is one pair, so that pairs measured together are also alone."""
         return len(self.nodes) // 2 == 1
 
     @property
     def bad(self) -> bool:
-        """Whether anything is slow, wrong or lacking, or a requirement is missed."""
+        """True if anything is slow, wrong or lacking, or if a requirement is missed."""
         missed = not all(required.met for required in self.requirements)
         return bool(self.verdicts or self.wrong or not self.complete or missed)

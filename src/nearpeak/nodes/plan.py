@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is measured of the pairs of nodes, in which launches, and what it costs."""
+"""The plan of a run: launches, the rounds of each, and their cost."""
 
 import itertools
 import math
@@ -35,7 +35,7 @@ ROUND_SECONDS, LAUNCH_SECONDS, LAUNCH_SECONDS_OF_A_NODE = 0.02, 2.0, 0.005
 
 
 class Chosen(msgspec.Struct, kw_only=True, frozen=True):
-    """What was asked for."""
+    """The options of a run."""
 
     nodes: list[str]  # names of hosts, in the order of the ranks; "": of a plan alone, not known
     mpi: str  # the library and its settings, as given
@@ -52,7 +52,7 @@ class Chosen(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class Measures(msgspec.Struct, kw_only=True, frozen=True):
-    """What a launch measures."""
+    """The rounds of a launch."""
 
     stage: Stage
     together: int  # rounds of pairs at the same time, which come first
@@ -60,7 +60,7 @@ class Measures(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class Cost(NamedTuple):
-    """Of a plan."""
+    """The cost of a plan."""
 
     pairs: int  # that are measured, each counted once
     seconds: float
@@ -68,7 +68,7 @@ class Cost(NamedTuple):
 
 
 def check(chosen: Chosen) -> None:
-    """UserError for what cannot be measured or judged."""
+    """Raises UserError for options that cannot be measured or judged."""
     number = len(chosen.nodes)
     if number < LEAST_NODES:
         raise UserError(
@@ -94,18 +94,18 @@ def check(chosen: Chosen) -> None:
 
 
 def is_whole(chosen: Chosen) -> bool:
-    """Whether every launch measures every pair, also alone."""
+    """True if every launch measures every pair, together with others and alone."""
     return len(chosen.nodes) <= MOST_WHOLE and chosen.rounds is None
 
 
 def has_alone(chosen: Chosen) -> bool:
-    """Whether every launch measures every pair alone, besides."""
+    """True if every launch also measures every pair alone."""
     return planned(chosen)[0].alone > 0
 
 
 def planned(chosen: Chosen) -> list[Measures]:
-    """The launches, in their order. Of those that measure suspects again, the least: how many
-    suspects there are shows in the survey."""
+    """Returns the launches, in their order. Launches that measure suspects again have their least
+    size, since only the survey shows how many suspects there are."""
     number = len(chosen.nodes)
     every = number - 1 + number % 2
     if is_whole(chosen):
@@ -119,7 +119,7 @@ def planned(chosen: Chosen) -> list[Measures]:
 
 
 def cost(chosen: Chosen, launches: Sequence[Measures]) -> Cost:
-    """An estimate of what these launches take."""
+    """Estimates the cost of these launches."""
     number = len(chosen.nodes)
     round_seconds = 2 * chosen.slot_ms / 1e3 + ROUND_SECONDS
     start = LAUNCH_SECONDS + LAUNCH_SECONDS_OF_A_NODE * number
@@ -129,7 +129,7 @@ def cost(chosen: Chosen, launches: Sequence[Measures]) -> Cost:
 
 
 def summary(chosen: Chosen) -> list[str]:
-    """The plan for people, before it runs."""
+    """Returns the lines that describe the plan before it runs."""
     launches = planned(chosen)
     number, every = len(chosen.nodes), math.comb(len(chosen.nodes), 2)
     first, total = launches[0], cost(chosen, launches)
@@ -160,8 +160,8 @@ def summary(chosen: Chosen) -> list[str]:
 def rounds_of(
     chosen: Chosen, number: int, suspects: Indices | None = None
 ) -> tuple[list[Round], list[Round]]:
-    """Those of a launch, of pairs at the same time and of pairs alone. `suspects` (pairs x 2): of
-    one that measures them again."""
+    """Returns the rounds of a launch: those of pairs at the same time, and those of pairs alone.
+    `suspects` (pairs x 2): for a launch that measures them again."""
     nodes = len(chosen.nodes)
     chance = np.random.default_rng([chosen.seed, number])
     measures = planned(chosen)[number]
@@ -190,7 +190,7 @@ def rounds_of(
 
 
 def controls(chosen: Chosen, suspects: Indices) -> Indices:
-    """Pairs that are no suspects, by chance: pairs x 2."""
+    """Returns random pairs that are no suspects: pairs x 2."""
     nodes = len(chosen.nodes)
     chance = np.random.default_rng([chosen.seed, 2**32])
     drawn = np.sort(chance.integers(nodes, size=(4 * CONTROLS, 2)), axis=1)
@@ -201,5 +201,5 @@ def controls(chosen: Chosen, suspects: Indices) -> Indices:
 
 
 def keys(pairs: Indices, nodes: int) -> Indices:
-    """A number for each pair (pairs x 2)."""
+    """Returns a number for each pair (pairs x 2)."""
     return np.asarray(pairs[:, 0].astype(np.int64) * nodes + pairs[:, 1])

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the usual pair of nodes must reach: `--require '[together |alone ]METRIC>=AMOUNT'`.
+"""Requirements of the usual pair of nodes: `--require '[together |alone ]METRIC>=AMOUNT'`.
 
-A node or a link that is slow beside the others is a verdict; a cluster that is slow everywhere has
-none, and only a figure that was known before tells.
+Verdicts find a node or a link that is slower than the others. A cluster that is slow everywhere has
+no such node; only a figure that was known before shows it.
 """
 
 import re
@@ -34,7 +34,7 @@ class Wanted(NamedTuple):
 
 
 def parse(text: str) -> Wanted:
-    """The requirement that `bandwidth>=20GB/s` means; UserError for anything else."""
+    """Parses a requirement like `bandwidth>=20GB/s`; UserError for anything else."""
     match = FORM.fullmatch(text)
     if match is None:
         raise UserError(f"--require {text!r} is not a requirement of nodes: write {FORMS}")
@@ -51,7 +51,8 @@ def parse(text: str) -> Wanted:
 
 
 def check(requirements: Iterable[str], *, alone: bool) -> None:
-    """UserError for what is no requirement, or is of pairs `alone` where these are not measured."""
+    """Raises UserError for an invalid requirement, and for one of pairs `alone` if these are not
+    measured."""
     for wanted in map(parse, requirements):
         if wanted.mode == "alone" and not alone:
             raise UserError(
@@ -61,7 +62,8 @@ def check(requirements: Iterable[str], *, alone: bool) -> None:
 
 
 def judge(requirements: Iterable[str], curves: Sequence[Curve]) -> list[Required]:
-    """How the usual pair stands to each; what was not measured is missed."""
+    """Compares the usual pair with each requirement. A missing measurement is a missed
+    requirement."""
     usual = {(curve.metric, curve.mode): curve.usual for curve in curves}
     judged = []
     for wanted in map(parse, requirements):

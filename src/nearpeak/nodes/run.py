@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Running the launches of a plan, one after the other."""
+"""Runs the launches of a plan, one after the other."""
 
 import math
 import os
@@ -36,7 +36,7 @@ Tell = Callable[[str], None]
 
 
 class _Pairs(msgspec.Struct, tag_field="record", tag="pairs"):
-    """What the program says of a round."""
+    """The program's record of a round."""
 
     round: int
     first: list[int]
@@ -56,13 +56,13 @@ _DECODER = msgspec.json.Decoder(EnvironmentRecord | _Pairs | _Problem)
 
 
 def path_of(machine: Machine, nodes: Sequence[str]) -> DataPath:
-    """The path with a rank on each node; UserError."""
+    """Returns the path with a rank on each node; UserError."""
     number = len(nodes)
     return select_paths(machine, nodes, [f"host x{number} {number}-nodes"])[0]
 
 
 class Run:
-    """A new run, or one that goes on."""
+    """A new run, or one that is resumed."""
 
     def __init__(
         self,
@@ -74,8 +74,8 @@ class Run:
         tell: Tell,
         seconds: float | None = None,
     ) -> None:
-        """`path`: as of `path_of`, for the nodes that were chosen; `tell`: told a line of how it
-        goes; `seconds`: how long it may run at most, None: as long as it takes."""
+        """`path`: from `path_of`, for the chosen nodes; `tell`: prints a line of progress;
+        `seconds`: the most that the run may take, None for no limit."""
         self._journal = journal
         self._chosen = journal.begin.chosen
         self._library = library
@@ -92,14 +92,14 @@ class Run:
             self._learn(launched.launch, launched.end.seconds)
 
     def expected(self) -> float:
-        """Seconds that launches will take that have not ended well."""
+        """Returns the seconds that the remaining launches will take."""
         return sum(self._expected(measures) for _, measures in self._left())
 
     def run(self) -> int | None:
-        """All launches that have not ended well, as far as there is time for them; the signal that
-        has ended it, if one has.
+        """Runs all launches that have not ended well, as far as there is time for them. Returns the
+        signal that has ended the run, if any.
 
-        CannotWriteError. Where a launch fails, those after it are left out.
+        CannotWriteError. If a launch fails, later ones are left out.
         """
         with self._interrupt.listening():
             for number, measures in self._left():
@@ -117,17 +117,18 @@ class Run:
         return [(number, measures) for number, measures in launches if number not in done]
 
     def _expected(self, measures: plan.Measures) -> float:
-        """Seconds of a launch: as guessed, times how wrong the guess of the last one was."""
+        """Returns the seconds of a launch: the guess, times how wrong the guess of the last launch
+        was."""
         return self._pace * plan.cost(self._chosen, [measures]).seconds
 
     def _learn(self, launch: Launch, seconds: float) -> None:
-        """From one that has ended well, how long they take."""
+        """Adjusts the pace to a launch that has ended well."""
         alone = launch.rounds - launch.together
         took = plan.Measures(stage=launch.stage, together=launch.together, alone=alone)
         self._pace = seconds / plan.cost(self._chosen, [took]).seconds
 
     def _launch(self, number: int, measures: plan.Measures) -> bool:
-        """Whether it ended well."""
+        """Runs a launch; true if it ended well."""
         suspected = None
         if measures.stage in ("sift", "again"):
             suspected = self._suspected(measures.stage)
@@ -148,7 +149,7 @@ class Run:
         return True
 
     def _suspected(self, stage: plan.Stage) -> Indices:
-        """The suspects of a stage, found once: nodes wait meanwhile."""
+        """Returns the suspects of a stage, computed once, as nodes wait meanwhile."""
         if stage not in self._suspects:
             self._suspects[stage] = suspects.find(read(self._journal.folder)).pairs
         return self._suspects[stage]
@@ -213,7 +214,7 @@ class Run:
         ]
 
     def _progress(self, number: int, rounds: int) -> Callable[[int], None]:
-        """Tells of rounds, now and then."""
+        """Returns a function that prints the progress of rounds now and then."""
         every = max(rounds // 4, 1)
         last = len(plan.planned(self._chosen))
 
@@ -225,7 +226,7 @@ class Run:
 
 
 class _Records:
-    """Follows those of a launch into the journal."""
+    """Copies the records of a launch into the journal."""
 
     def __init__(
         self, file: Path, wanted: Wanted, journal: NodesJournal, tell: Callable[[int], None]
@@ -240,7 +241,7 @@ class _Records:
         self.wrong = ""  # why its figures cannot be believed
 
     def read(self) -> bool:
-        """Takes in the whole lines that are new; whether there were any."""
+        """Reads the new complete lines; true if there were any."""
         return self._lines.give(self._take)
 
     def _take(self, line: bytes) -> None:
@@ -268,6 +269,6 @@ class _Records:
 
 
 def check_library(library: Library, native: bool) -> None:
-    """UserError for what is no MPI library."""
+    """Raises UserError if a library is no MPI library."""
     if native:
         raise UserError(f"{library.name} is no MPI library: choose another with --mpi")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What looks slow in the survey, and is measured again: a choice, and no verdict."""
+"""Suspects: nodes and links that look slow in the survey and are measured again. A choice, and no
+verdict."""
 
 import math
 from collections.abc import Iterator
@@ -20,7 +21,7 @@ MOST_SHARE = 0.02  # of all pairs that are measured again at most, the slowest o
 
 
 class Suspects(NamedTuple):
-    """Of a run."""
+    """The suspects of a run."""
 
     pairs: Indices  # pairs x 2, each once
     nodes: dict[Metric, Indices]
@@ -29,13 +30,14 @@ class Suspects(NamedTuple):
 
 
 def logarithms(pairs: Pairs) -> Iterator[tuple[Metric, Numbers]]:
-    """Of the times of a message, by both metrics."""
+    """Yields the logarithms of the times of a message, by metric."""
     yield "latency_us", np.log(pairs.latency_us)
     yield "bandwidth_gbs", -np.log(pairs.bandwidth_gbs)
 
 
 def only(pairs: Pairs, *, together: bool) -> Pairs:
-    """Those that were measured at the same time as others, or those alone; with a value each."""
+    """Returns the pairs with values that were measured at the same time as others, or those
+    measured alone."""
     positive = (pairs.latency_us > 0) & (pairs.bandwidth_gbs > 0)
     which = (pairs.together == together) & positive
     if which.all():
@@ -44,8 +46,8 @@ def only(pairs: Pairs, *, together: bool) -> Pairs:
 
 
 def find(recorded: Recorded) -> Suspects:
-    """By the launches of a run that look for them: what looks slow in the survey and, once that has
-    measured it again, in the launch behind it."""
+    """Returns the suspects of a run: those of the survey, or, once the launch after it has measured
+    these again, those that look slow in both."""
     survey, *others = recorded.launches
     count = len(recorded.begin.chosen.nodes)
     first = _by_survey(survey.pairs, count)
@@ -84,8 +86,8 @@ def _sifted(before: Suspects, every: Pairs, count: int) -> Suspects:
 
 
 def fitted(pairs: Pairs, values: Numbers, suspected: Indices, count: int) -> Fit:
-    """Of a launch that measures suspects (pairs x 2): mean and nodes by all other pairs, as half of
-    those of a node may be suspects; what they leave, of all."""
+    """Fits a launch that measures suspects (pairs x 2). Mean and nodes come from the other pairs,
+    as half of a node's pairs may be suspects; the residuals are those of all pairs."""
     numbers = keys(np.stack([pairs.first, pairs.second], axis=1), count)
     others = ~np.isin(numbers, keys(suspected, count))
     model = fit(design(pairs.first[others], pairs.second[others], count), values[others])
@@ -93,13 +95,13 @@ def fitted(pairs: Pairs, values: Numbers, suspected: Indices, count: int) -> Fit
 
 
 def _once(links: dict[Metric, Indices], count: int) -> Indices:
-    """Those of both metrics."""
+    """Returns the pairs of both metrics, each once."""
     every = np.concatenate(list(links.values()))
     _, once = np.unique(keys(every, count), return_index=True)
     return every[once]
 
 
 def least(deviation: float) -> float:
-    """The logarithm from which a time looks slow: half the margin, so that luck in the survey hides
-    none that is beyond it, and beyond what is usual."""
+    """Returns the logarithm from which a time looks slow: at least half the margin, so that luck in
+    the survey hides no pair beyond it, and beyond the usual scatter."""
     return max(math.log(MARGIN) / 2, FAR * deviation)

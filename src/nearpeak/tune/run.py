@@ -649,10 +649,17 @@ def _distances_scope(confirmed: Confirmed, path: str, measured: Sequence[Apart])
     """`, with the CPUs 60.0 ns apart and not 300 ns`, where a case on this path is slower at one of
     several distances."""
     on_path = [shown for shown in confirmed.slower if shown.path == path]
-    far = [at for shown in [*confirmed.targets, *on_path] for at in slower_at(shown.distances)]
+    far = [
+        distance
+        for shown in [*confirmed.targets, *on_path]
+        for distance in slower_at(shown.distances)
+    ]
 
     def is_slower(group: Apart) -> bool:
-        return any(at.low_ns <= group.high_ns and group.low_ns <= at.high_ns for at in far)
+        return any(
+            distance.low_ns <= group.high_ns and group.low_ns <= distance.high_ns
+            for distance in far
+        )
 
     slower = [group.words for group in measured if is_slower(group)]
     if not slower:

@@ -298,10 +298,10 @@ class Search:
                 sampler.learn(values, cost)
             self._spread(sampler, until)
             self._sample(sampler, until)
-            found = self._take_best(self._best(self._triable()))
-            taken = taken or found
+            better = self._take_best(self._best(self._triable()))
+            taken = taken or better
             waiting, self._last = self._last, frozenset()
-            if not (found or waiting) or self._bench.left() <= 0:
+            if not (better or waiting) or self._bench.left() <= 0:
                 break
         return taken
 
