@@ -55,10 +55,10 @@ class Change(Ratio, kw_only=True):
 
     p_adjusted: float  # for all that is compared
     verdict: Word  # on the new side; never "two modes"
-    # Without which there is no verdict, as a side has one session: a "control" (its ceiling,
-    # measured beside it), or another "session"; "": nothing.
+    # What a verdict lacks, as a side has one session: a "control" (its ceiling, measured with it),
+    # or another "session"; "": nothing.
     lacks: Literal["", "control", "session"] = ""
-    # The interval that there would be if sessions were all alike: by the scatter of launches alone.
+    # The interval if sessions did not differ: by the scatter of launches only.
     alone: tuple[float, float] | None
     regressed: bool  # slower, and the ratio is worse than the tolerance
     # Of each session of `Compared.sessions`: to the mean of the old side. Null: not measured there.
@@ -93,7 +93,7 @@ class CurveChange(msgspec.Struct, kw_only=True):
 class Distance(msgspec.Struct, kw_only=True):
     """Measurements by the distance of the CPUs of neighbouring ranks."""
 
-    range_ns: tuple[float, float] | None  # a cache line's way there and back; null: unknown
+    range_ns: tuple[float, float] | None  # a cache line's round trip; null: unknown
     old: int  # measurements (a case of a launch) of the old side,
     new: int  # and of the new one
     compared: bool = False  # figures are compared at this one
@@ -112,7 +112,7 @@ class PlaceChange(msgspec.Struct, kw_only=True):
     moved: bool = False  # most measurements of the new side are at another distance
     # A side has no launch at that distance, in some case: nothing is judged.
     inseparable: bool = False
-    # Cases of which a side has few launches at that distance: those at others were brought to it.
+    # Cases with few launches of a side at that distance: other launches were corrected to it.
     levelled: int = 0
     # Where something of it is slower: inherited variables that differ and that it may read.
     reasons: list[str] = []
@@ -129,7 +129,7 @@ class End(msgspec.Struct, kw_only=True):
     status: Lost
     case: Case | None  # of no metric; null: not in a case, or it is not known in which
     x_unit: str = "B"  # what its `x` counts
-    tries: int  # in so many of them
+    tries: int  # that ended so
 
 
 class Tries(msgspec.Struct, kw_only=True):
@@ -148,11 +148,11 @@ class Failing(msgspec.Struct, kw_only=True):
     curve: Curve | None  # of no metric; null: anything that is measured there
     old: Tries
     new: Tries
-    p_value: float  # one-sided, that the new side fails no more often; for this question alone
-    p_adjusted: float  # for all that is asked so
-    wrong_data: bool  # on the new side alone: a regression, however seldom
-    needed: int | None  # tries of each side to judge it, if it goes on so; null: none, or > 1000
-    regressed: bool  # surely more often, or wrong data
+    p_value: float  # one-sided, that the new side fails no more often; not adjusted
+    p_adjusted: float  # for all questions about failures
+    wrong_data: bool  # only on the new side: a regression, however rare
+    needed: int | None  # tries of each side to judge it at the present rates; null: none, or > 1000
+    regressed: bool  # significantly more often, or wrong data
 
 
 class Missing(msgspec.Struct, kw_only=True):
@@ -193,8 +193,8 @@ class Compared(msgspec.Struct, kw_only=True):
     unmatched: list[Unmatched]
     # Whether anything is, or is missing though that is not allowed and no launch of it failed.
     regressed: bool
-    # A smaller change cannot be told, relative: the median over libraries and ceilings of how far
-    # their intervals reach, not adjusted for other comparisons; null: nothing can be told.
+    # The smallest detectable change, relative: the median over libraries and ceilings of the reach
+    # of their intervals, not adjusted for other comparisons; null: no change is detectable.
     tells_from: float | None = None
 
     @property

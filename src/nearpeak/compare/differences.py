@@ -2,7 +2,7 @@
 """Differences of the machines, drivers, libraries, builds and inherited variables of both sides."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from nearpeak.compare.compared import Difference
 from nearpeak.compare.load import Study
@@ -28,35 +28,37 @@ def find(old: Sequence[Study], new: Sequence[Study]) -> list[Difference]:
 
 def _variables(old: Sequence[Study], new: Sequence[Study]) -> list[Difference]:
     """Returns the differences of inherited variables; none if a side recorded no variables."""
-    before, now = (
-        [variables for study in side for variables in study.inherited.values()]
-        for side in (old, new)
-    )
+    before, now = _inherited(old), _inherited(new)
     if not before or not now:
         return []
-    values = {
-        name: [
-            " or ".join(sorted({variables.get(name, NOTHING) for variables in side}))
-            for side in (before, now)
-        ]
-        for name in sorted({name for variables in before + now for name in variables})
-    }
-    return [
-        Difference(part="variable", name=name, old=old_value, new=new_value)
-        for name, (old_value, new_value) in values.items()
-        if old_value != new_value
-    ]
+    differences = []
+    for name in sorted(set().union(*before, *now)):
+        old_value, new_value = _value(name, before), _value(name, now)
+        if old_value != new_value:
+            differences.append(Difference(part="variable", name=name, old=old_value, new=new_value))
+    return differences
+
+
+def _inherited(side: Iterable[Study]) -> list[Mapping[str, str]]:
+    return [variables for study in side for variables in study.inherited.values()]
+
+
+def _value(name: str, side: Iterable[Mapping[str, str]]) -> str:
+    return " or ".join(sorted({variables.get(name, NOTHING) for variables in side}))
 
 
 def _names(old: Sequence[Study], new: Sequence[Study]) -> list[Difference]:
     """Returns the difference between the names of the libraries, if there is one."""
-    before, now = (
-        ", ".join(sorted({library.name for study in side for library in study.results.libraries}))
-        for side in (old, new)
-    )
+    before, now = _libraries(old), _libraries(new)
     if before == now:
         return []
     return [Difference(part="library", name="names", old=before or NOTHING, new=now or NOTHING)]
+
+
+def _libraries(side: Iterable[Study]) -> str:
+    return ", ".join(
+        sorted({library.name for study in side for library in study.results.libraries})
+    )
 
 
 def _of_library(change: Change) -> bool:
@@ -70,10 +72,11 @@ def _side(studies: Sequence[Study]) -> ByPart:
         for session in study.results.sessions:
             for part, name, value in _facts(study.results, session):
                 values[part][name][value] = None
-    return {
-        part: {name: " or ".join(sorted(distinct)) for name, distinct in names.items()}
-        for part, names in values.items()
-    }
+    joined: dict[str, dict[str, str]] = {part: {} for part in values}
+    for part, names in values.items():
+        for name, distinct in names.items():
+            joined[part][name] = " or ".join(sorted(distinct))
+    return joined
 
 
 def _facts(results: Results, session: SessionInfo) -> Iterator[tuple[str, str, str]]:
@@ -92,6 +95,6 @@ def _facts(results: Results, session: SessionInfo) -> Iterator[tuple[str, str, s
         },
         "build": {"nearpeak": session.nearpeak},
     }
-    for part in facts:  # of inherited variables the launches tell more
+    for part in facts:  # not of inherited variables, which launches record better
         for name, value in {**facts.get(part, {}), **session.fingerprint.get(part, {})}.items():
             yield part, name, value

@@ -19,15 +19,15 @@ from nearpeak.compare.figures import Both, Figures, Launch, Owner
 from nearpeak.statistics import strata
 from nearpeak.terms.identity import CEILING, Case, Place
 
-Factors = dict[Launch, float]  # by what each launch is to be multiplied; without those left out
+Factors = dict[Launch, float]  # of each launch; without those left out
 
 
 class Levelled(NamedTuple):
     """An alternative at one place, at one distance."""
 
     cases: list[Both]
-    # At which it was measured, the nearest first, and how many of its measurements (each case of
-    # each launch) were; empty where there is but one.
+    # The distances of its measurements (each case of each launch), nearest first, with counts;
+    # empty if there is only one.
     distances: list[Distance]
 
 
@@ -64,18 +64,13 @@ def level(both: Mapping[Owner, Sequence[Both]], new: Sequence[bool]) -> dict[Own
             factors[owner, case.case], levelled_case = _brought(case, case_strata, shared, on_new)
             brought.append(levelled_case)
         by_owner[owner] = Levelled(brought, _distances(stratified, shared))
-    return {
-        owner: levelled._replace(
-            cases=[
-                case._replace(
-                    old=_levelled(case.old, factors, owner, case),
-                    new=_levelled(case.new, factors, owner, case),
-                )
-                for case in levelled.cases
-            ]
-        )
-        for owner, levelled in by_owner.items()
-    }
+    for owner, levelled in by_owner.items():
+        for index, case in enumerate(levelled.cases):
+            levelled.cases[index] = case._replace(
+                old=_levelled(case.old, factors, owner, case),
+                new=_levelled(case.new, factors, owner, case),
+            )
+    return by_owner
 
 
 def _shared(cases: Sequence[Both], strata_of: Sequence[Indices]) -> int:

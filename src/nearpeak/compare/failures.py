@@ -20,7 +20,7 @@ from nearpeak.statistics.counts import RUN, Counts, Judged, judge, needed
 from nearpeak.terms.identity import Case, Curve, Place, Who
 from nearpeak.terms.outcomes import Lost, failure
 
-WRONG_DATA = "wrong data"  # no matter of chance: once is enough
+WRONG_DATA = "wrong data"  # once is enough, as it never occurs by chance
 Owner = tuple[Who, Place]
 Try = tuple[int, int, int]  # index of the study, session, block
 
@@ -99,8 +99,8 @@ class _Side(NamedTuple):
 
     tried: frozenset[Try]
     failed: frozenset[Try]
-    wrong: frozenset[Try]  # of the failed ones, those with wrong data
-    ended: Counter[tuple[Lost, Case | None]]  # how and in what, in so many tries
+    wrong: frozenset[Try]  # failed tries with wrong data
+    ended: Counter[tuple[Lost, Case | None]]  # number of tries, by status and case
 
 
 class _Question(NamedTuple):
@@ -137,9 +137,9 @@ def _by_owner(studies: Iterable[Iterable[Launched]]) -> dict[Owner, _Launches]:
 def _questions(owner: Owner, old: _Launches, new: _Launches) -> list[_Question]:
     """Returns the question about a library at a place, and one about each of its curves; questions
     with the same counts are merged."""
-    planned = [{case for _, launch in side for case in launch.asked} for side in (old, new)]
-    # Ceilings that never came to a case do not say of which they would have been.
-    common = (planned[0] or planned[1]) & (planned[1] or planned[0])
+    before, after = _planned(old), _planned(new)
+    # Launches of ceilings that never reached a case do not record which cases were planned.
+    common = (before or after) & (after or before)
     curves: dict[Curve, set[Case]] = defaultdict(set)
     for case in common:
         curves[case.curve].add(case)
@@ -151,6 +151,10 @@ def _questions(owner: Owner, old: _Launches, new: _Launches) -> list[_Question]:
         )
         questions.setdefault(_answers(question), question)
     return list(questions.values())
+
+
+def _planned(launches: _Launches) -> set[Case]:
+    return {case for _, launch in launches for case in launch.asked}
 
 
 def _answers(question: _Question) -> tuple[frozenset[Try], ...]:

@@ -40,7 +40,7 @@ class Figures(NamedTuple):
     kinds: set[Kind]
     values: dict[Launch, float]  # launch medians, all above 0
     of_ceiling: dict[Launch, float]  # the same as fractions of the ceiling
-    ceilings: set[Case]  # what they are fractions of
+    ceilings: set[Case]  # of these fractions
     distances: dict[Launch, float]  # how far apart the ranks' CPUs were, in ns, where known
 
     @classmethod

@@ -43,19 +43,19 @@ def judge(
     `new`: of each session, true if it is on the new side.
     """
     prepared = [_prepare(owner, levelled, new) for owner, levelled in both.items()]
-    groups = [
-        Group(
-            [_rows(cases, place.launches) for _, cases in place.curves],
-            place.columns,
-            [_fractions(cases, place.launches) for _, cases in place.curves],
-        )
-        for place in prepared
-    ]
-    judged = sides.judge(groups, tolerance)
+    judged = sides.judge([_group(place) for place in prepared], tolerance)
     return [
         _place(place, judged_group, tolerance)
         for place, judged_group in zip(prepared, judged, strict=True)
     ]
+
+
+def _group(prepared: _Prepared) -> Group:
+    return Group(
+        [_rows(cases, prepared.launches) for _, cases in prepared.curves],
+        prepared.columns,
+        [_fractions(cases, prepared.launches) for _, cases in prepared.curves],
+    )
 
 
 def _prepare(owner: Owner, levelled: Levelled, new: Sequence[bool]) -> _Prepared:

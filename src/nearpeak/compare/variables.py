@@ -10,7 +10,7 @@ from nearpeak.observations.observed import Launch, Observations
 from nearpeak.terms.identity import CEILING
 
 Inherited = Mapping[int, Mapping[str, str]]  # of each session that recorded any launch's variables
-_OURS = "CUDA_MPS_"  # where our own daemon of MPS is, which is named after the study
+_OURS = "CUDA_MPS_"  # of Nearpeak's own MPS daemon, whose folder is named after the study
 
 
 def inherited(observations: Observations) -> Inherited:

@@ -25,26 +25,26 @@ from nearpeak.terms.trials import (
     TrialCase,
 )
 
-# Of what more can do, like collective operations: an odd number, for which algorithms in steps of
-# powers of two have a remainder, and one that takes two such steps.
+# For operations among more ranks, like collective ones: an odd number, for which algorithms in
+# steps of powers of two have a remainder, and a number with two such steps.
 MORE_RANKS = (3, 4)
 Depth = Literal["quick", "default", "full"]
 QUICK_SIZES = [8, 64 << 10, 4 << 20]
-# On both sides of where libraries change their protocol: powers of two from 4 KiB on, less and more
-# by 8 bytes, so that they are whole numbers of every type.
+# On both sides of the sizes at which libraries change protocols: powers of two from 4 KiB on, minus
+# and plus 8 bytes, so that they hold whole elements of every type.
 SIZES = [
     8,
     1000,
     *(near for power in (12, 13, 14, 16, 18, 20) for near in ((1 << power) - 8, (1 << power) + 8)),
     (4 << 20) + 8,
 ]
-# Odd ones too, which reductions leave out.
+# With odd sizes, which reductions leave out.
 FULL_SIZES = sorted([*SIZES, 1, 999, (64 << 10) + 1, (16 << 20) + 8])
-ALIGNED_OFFSET = 8  # of numbers, which may not lie anywhere
+ALIGNED_OFFSET = 8  # of numbers, which need alignment
 # After these an operation is not tried again with the same buffers.
 FATAL = ("crashed", "hung", "refused", "failed")
-ENOUGH = 6  # such ends with one kind of memory, if they are most
-# With which every operation is tried, as the code of libraries differs most between them.
+ENOUGH = 6  # fatal ends with one kind of memory, if most cases end so
+# Every operation is tried with these, between which the code of libraries differs most.
 EVERY_OPERATION = ("H,H", "D,D")
 
 
@@ -213,14 +213,13 @@ def _in_place(case: TrialCase) -> bool:
 def _among_more(described: Description, first: TrialCase) -> list[TrialCase]:
     """Returns the same case among more ranks, if the operation supports them and all buffers are
     alike."""
+    if not _alike(first.buffers):
+        return []
     rules = [
         benchmark.ranks for benchmark in described.benchmarks if benchmark.name == first.operation
     ]
-    return [
-        msgspec.structs.replace(first, ranks=ranks)
-        for ranks in MORE_RANKS
-        if _alike(first.buffers) and any(rule.fits(ranks) for rule in rules)
-    ]
+    fitting = {ranks for ranks, rule in itertools.product(MORE_RANKS, rules) if rule.fits(ranks)}
+    return [msgspec.structs.replace(first, ranks=ranks) for ranks in sorted(fitting)]
 
 
 def sizes_of(case: TrialCase, chosen: Chosen) -> list[int]:

@@ -46,8 +46,8 @@ from nearpeak.terms.path import DataPath
 from nearpeak.terms.trials import RANKS, Outcome, TrialCase
 
 GPU_BUFFERS = ("D,D", "M,M", "P,P", "H,D")
-# Where ranks share a core: libraries wait without leaving it to others, and larger messages take
-# minutes (MPICH's allreduce of 4 MiB), which would be taken for hanging.
+# If ranks share a core: libraries wait without yielding it, and larger messages take minutes
+# (MPICH's allreduce of 4 MiB), which would look like hanging.
 MOST_BYTES_SHARED = 64 << 10
 Tell = Callable[[Contender, Outcome], None]
 
@@ -58,8 +58,8 @@ class Place:
 
     path: DataPath
     ends: Ends  # of two ranks
-    buffers: str  # that stand for all that are tried there
-    more: Ends  # which more ranks take in turn: with fewer cores or GPUs they share them
+    buffers: str  # that represent all kinds that are tried there
+    more: Ends  # for more ranks, round-robin: with fewer cores or GPUs, ranks share them
 
     def seats(self, ranks: int) -> Ends:
         """Returns the end of each rank."""
@@ -291,9 +291,9 @@ class Run:
         record: Callable[[Outcome, list[TrialCase]], None],
     ) -> None:
         job = Job(cases, self._sizes, partial(self._launch, contender, cases[0]), record)
-        # More ranks may share cores, on which those that wait for others take turns with them.
+        # More ranks may share cores, and then take longer.
         path = self._place_of[cases[0].buffers].path
-        # A daemon for each job, as one whose clients were killed may not serve others well.
+        # A daemon for each job, as killed clients may leave one in a bad state.
         with mps.daemon() if path.mps else nullcontext():
             job.run(self._chosen.limit_seconds * cases[0].ranks / RANKS)
         if (end := job.bad_end) is not None:
@@ -336,7 +336,7 @@ class Run:
         return cannot_write(folder, error, resume_command(self._journal.folder))
 
     def _record(self, contender: Contender, outcome: Outcome, tell: Tell) -> None:
-        # Jobs and their libraries write into the second one.
+        # Jobs and their libraries write into the second folder.
         for folder in (self._journal.folder, Path(tempfile.gettempdir())):
             if outcome.bad and disk_is_full(folder):
                 raise self._cannot_write(folder, None)

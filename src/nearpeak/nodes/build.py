@@ -34,9 +34,9 @@ from nearpeak.statistics.additive import Excess, Fit, design, excess, fit, holm,
 from nearpeak.statistics.intervals import Interval
 from nearpeak.statistics.levels import ERROR_RATE
 
-LEAST_TOLD_APART = 5  # nodes: with fewer, a slow node is as likely as slow links of all its pairs
+LEAST_TOLD_APART = 5  # nodes: with fewer, a slow node cannot be distinguished from slow links
 MOST_LISTED = 16  # nodes whose pairs are listed one by one
-MOST_CELLS = 192  # in a row of a map: a cell stands for several nodes from there on
+MOST_CELLS = 192  # in a row of a map: with more nodes, a cell stands for several
 MODES: tuple[Mode, ...] = ("together", "alone")
 
 
@@ -45,7 +45,7 @@ class _Fitted(NamedTuple):
 
     first: Indices
     second: Indices
-    values: Floats  # logarithms of what messages took, of each pair
+    values: Floats  # logarithms of times, of each pair
     fit: Fit
 
 
@@ -175,7 +175,7 @@ def _fits(
                 fitted = fit(design(measured.first, measured.second, count), values)
             else:
                 fitted = suspects.fitted(measured, values, chosen.pairs, count)
-                if math.isnan(fitted.mean):  # suspects alone have values
+                if math.isnan(fitted.mean):  # only suspects have values
                     continue
             yield _Fitted(measured.first, measured.second, values, fitted)
 
@@ -342,7 +342,7 @@ def _pairs(launches: Sequence[Pairs], nodes: Sequence[str]) -> Iterator[Pair]:
 
 def _table(launches: Sequence[Pairs], metric: Metric, mode: Mode, count: int) -> Floats:
     """Returns the median logarithms of the launches: nodes x nodes, above the diagonal."""
-    # Of no launch nothing is known.
+    # Without a launch all values are nan.
     values = np.full((max(1, len(launches)), count, count), np.nan, dtype=np.float32)
     for number, pairs in enumerate(launches):
         measured = only(pairs, together=mode == "together")

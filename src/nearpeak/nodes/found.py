@@ -20,7 +20,7 @@ class Launched(msgspec.Struct, kw_only=True, frozen=True):
 
     stage: Stage
     rounds: int
-    pairs: int  # that it measured, each as often as it did
+    pairs: int  # that it measured, counted each time
     seconds: float
 
 
@@ -31,11 +31,11 @@ class Curve(msgspec.Struct, kw_only=True, frozen=True):
     mode: Mode
     unit: str  # "us", "GB/s"
     usual: float  # of a pair whose nodes and link are as most are; else the median of pairs
-    # How far nodes lie apart: the standard deviation of most of them, relative; and links. Null: of
-    # fewer nodes than can be told apart from links.
+    # The spread of nodes, and of links: the standard deviation of most of them, relative. Null: too
+    # few nodes to distinguish them from links.
     nodes: float | None
     links: float | None
-    launches: float | None  # and single launches from the middle of theirs; null: of one launch
+    launches: float | None  # the spread of single launches; null: only one launch
 
 
 class Verdict(msgspec.Struct, kw_only=True, frozen=True):
@@ -49,8 +49,8 @@ class Verdict(msgspec.Struct, kw_only=True, frozen=True):
     ci95: tuple[float, float] | None
     p_value: float  # that it is within the margin, adjusted for all verdicts
     launches: int
-    # Of a link that is slow while others talk too: how many times as long a message takes when
-    # nobody else does; null: that was not measured.
+    # Of a link that is slow under load: how many times as long a message takes when no other pair
+    # communicates; null: not measured.
     alone: float | None = None
 
 
@@ -101,13 +101,13 @@ class Found(msgspec.Struct, kw_only=True):
     window: int
     slot_ms: float
     complete: bool  # whether all launches of the plan have ended well
-    failed: str | None  # how the last launch ended, where that was not well
+    failed: str | None  # how the last launch ended, if not well
     launches: list[Launched]
     pairs_measured: int  # each counted once
     pairs_of_all: int
     node_hours: float
-    margin: float  # what is within it is not called slow
-    told_apart: bool  # whether there are enough nodes to tell a slow node from a slow link
+    margin: float  # smaller excesses do not count as slow
+    told_apart: bool  # enough nodes to distinguish a slow node from a slow link
     tests: int  # that share one error rate: nodes and links, each by each curve
     level: float  # that error rate: of any false verdict among all
     curves: list[Curve]

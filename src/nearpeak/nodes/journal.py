@@ -38,7 +38,7 @@ class Launch(msgspec.Struct, kw_only=True, tag_field="record", tag="launch"):
 
     launch: int  # of the plan; one that was tried before begins anew
     stage: Stage
-    together: int  # its first rounds are of pairs at the same time, the others of pairs alone
+    together: int  # its first rounds, of pairs at the same time; the others are of pairs alone
     rounds: int  # in all
 
 
@@ -190,7 +190,7 @@ class NodesJournal:
 
     def append(self, record: Record) -> None:
         """Adds a line; CannotWriteError."""
-        sync = not isinstance(record, Round)  # thousands of which a launch has
+        sync = not isinstance(record, Round)  # of which a launch has thousands
         self._lines.append(msgspec.json.encode(record) + b"\n", sync=sync)
 
     def close(self) -> None:

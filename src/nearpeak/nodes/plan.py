@@ -18,26 +18,27 @@ from nearpeak.terms.sizes import format_seconds
 
 Stage = Literal["whole", "survey", "sift", "again"]
 LEAST_NODES = 3
-# Of more nodes, whose pairs alone would take long, all pairs are measured in one launch (survey),
-# what looks slow there in a second one (sift), and what does so in both in the others (again). 64
-# nodes have 2016 pairs.
+# With more nodes, measuring each pair alone would take long. Then one launch measures all pairs
+# (survey), a second one those that look slow in it (sift), and the others those that look slow in
+# both (again). 64 nodes have 2016 pairs.
 MOST_WHOLE = 64
 LAUNCHES, LEAST_LAUNCHES = 5, 4
 SLOT_MS, SMALL, LARGE, WINDOW = 10.0, 8, 1 << 20, 16
 LAUNCH_LIMIT_SECONDS = 120.0
-# Of a launch that measures suspects: rounds more than a node has suspects, so that it has others to
-# be known by; and how often each is measured, as disturbed values, two of five, do not matter.
+# Of a launch that measures suspects: rounds in addition to the most suspects of a node, so that
+# each node also has other pairs; and how often each is measured: two disturbed values of five do no
+# harm.
 AGAIN_ROUNDS, REPEATED = 6, 5
-CONTROLS = 256  # pairs that are measured again with the suspected ones: what launches scatter by
-ALONE_AGAIN = 256  # suspected pairs that are measured alone, and as many of the controls
-# Guesses, for the estimate: of a round, buffers and their first use; of a launch, the start.
+CONTROLS = 256  # pairs measured again with the suspects: they show the scatter of launches
+ALONE_AGAIN = 256  # suspects that are measured alone, and as many controls
+# Guesses for the estimate. A round: its buffers and their first use. A launch: its start.
 ROUND_SECONDS, LAUNCH_SECONDS, LAUNCH_SECONDS_OF_A_NODE = 0.02, 2.0, 0.005
 
 
 class Chosen(msgspec.Struct, kw_only=True, frozen=True):
     """The options of a run."""
 
-    nodes: list[str]  # names of hosts, in the order of the ranks; "": of a plan alone, not known
+    nodes: list[str]  # names of hosts, in the order of the ranks; "": unknown, in a plan only
     mpi: str  # the library and its settings, as given
     launches: int = LAUNCHES
     rounds: int | None = None  # of the survey; None: every pair once
@@ -170,9 +171,7 @@ def rounds_of(
         alone = rounds.alone(together) if measures.alone else []
         return together, [alone[index] for index in chance.permutation(len(alone))]
     assert suspects is not None
-    most_suspects = int(
-        np.bincount(suspects.reshape(-1), minlength=1).max()
-    )  # suspects of a node, at most
+    most_suspects = int(np.bincount(suspects.reshape(-1), minlength=1).max())  # of a node
     if measures.stage == "sift":
         return rounds.again(nodes, suspects, measures.together + most_suspects, chance), []
     others = controls(chosen, suspects)

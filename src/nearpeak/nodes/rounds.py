@@ -17,7 +17,7 @@ def circle(count: int) -> Iterator[Round]:
     The circle method (Kirkman, Cambridge and Dublin Mathematical Journal 2 (1847) 191): the first
     node stays, the others move on by one place each round.
     """
-    places = count + count % 2  # the last one is nobody's where the number is odd
+    places = count + count % 2  # the last one is empty if the number is odd
     others = np.arange(1, places)
     for turn in range(places - 1):
         seats = np.concatenate([[0], np.roll(others, turn)])
@@ -85,5 +85,5 @@ def _ordered(pairs: Indices) -> Round:
 
 def lines(rounds: Sequence[Round]) -> Iterator[str]:
     """Yields the lines of the file that `nearpeak-mpi pairs --rounds` reads, one for each round."""
-    for pairs in rounds:  # of one format a round: of a thousand nodes there are millions of pairs
+    for pairs in rounds:  # one format a round: a thousand nodes have half a million pairs
         yield " ".join(["%d-%d"] * len(pairs)) % tuple(pairs.reshape(-1).tolist())

@@ -86,7 +86,7 @@ class Run:
         self._interrupt = Interrupt()
         self._suspects: dict[plan.Stage, Indices] = {}
         self._deadline = math.inf if seconds is None else time.monotonic() + seconds
-        self.cut_short = False  # for want of time
+        self.cut_short = False  # by the deadline
         self._pace = 1.0
         for launched in read(journal.folder).launches:
             self._learn(launched.launch, launched.end.seconds)
@@ -194,7 +194,7 @@ class Run:
         if ended.end == "hung":
             limit = format_seconds(self._chosen.launch_limit_seconds)
             return end("hung", f"no round within {limit}; {last_words(log)}")
-        # A pair that received wrong data is told; the others count.
+        # Wrong data of a pair is reported; the other pairs count.
         if ended.exit_status and not records.wrong_data:
             return end("failed", crash_words(ended.exit_status, log))
         if records.rounds < rounds:
@@ -238,7 +238,7 @@ class _Records:
         self._placed = False
         self.rounds = 0
         self.wrong_data = False
-        self.wrong = ""  # why its figures cannot be believed
+        self.wrong = ""  # why its figures are invalid
 
     def read(self) -> bool:
         """Reads the new complete lines; true if there were any."""

@@ -15,9 +15,9 @@ from nearpeak.nodes.plan import keys
 from nearpeak.statistics.additive import Fit, Numbers, design, fit, spread
 
 METRICS: tuple[Metric, ...] = ("latency_us", "bandwidth_gbs")
-MARGIN = 1.1  # times as long: what is less is not called slow
-FAR = 3.0  # standard deviations of most: what is nearer is usual
-MOST_SHARE = 0.02  # of all pairs that are measured again at most, the slowest ones
+MARGIN = 1.1  # times as long: smaller excesses do not count as slow
+FAR = 3.0  # standard deviations of most: smaller deviations are usual
+MOST_SHARE = 0.02  # of all pairs: the most that are measured again, the slowest ones
 
 
 class Suspects(NamedTuple):

@@ -13,12 +13,12 @@ from typing import Literal
 from nearpeak.study.fit import OVERTIME
 from nearpeak.terms.sizes import format_seconds
 
-SEARCHED = 0.55  # of the time; what is left is for the study that confirms
-TRIED = 0.75  # of the search's time, at most, for trials; what is left is for dropping and proving
-# Of the study, which then leaves out all that it may; with none it would have no budget.
+SEARCHED = 0.55  # of the time; the rest is for the study that confirms
+TRIED = 0.75  # of the search's time, at most, for trials; the rest is for dropping and proving
+# Of the study, which then leaves out all optional parts.
 LEAST_SECONDS = 1.0
-# "search": what makes better what is taken; "proof": what decides whether anything is;
-# "rest": what is asked where nothing is.
+# "search": improves the taken settings; "proof": decides whether any are taken; "rest": follows if
+# none are.
 Work = Literal["search", "proof", "rest"]
 
 
@@ -30,7 +30,7 @@ class Budget:
     seconds: float
     begins: float = 0.0
     study: float = 0.0
-    lent: bool = False  # what the least study does not need, to all of the search
+    lent: bool = False  # all of the search may use the time that the smallest study does not need
 
     @property
     def ends(self) -> float:

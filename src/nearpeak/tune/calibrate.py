@@ -23,7 +23,7 @@ from nearpeak.tune.launches import GRACE_SECONDS
 from nearpeak.tune.tuned import Ceiling
 
 PLACE = re.compile(r"\{([\w-]+) (MiB/s|us)(?: \* ([\d.]+))?\}")
-UNITS = {"MiB/s": "GB/s", "us": "us"}  # of a place, and of what is measured for it
+UNITS = {"MiB/s": "GB/s", "us": "us"}  # of a placeholder, and of the ceiling measured for it
 MIB_PER_GB = 1e9 / (1 << 20)
 # Models are straight lines: the rate of long messages, and the time of short ones.
 SIZES = {"GB/s": 16 << 20, "us": QUOTED_BYTES}
@@ -31,20 +31,20 @@ SAMPLING = ["--slot-ms", "200", "--least-samples", "5"]  # one launch decides
 Wanted = tuple[str, str]  # a ceiling and its unit
 
 
-class Way(NamedTuple):
+class Measurement(NamedTuple):
     """The buffers and the method of nearpeak-native that measure a ceiling (docs/ceilings.md)."""
 
     buffers: str
     method: str
 
 
-WAYS = {
-    "memcpy": Way("H,H", "mapped"),  # by one core, out of memory that the other one writes
-    "ring": Way("H,H", "ring"),
-    "kernel-copy": Way("H,H", "cma"),
-    "host-to-device": Way("H,D", "ce"),
-    "device-to-host": Way("D,H", "ce"),
-    "between-devices": Way("D,D", "ce"),
+MEASUREMENTS = {
+    "memcpy": Measurement("H,H", "mapped"),  # by one core, from memory that the other one writes
+    "ring": Measurement("H,H", "ring"),
+    "kernel-copy": Measurement("H,H", "cma"),
+    "host-to-device": Measurement("H,D", "ce"),
+    "device-to-host": Measurement("D,H", "ce"),
+    "between-devices": Measurement("D,D", "ce"),
 }
 
 
@@ -85,7 +85,7 @@ def measure(
     for name in dict.fromkeys(name for name, _ in places):
         units = [unit for other, unit in places if other == name]
         try:
-            cases = _launch(first, WAYS[name], units, limit_seconds)
+            cases = _launch(first, MEASUREMENTS[name], units, limit_seconds)
         except (UserError, LaunchFailed) as error:
             tell(f"{name}: not measured: {error}")
             continue
@@ -97,12 +97,14 @@ def measure(
     return ceilings
 
 
-def _launch(first: Single, way: Way, units: Sequence[str], limit: float) -> list[Measured]:
+def _launch(
+    first: Single, measurement: Measurement, units: Sequence[str], limit: float
+) -> list[Measured]:
     benchmarks = programs.describe_library(first.library, programs.TOOLS).benchmarks
     measured = [benchmark for benchmark in benchmarks if _unit(benchmark) in units]
-    chosen = _seated(first, measured[0].name, way.buffers)
+    chosen = _seated(first, measured[0].name, measurement.buffers)
     options = [
-        *("--methods", way.method),
+        *("--methods", measurement.method),
         *("--sizes", format_sizes(sorted(SIZES[unit] for unit in units))),
         *SAMPLING,
     ]

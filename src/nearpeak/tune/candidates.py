@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import msgspec
 
 from nearpeak.libraries.library import UNSET
-from nearpeak.libraries.tunables import Offered
+from nearpeak.libraries.tunables import Offered, Tunable
 
 Env = dict[str, str]  # a value, or `UNSET`, of each variable
 
@@ -47,18 +47,23 @@ def possible(
     of them are left out. `gpu`: a buffer is in a GPU. `network`: messages cross hosts.
     """
     available = {"gpu": gpu, "network": network}
+
+    def may_matter(tunable: Tunable) -> bool:
+        return (
+            tunable.name not in given
+            and all(given.get(name, value) == value for name, value in tunable.with_.items())
+            and all(available[need] for need in tunable.needs)
+            and (
+                benchmarks is None
+                or not tunable.benchmarks
+                or not set(tunable.benchmarks).isdisjoint(benchmarks)
+            )
+        )
+
     chosen = [
         setting if gpu else _without_gpu(setting)
         for setting in offered
-        if setting.there is not False
-        and setting.tunable.name not in given
-        and all(given.get(name, value) == value for name, value in setting.tunable.with_.items())
-        and all(available[need] for need in setting.tunable.needs)
-        and (
-            benchmarks is None
-            or not setting.tunable.benchmarks
-            or set(setting.tunable.benchmarks) & set(benchmarks)
-        )
+        if setting.there is not False and may_matter(setting.tunable)
     ]
     return sorted(chosen, key=lambda setting: not setting.tunable.needs)
 
@@ -71,12 +76,12 @@ def _without_gpu(setting: Offered) -> Offered:
 
 def candidates(chosen: Sequence[Offered]) -> list[Candidate]:
     """Returns the first value of each setting, then the second of each, and so on."""
+    most = max((len(setting.values) for setting in chosen), default=0)
     return [
-        Candidate(tuple(env.items()))
-        for turn in range(max((len(setting.values) for setting in chosen), default=0))
+        Candidate(tuple(setting.tunable.env(setting.values[turn]).items()))
+        for turn in range(most)
         for setting in chosen
         if turn < len(setting.values)
-        for env in [setting.tunable.env(setting.values[turn])]
     ]
 
 
@@ -85,13 +90,8 @@ def with_named(
 ) -> tuple[list[Candidate], int]:
     """Puts the `named` variables with their values first, also those that the catalogue lacks.
     Returns the candidates and the number of named ones. Variables in `given` are left out."""
-    first = [
-        next(
-            (candidate for candidate in catalogued if candidate.env[-1] == pair), Candidate((pair,))
-        )
-        for pair in named
-        if pair[0] not in given
-    ]
+    by_pair = {candidate.env[-1]: candidate for candidate in reversed(catalogued)}
+    first = [by_pair.get(pair, Candidate((pair,))) for pair in named if pair[0] not in given]
     return [*first, *(candidate for candidate in catalogued if candidate not in first)], len(first)
 
 
@@ -105,8 +105,7 @@ def chosen_with(
         (
             candidate.env
             for candidate in candidates
-            if candidate.variable not in variables
-            and any(value == component for _, value in candidate.env)
+            if candidate.variable not in variables and component in dict(candidate.env).values()
         ),
         (),
     )

@@ -2,6 +2,7 @@
 """Verdict of a study of a library with default and with tuned settings: taken, taken only for some
 cases, or not."""
 
+import itertools
 import math
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,23 +21,23 @@ from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL, TOLERATED
 from nearpeak.statistics.power import detectable_loss
 from nearpeak.statistics.strata import strata
 from nearpeak.study.options import LibraryChoice, Options
-from nearpeak.terms.benchmarks import named, x_unit
+from nearpeak.terms.benchmarks import Benchmark, named, x_unit
 from nearpeak.terms.buffers import needs_gpu
 from nearpeak.terms.identity import Curve, Place, Who
 from nearpeak.terms.sizes import format_sizes
 from nearpeak.tune.targets import Target, by_benchmark
 
 TUNED = "tuned"
-FREE = "tuned-everywhere"  # of it what costs nothing elsewhere
-# Bytes: one for each of the ways in which libraries move messages, from short to rendezvous.
+FREE = "tuned-everywhere"  # the part of the tuned settings that costs nothing elsewhere
+# Bytes: one for each protocol of libraries, from short to rendezvous.
 GUARDED_SIZES = [8, 4 << 10, 64 << 10, 1 << 20, 16 << 20]
 HOST_BUFFERS = "H,H"
 Key = TypeVar("Key", bound=Hashable)
-LEAST_SHARE = 0.05  # of launches at a distance, that it is told for
-PRICE = 1 / TOLERATED  # what is no faster than this is told as slower
-FEW = 1 / 1.25  # the same in each of launches that are too few for an interval
-# Of what is guarded, which are many cases: each launch with the settings against each one without;
-# of a single one of either, which may be chance, the second.
+LEAST_SHARE = 0.05  # of launches: rarer distances are left out
+PRICE = 1 / TOLERATED  # a lower ratio counts as slower
+FEW = 1 / 1.25  # as PRICE, of each launch, if launches are too few for an interval
+# Of guarded cases, which are many: each launch with the settings against each one without; the
+# second if either has only one launch, which may be chance.
 FEW_GUARDED, SINGLE_GUARDED = 1 / 1.5, 1 / 2
 
 
@@ -120,15 +121,13 @@ class Confirmed:
     """The cases of the study, and the verdicts on them."""
 
     targets: list[Shown]
-    slower: list[Shown]  # the price; of what is no target, at one distance of the CPUs too
-    broken: list[str]  # what does not work any more
-    # Ids of paths on which too little was measured to tell, or benchmarks on them.
+    slower: list[Shown]  # the price; guarded cases also if slower at one distance of the CPUs
+    broken: list[str]  # operations that no longer work
+    # Ids of paths with too few measurements, or benchmarks on them.
     unguarded: list[str]
     distances: dict[str, list[Apart]]  # of the CPUs, by path of host memory
     guarded: int  # cases that are no targets
-    uncertain: list[
-        Shown
-    ]  # of these, those that may be slower by more than `PRICE` for all we know
+    uncertain: list[Shown]  # guarded cases whose interval includes ratios below `PRICE`
     # The smallest relative loss of everything that the verdicts find, with `power.POWER`; None:
     # nothing but targets was measured, or launches are too few to find any.
     detectable_loss: float | None
@@ -235,10 +234,10 @@ def _detectable_loss(results: Results, shown: Sequence[Shown]) -> float | None:
     for case in shown:
         curves.setdefault((case.before.place, case.before.case.curve), []).append(case)
     sessions = {session.session for session in results.sessions if session.verdicts}
-    pairs = [
-        pair_of([case.before for case in cases], [case.after for case in cases], sessions)
-        for cases in curves.values()
-    ]
+    pairs = []
+    for cases in curves.values():
+        before, after = [case.before for case in cases], [case.after for case in cases]
+        pairs.append(pair_of(before, after, sessions))
     judged = results.judging.pairs - len(results.judging.left_out)
     return detectable_loss([pair.asked for pair in pairs if pair], judged, PRICE)
 
@@ -344,10 +343,10 @@ def _strata(cells: Sequence[Mapping[Key, float]]) -> list[tuple[Apart, set[Key]]
         if len(members) < LEAST_SHARE * len(values):
             continue
         apart = Apart(low_ns=min(members), high_ns=max(members), launches=len(members))
-        blocks = [
-            {b for b, ns in distances.items() if stratum_of[ns] == stratum} for distances in cells
-        ]
-        groups.append((apart, set.intersection(*blocks)))
+        blocks = set(cells[0])
+        for distances in cells:
+            blocks &= {b for b, ns in distances.items() if stratum_of[ns] == stratum}
+        groups.append((apart, blocks))
     return groups
 
 
@@ -372,13 +371,15 @@ def _ratio(shown: Shown) -> float:
 
 def _is_main(results: Results, cell: Cell) -> bool:
     """True if a cell has the main metric of its benchmark, with default axes."""
+    case = cell.case
+    on_host = not needs_gpu(case.buffers)
+
+    def has_default_axes(benchmark: Benchmark) -> bool:
+        return all(axis.default_of(on_host) == case.axes.get(axis.name) for axis in benchmark.axes)
+
     return any(
-        benchmark.name == cell.case.benchmark
-        and benchmark.main.name == cell.case.metric
-        and all(
-            axis.default_of(not needs_gpu(cell.case.buffers)) == cell.case.axes.get(axis.name)
-            for axis in benchmark.axes
-        )
+        (benchmark.name, benchmark.main.name) == (case.benchmark, case.metric)
+        and has_default_axes(benchmark)
         for benchmark in results.benchmarks
     )
 
@@ -397,12 +398,10 @@ def _broken(results: Results, before: Who, after: Who) -> list[str]:
         if failure.who == before
         for name in failure.benchmarks
     }
+    broken = well - failed_before
     return [
         f"{failure.place.path}, {', '.join(failure.benchmarks)}: {failure.message}"
         for failure in results.failures
         if failure.who == after
-        and any(
-            (failure.place, name) in well and (failure.place, name) not in failed_before
-            for name in failure.benchmarks
-        )
+        and not broken.isdisjoint(itertools.product([failure.place], failure.benchmarks))
     ]

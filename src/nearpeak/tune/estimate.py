@@ -11,10 +11,10 @@ import numpy as np
 from nearpeak.arrays import Booleans, Floats
 from nearpeak.statistics.levels import TOLERATED
 
-LEAST_GAIN = math.log(1.02)  # what is taken makes the targets at least so much faster
-SURE = 3.0  # standard errors: of what is taken in the search; the confirmation judges anew
-LIKELY = 2.0  # of what was chosen before, by other launches
-HARM = math.log(TOLERATED)  # on one target: what costs more there is offered for the others alone
+LEAST_GAIN = math.log(1.02)  # the least speedup of settings that are taken
+SURE = 3.0  # standard errors, for taking settings in the search; the study confirms them
+LIKELY = 2.0  # standard errors, if earlier launches have already chosen the settings
+HARM = math.log(TOLERATED)  # more on one target: offered for the other targets only
 LEAST_NOISE = 0.01  # of a launch, relative
 RIDGE = 1.0  # of the regression: as if each value had been seen once more, without effect
 NORMAL = 1.4826  # standard deviations of a normal distribution in its median absolute deviation

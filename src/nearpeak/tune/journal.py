@@ -46,7 +46,7 @@ class Begin(msgspec.Struct, kw_only=True, tag_field="record", tag="tune"):
     gpus: list[str]
     driver: str | None
     candidates: list[dict[str, str]]
-    study_seconds: float = 0.0  # of the least study that confirms, all in all
+    study_seconds: float = 0.0  # of the smallest confirming study, overrun included
 
 
 class Trial(msgspec.Struct, kw_only=True, tag_field="record", tag="trial"):
@@ -97,7 +97,7 @@ class Checked(msgspec.Struct, kw_only=True, tag_field="record", tag="check"):
 
     env: dict[str, str]
     ends: dict[str, str]  # by operation, buffers and path: empty, or how it ended
-    complete: bool = True  # False: the time was over before all were looked at
+    complete: bool = True  # False: the time was over before all were checked
     seconds: float
 
 
@@ -124,8 +124,8 @@ class Amended(msgspec.Struct, kw_only=True, tag_field="record", tag="amendment")
     """Time that was added to a tuning that ended or was cut off."""
 
     budget_seconds: float  # for all that follows
-    asked: str  # what was asked for: options of `nearpeak tune`
-    study: bool  # whether the study that confirms had begun, which has all of it then
+    asked: str  # options of `nearpeak tune`
+    study: bool  # the study that confirms had begun, and has all of the time
 
 
 Record = Begin | Hinted | Crossed | Ruled | Calibrated | Trial | Checked | Priced | Amended

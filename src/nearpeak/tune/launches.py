@@ -17,10 +17,10 @@ from nearpeak.tune.journal import Figure
 from nearpeak.tune.targets import Target, by_benchmark, cost
 
 SAMPLING = ["--slot-ms", "20", "--least-samples", "3"]
-GRACE_SECONDS = 1.0  # for a launch that hangs to end, both of whose ranks are on this host
+GRACE_SECONDS = 1.0  # for a hanging launch to end; both of its ranks are on this host
 GUARD_SIZES = "1,8,64,512,4K,8K,16K,32K,64K,128K,256K,512K,1M,4M"
-PRICED_SIZES = [8, 4096, 1 << 16, 1 << 24]  # of those that the study guards
-# For right or wrong, not for figures: few large messages at once, which may take long each.
+PRICED_SIZES = [8, 4096, 1 << 16, 1 << 24]  # some of the sizes that the study guards
+# To check data, not for figures: few large messages in flight, as each may take long.
 GUARD_SAMPLING = ["--slot-ms", "2", "--least-samples", "3", "--in-flight", "8M"]
 
 
@@ -145,15 +145,12 @@ def _curves(
     """Returns the cost of each size, by benchmark, and the distance of the CPUs."""
     parts = [(single, ["--sizes", format_sizes(sizes), *SAMPLING]) for single, sizes in wanted]
     cases = [case for together in _launches(parts) for case in _run(together, env, limit_seconds)]
-    costs = {
-        single.benchmark.name: {
-            case.case.size_bytes: cost(case.value, case.case.better)
-            for case in cases
-            if (case.case.benchmark, case.case.metric)
-            == (single.benchmark.name, single.benchmark.main.name)
-        }
-        for single, _ in wanted
-    }
+    mains = {single.benchmark.name: single.benchmark.main.name for single, _ in wanted}
+    costs: dict[str, dict[int, float]] = {name: {} for name in mains}
+    for case in cases:
+        name = case.case.benchmark
+        if mains.get(name) == case.case.metric:
+            costs[name][case.case.size_bytes] = cost(case.value, case.case.better)
     if any(set(costs[single.benchmark.name]) != set(sizes) for single, sizes in wanted):
         raise LaunchFailed("not all sizes had a figure")
     return costs, usual_distance(map(_distance, cases))

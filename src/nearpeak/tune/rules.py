@@ -24,13 +24,13 @@ from nearpeak.tune.distances import Distances
 from nearpeak.tune.estimate import HARM, LEAST_GAIN, LIKELY, SURE, Estimate, estimate, noise_of
 from nearpeak.tune.search import MOST_ROUNDS, SCREENED_BETWEEN
 
-LEAST_ROUNDS = 5  # more than of a race, as nothing proves each rule by itself
+LEAST_ROUNDS = 5  # more than of a race, as no proof follows for each rule
 
 
 class Way(NamedTuple):
     """One algorithm of an operation."""
 
-    env: tuple[tuple[str, str], ...]  # what forces it
+    env: tuple[tuple[str, str], ...]  # the variables that force it
     algorithm: int  # as the library counts them
     segment: int  # bytes of the parts in which it sends; 0: whole
     words: str
@@ -48,7 +48,7 @@ class Operation(NamedTuple):
     ruled: Ruled
     ways: tuple[Way, ...]
     sizes: tuple[int, ...]  # of its benchmark, ascending
-    targets: tuple[int, ...]  # of these, those that are to be faster
+    targets: tuple[int, ...]  # the sizes that are to be faster
     ranks: int
 
 
@@ -251,15 +251,15 @@ class _Race:
         self._tell = tell
         self._limit = limit_seconds
         self._left = left
-        # By operation: launches of the library as it is, and the gains of each way that is left.
+        # By operation: default launches, and the gains of each algorithm that is left.
         self._defaults: dict[str, list[Floats]] = {operation.name: [] for operation in operations}
-        self._gains: dict[str, dict[Way, list[Floats]]] = {
-            operation.name: {way: [] for way in operation.ways} for operation in operations
-        }
+        self._gains: dict[str, dict[Way, list[Floats]]] = {}
+        for operation in operations:
+            self._gains[operation.name] = {way: [] for way in operation.ways}
         self._distances = {operation.name: Distances() for operation in operations}
         self._longest = 0.0  # seconds of a launch
         self._done = 0  # launches
-        self.timely = True  # whether the time held rounds enough
+        self.timely = True  # the time held enough rounds
 
     @property
     def effort(self) -> str:
@@ -321,9 +321,8 @@ class _Race:
         for number in range(max(map(len, order.values()), default=0)):
             if number % SCREENED_BETWEEN == 0:
                 defaults = dict.fromkeys(order)
-                before = self._launch(defaults) or self._launch(
-                    defaults
-                )  # one may be slow by chance
+                # Launches once more if the first one fails: it may be slow by chance.
+                before = self._launch(defaults) or self._launch(defaults)
                 if not before:
                     return False
                 first = not any(self._defaults.values())
@@ -380,14 +379,13 @@ class _Race:
             self._tell(f"{' '.join(way.label for way in ways) or 'as it is'}: {error}")
             return {}
         self._longest = max(self._longest, before - self._left())
-        return {
-            operation.name: self._distances[operation.name].corrected(
-                dict(way.env) if way else {},
-                distance_ns,
-                np.array([curves[operation.name][size] for size in operation.sizes]),
+        corrected = {}
+        for operation, way in chosen.items():
+            costs = np.array([curves[operation.name][size] for size in operation.sizes])
+            corrected[operation.name] = self._distances[operation.name].corrected(
+                dict(way.env) if way else {}, distance_ns, costs
             )
-            for operation, way in chosen.items()
-        }
+        return corrected
 
 
 def _hopeless(estimated: Estimate, rounds_before: int) -> bool:

@@ -73,20 +73,20 @@ from nearpeak.tune.journal import (
     TuneJournal,
 )
 from nearpeak.tune.launches import Launches
-from nearpeak.tune.search import CALIBRATED_ROUNDS, Outcome, Search
+from nearpeak.tune.search import CALIBRATED_ROUNDS, Offer, Outcome, Search
 from nearpeak.tune.targets import Target, by_benchmark, parse_targets, resolved
 from nearpeak.tune.trials import Trials
 from nearpeak.tune.tried import tried
 from nearpeak.tune.written import ONLY
 
-TRIED = "tried"  # the folder of the file of rules that trials name, below the search's own
+TRIED = "tried"  # the folder of the file of rules of the trials, in the search's folder
 BEFORE = "as-it-was"  # settings that were tuned before
 UCX = "ucx"  # the component whose cost model takes ceilings
 SHARE_RULED = 1 / 3  # of the search's time, at most, for the algorithms of collective operations
-SHARE_RULED_ALONE = 1 / 2  # where all targets are such operations
+SHARE_RULED_ALONE = 1 / 2  # if all targets are such operations
 MOST_HINTED = 2  # sizes that are explained, the largest: some 10 s each
-# Launches of a search that may end with something taken: two looks and the library as it is, trials
-# by chance, a race of two, what is won proved twice, and what works with it and without.
+# Launches of the shortest search that can take settings: looks, default settings, random trials, a
+# race of two, two proofs of the winner, and checks with and without it.
 LEAST_LAUNCHES = 10 + 3 + 20 + 6 + 3 + 2 * 8 + 2 * 4
 
 
@@ -97,17 +97,17 @@ class Prepared:
     asked: Asked
     launches: Launches
     candidates: list[Candidate]
-    calibrated: list[Tunable]  # those that take ceilings
-    thresholds: list[Tunable]  # those between two protocols that can be forced within a host
-    operations: list[rules.Operation]  # the collective ones that a file of rules may say
-    ruled: Tunable | None  # what names it
-    collective: list[str]  # variables that say how collective operations of any ranks are done
+    calibrated: list[Tunable]  # variables that take ceilings
+    thresholds: list[Tunable]  # between two protocols that can be forced within a host
+    operations: list[rules.Operation]  # collective operations that a file of rules can express
+    ruled: Tunable | None  # the variable that names the file of rules
+    collective: list[str]  # variables for collective operations among any number of ranks
     of_ucx: list[str]  # variables of UCX
-    paths: list[str]  # ids of those that are guarded, the own one first
+    paths: list[str]  # ids of the guarded ones, first that of the targets
     usual: list[str]  # benchmarks that are guarded by the study
-    kinds: list[str]  # buffers that it measures, where the paths' own have not all of them
-    host: confirm.HostCheck | None  # with buffers in a GPU, where a path has host memory alone
-    study_seconds: float  # of the least study that confirms, all in all
+    kinds: list[str]  # buffers that the study measures; empty: each path's own
+    host: confirm.HostCheck | None  # with buffers in a GPU, if a path has only host memory
+    study_seconds: float  # of the smallest confirming study, overrun included
 
     @property
     def single(self) -> Single:
@@ -440,9 +440,7 @@ def _unforced(
     """Leaves out values that force an algorithm of an operation with rules. They would override the
     rules at all sizes and for any number of ranks, while trials measure only one number."""
     forced = rules.forced(prepared.operations, _tables(journal))
-    return [
-        candidate for candidate in values if not any(name in forced for name, _ in candidate.env)
-    ]
+    return [candidate for candidate in values if forced.isdisjoint(dict(candidate.env))]
 
 
 def borders(prepared: Prepared, journal: TuneJournal, env: Env) -> list[int]:
@@ -563,13 +561,7 @@ def summed_up(
         host_messages=[_evidence(shown) for shown in confirmed.host_messages] if confirmed else [],
         free=_free(outcome, free) if free else None,
         calibration=calibration,
-        offers=[
-            tuned.Offered(
-                setting=offer.candidate.label,
-                times=[round(math.exp(gain), 3) for gain in offer.gains],
-            )
-            for offer in outcome.offers
-        ],
+        offers=list(map(_offered, outcome.offers)),
         lacking=outcome.lacking,
         tried=tried(trials, [*begun.candidates, *by_rules, *further], named),
         unused_seconds=round(unused_seconds, 1),
@@ -598,6 +590,11 @@ def _free(outcome: Outcome, confirmed: Confirmed) -> tuned.Free:
         detectable_loss=_rounded(confirmed.detectable_loss),
         host_messages=[_evidence(shown) for shown in confirmed.host_messages],
     )
+
+
+def _offered(offer: Offer) -> tuned.Offered:
+    times = [round(math.exp(gain), 3) for gain in offer.gains]
+    return tuned.Offered(setting=offer.candidate.label, times=times)
 
 
 def _rounded(loss: float | None) -> float | None:

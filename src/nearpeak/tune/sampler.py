@@ -38,10 +38,10 @@ class Sampler:
     def learn(self, values: Collection[Candidate], cost: float) -> None:
         """Adds an earlier trial."""
         self._worst = max(self._worst, cost)
-        chosen = {
-            name: next((n for n, candidate in enumerate(candidates) if candidate in values), -1)
-            for name, candidates in self._values.items()
-        }
+        chosen = dict.fromkeys(self._values, -1)
+        for name, candidates in self._values.items():
+            indexes = (n for n, candidate in enumerate(candidates) if candidate in values)
+            chosen[name] = next(indexes, -1)
         self._add(chosen, cost)
 
     def ask(self) -> list[Candidate]:

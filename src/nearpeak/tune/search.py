@@ -44,29 +44,29 @@ from nearpeak.tune.estimate import (
 )
 from nearpeak.tune.sampler import Sampler
 
-SCREENED_BETWEEN = 5  # trials between two launches of what was taken: what drifts is seen
-REFERENCE = 5  # launches whose median a single trial is held against
+SCREENED_BETWEEN = 5  # trials between two launches of the taken settings, which show drift
+REFERENCE = 5  # launches whose median a single trial is compared with
 CALIBRATED_ROUNDS = 6  # as many as a 95 % interval needs
-SHARE_CALIBRATED = 0.15  # of the time, at most, for these
-STARTING = 20  # trials of values by chance that the sampler starts from
+SHARE_CALIBRATED = 0.15  # of the time, at most, for these rounds
+STARTING = 20  # random trials that the sampler starts from
 SHARE_SAMPLED = 0.7  # of the time that is left, for trials of values together
 REFERENCE_EVERY = 8  # of these trials
-MOST_AGAIN = 6  # trials of what was tried already: the sampler has nothing else
+MOST_AGAIN = 6  # repeated trials: the sampler proposes nothing new
 MOST_TURNS = 3
 MOST_OFFERS = 3
-MOST_FAILING = 2  # values of those that need the same: where so many fail, all do
+MOST_FAILING = 2  # values with the same needs: if this many fail, all do
 MOST_RACING = 8  # side by side
 MOST_ROUNDS = 7
-MOST_MORE = 14  # further ones, where nothing was taken and something seems to be better
+MOST_MORE = 14  # further rounds, if nothing was taken and a candidate seems better
 LEAST_ROUNDS = 3
 PROOF = 2 * (LEAST_ROUNDS + 1)  # launches: rounds of two
-TAKEN = 3  # launches of what is taken
-WON = PROOF + TAKEN + PROOF  # launches behind a race: two proofs
+TAKEN = 3  # launches of newly taken settings
+WON = PROOF + TAKEN + PROOF  # launches after a race: two proofs
 DROPPED = PROOF + TAKEN  # launches of leaving something out
-TO_COME = 2 * LEAST_ROUNDS + WON  # behind trials: a race of two at least
-NOISES = 3.0  # of single launches: a trial that is better by so much is promising
-BROKEN = 10.0  # what it costs that something does not work elsewhere, as a logarithm
-PENALTY = 2.0  # for what a target is slower than without anything, beyond `HARM`
+TO_COME = 2 * LEAST_ROUNDS + WON  # launches after trials: at least a race of two
+NOISES = 3.0  # of single launches: a trial that is better by this much is promising
+BROKEN = 10.0  # the cost of a failure elsewhere, as a logarithm
+PENALTY = 2.0  # of the loss of a target compared with default settings, beyond `HARM`
 
 
 class Failed(NamedTuple):
@@ -120,7 +120,7 @@ class Calibration(NamedTuple):
     """The library's own cost model with ceilings, and no other settings."""
 
     candidate: Candidate
-    gains: list[Floats]  # of each round, by target, against the library as it is
+    gains: list[Floats]  # of each round, by target, over default settings
 
 
 @dataclass
@@ -128,12 +128,12 @@ class Outcome:
     """The result of a search."""
 
     taken: Env = field(default_factory=dict)
-    free: Env = field(default_factory=dict)  # of it what costs nothing elsewhere
-    refused: dict[str, str] = field(default_factory=dict)  # by label: why
+    free: Env = field(default_factory=dict)  # the part of `taken` that costs nothing elsewhere
+    refused: dict[str, str] = field(default_factory=dict)  # reasons, by label
     offers: list[Offer] = field(default_factory=list)
     calibration: Calibration | None = None
     tried: int = 0  # values
-    lacking: list[str] = field(default_factory=list)  # what the time did not hold
+    lacking: list[str] = field(default_factory=list)  # work that the time did not hold
 
 
 class Search:
@@ -160,13 +160,15 @@ class Search:
         self._calibrated = calibrated
         self._first = first
         self._last = frozenset(last).difference(candidates[:first])
-        self._checks = 1  # that are to come
-        self._references: list[Floats] = []  # launches of what was taken so far
-        self._default: Floats = np.zeros(0)  # the usual costs without anything
-        self._scatter: list[Floats] = []  # the same less their medians, of all taken before
-        self._tried: list[tuple[frozenset[Candidate], float]] = []  # values, and their cost
-        self._by_target: list[Floats] = []  # the costs of each of these trials
-        self._undecided: dict[Candidate, list[Floats]] = {}  # of the last race: gains
+        self._checks = 1  # still to come
+        self._references: list[Floats] = []  # launches of the taken settings
+        self._default: Floats = np.zeros(0)  # the usual costs of default settings
+        self._scatter: list[Floats] = []  # deviations of earlier references from their medians
+        self._tried: list[
+            tuple[frozenset[Candidate], float]
+        ] = []  # values of each trial, and their cost
+        self._by_target: list[Floats] = []  # costs of each trial
+        self._undecided: dict[Candidate, list[Floats]] = {}  # gains in the last race
         self.outcome = Outcome()
 
     def run(self) -> Outcome:
@@ -174,7 +176,7 @@ class Search:
         nothing was taken."""
         if not self._reference(TAKEN):
             return self.outcome
-        self._bench.check({})  # how long it takes must be known for the others to have their time
+        self._bench.check({})  # its duration must be known to plan the later ones
         self._foresee()
         self._screen(self._candidates[: self._first])
         self._calibrate()
@@ -237,7 +239,7 @@ class Search:
             self._find_failing(values)
             kept = self._working(values)
             if len(kept) == len(values):
-                return  # they fail in company alone
+                return  # they fail only together
             values, before = kept, self._bench.left()
         if not values:
             return
@@ -328,10 +330,7 @@ class Search:
             alone = broken.get(candidate)
             if alone or not any(broken.values()):
                 self._refuse(candidate, alone or f"together: {reason}")
-        kept = [
-            not any(candidate.label in self.outcome.refused for candidate in values)
-            for values, _ in self._tried
-        ]
+        kept = [len(self._working(list(values))) == len(values) for values, _ in self._tried]
         self._tried = list(itertools.compress(self._tried, kept))
         self._by_target = list(itertools.compress(self._by_target, kept))
         self._take({})
@@ -435,7 +434,7 @@ class Search:
             if not math.isnan(self._try(half, "which")):
                 half = suspects[len(suspects) // 2 :]
                 if len(half) > 1 and not math.isnan(self._try(half, "which")):
-                    return  # they fail in company alone
+                    return  # they fail only together
             suspects = half
         if suspects[0].label not in self.outcome.refused:
             self._try(suspects, "which")
@@ -514,7 +513,8 @@ class Search:
             places = list(prices)
             prices = {}
             best = math.inf
-            for without in [{k: v for k, v in free.items() if k != name} for name in free]:
+            for name in free:
+                without = {k: v for k, v in free.items() if k != name}
                 left = self._prices(without, places) if without else {}
                 if left is None:
                     self._lack("what of it costs nothing elsewhere")
@@ -549,8 +549,9 @@ class Search:
             rounds.append({case: plain[case] - with_it[case] for case in plain if case in with_it})
             if all(gain > -HARM for gain in rounds[-1].values()):
                 return 0.0
-        cases = [case for case in rounds[0] if all(case in round_gains for round_gains in rounds)]
-        gains = np.array([[round_gains[case] for case in cases] for round_gains in rounds])
+        common = set.intersection(*map(set, rounds))
+        cases = [case for case in rounds[0] if case in common]
+        gains = np.array([list(map(round_gains.__getitem__, cases)) for round_gains in rounds])
         estimated = estimate(gains, np.full(len(cases), self._noise().max()))
         if estimated.harms:
             slower = [
@@ -618,8 +619,8 @@ class Search:
             fresh = self._against(dict(candidate.env), "again", LEAST_ROUNDS + 1, self._race_work)
             if fresh is None or not estimate(fresh, self._noise()).better_by(LIKELY):
                 continue
-            # Rounds that are few show no harm beyond chance: all of them, and the fresh ones more
-            # easily.
+            # A few rounds cannot show harm significantly: all rounds are tested together, and the
+            # fresh ones with a lower threshold.
             rounds = estimate(np.vstack([differences[candidate], fresh]), self._noise())
             if rounds.harms or estimate(fresh, self._noise()).slower_by(LIKELY).any():
                 continue
@@ -769,7 +770,7 @@ class Search:
             rounds.append(gains[0])
             clear = NOISES * float(self._noise().mean())
             if len(rounds) == 2 and max(gain.mean() for gain in rounds) < -clear:
-                return  # one launch alone may be slow by chance
+                return  # a single launch may be slow by chance
         if not estimate(-np.array(rounds), self._noise()).better_by(LIKELY):
             self._take(without)
 

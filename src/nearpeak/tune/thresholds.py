@@ -19,9 +19,9 @@ from nearpeak.tune.candidates import Env
 from nearpeak.tune.estimate import HARM
 
 SIZES = [1 << power for power in range(8, 23)]  # bytes
-ROUNDS = 2  # of a launch of each protocol: of both the faster one counts, as some launches are slow
+ROUNDS = 2  # of a launch of each protocol; the faster launch counts, as some are slow
 POWERS = [1 << power for power in range(3, 25)]  # bytes, of messages that are guarded
-LEAST_SIZE = 64  # bytes: what is less is a number of something else
+LEAST_SIZE = 64  # bytes: a smaller number counts something else
 MOST_MOVED = 7  # sizes for a setting
 Curve = Mapping[int, float]  # the cost of each size in bytes (targets.cost)
 
@@ -82,7 +82,8 @@ def moved(tunables: Sequence[Tunable], env: Env) -> list[int]:
         if tunable.name not in env:
             continue
         texts = (env[tunable.name], tunable.default)
-        ends = [end for end in (_bytes(tunable, text) for text in texts) if end >= LEAST_SIZE]
+        values = [_bytes(tunable, text) for text in texts]
+        ends = [value for value in values if value >= LEAST_SIZE]
         if ends:
             between = [size for size in POWERS if min(ends) / 4 <= size <= 2 * max(ends)]
             sizes.update(between[:: math.ceil(len(between) / MOST_MOVED)])
@@ -99,8 +100,12 @@ def _bytes(tunable: Tunable, text: str) -> int:
 
 
 def _fastest(launches: Curves, env: Env, limit_seconds: float) -> dict[int, float]:
-    rounds = [launches.curve(env, SIZES, limit_seconds) for _ in range(ROUNDS)]
-    return {size_bytes: min(curve[size_bytes] for curve in rounds) for size_bytes in SIZES}
+    fastest = dict.fromkeys(SIZES, math.inf)
+    for _ in range(ROUNDS):
+        curve = launches.curve(env, SIZES, limit_seconds)
+        for size_bytes in SIZES:
+            fastest[size_bytes] = min(fastest[size_bytes], curve[size_bytes])
+    return fastest
 
 
 def crossing(short: Curve, long: Curve) -> float:
@@ -108,8 +113,7 @@ def crossing(short: Curve, long: Curve) -> float:
     two sizes at which a switch costs least over all sizes. 0: always; inf: never."""
     sizes = sorted(short)
     costs = [
-        sum(short[size_bytes] for size_bytes in sizes[:place])
-        + sum(long[size_bytes] for size_bytes in sizes[place:])
+        sum(map(short.__getitem__, sizes[:place])) + sum(map(long.__getitem__, sizes[place:]))
         for place in range(len(sizes) + 1)
     ]
     place = costs.index(min(costs))

@@ -15,7 +15,7 @@ from nearpeak.trace.trace import SCHEMA, Entry, Trace
 from nearpeak.tune.targets import Target
 
 MOST = 4  # targets: each makes every trial longer
-LEAST = 0.05  # of the time in MPI: what has less is no target
+LEAST = 0.05  # of the time in MPI: the least share of a target
 MEMORY = {"H,H": "host", "D,D": "device"}
 # A call counts all of its blocks (docs/trace.md), the benchmark one (docs/from-omb.md).
 ALL_BLOCKS = ("MPI_Alltoall", "MPI_Alltoallv", "MPI_Reduce_scatter_block")

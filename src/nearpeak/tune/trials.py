@@ -38,11 +38,11 @@ from nearpeak.tune.targets import cost
 from nearpeak.tune.tuned import Ceiling
 
 LEAST_LIMIT = 4.0  # seconds of a launch
-MOST_TIMES = 2.5  # as long as the usual launch without anything
-FIRST_SHARE = 0.2  # of what is left, at most, for a launch whose usual time is not known yet
-SWEPT_SHARE = 0.1  # of the search's, at most, for the protocols of thresholds
-LOOKED_SHARE = 0.05  # of all of it, at most, for a launch of the two looks before the first trial
-LIMIT_SECONDS = 60.0  # of such a launch, at most
+MOST_TIMES = 2.5  # times the usual launch with default settings: the limit of a launch
+FIRST_SHARE = 0.2  # of the time left, at most, for a launch of unknown usual time
+SWEPT_SHARE = 0.1  # of the search's time, at most, for the protocols of thresholds
+LOOKED_SHARE = 0.05  # of the search's time, at most, for a launch before the first trial
+LIMIT_SECONDS = 60.0  # the longest limit of a launch of unknown usual time
 Played = TypeVar("Played", Hinted, Crossed, Ruled, Calibrated, Trial, Checked, Priced)
 
 

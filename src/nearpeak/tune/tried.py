@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
+from nearpeak.arrays import Floats
 from nearpeak.tune.candidates import Candidate
 from nearpeak.tune.estimate import effects_of
 from nearpeak.tune.journal import Trial
@@ -24,7 +25,7 @@ def tried(
     own regression over all launches (`estimate.effects_of`), which shrinks the effects of rarely
     tried values towards nothing.
     """
-    given = [env for env in values if any(_has(trial, env) for trial in trials)]
+    given = [env for env in values if _having(trials, env)]
     worked = [trial for trial in trials if trial.values]
     failed = {frozenset(trial.env.items()): trial.failed for trial in trials if trial.failed}
     rows = np.array([[float(_has(trial, env)) for env in given] for trial in worked])
@@ -35,15 +36,21 @@ def tried(
     return [
         Tried(
             setting=Candidate(tuple(env.items())).label,
-            launches=sum(_has(trial, env) for trial in trials),
-            times=[round(float(speedup), 3) for speedup in speedups]
-            if any(_has(trial, env) for trial in worked)
-            else [],
+            launches=_having(trials, env),
+            times=_rounded(speedups) if _having(worked, env) else [],
             failed=failed.get(frozenset(env.items()), ""),
             named=list(env.items())[-1] in named,
         )
         for env, speedups in zip(given, times, strict=True)
     ]
+
+
+def _rounded(speedups: Floats) -> list[float]:
+    return [round(float(speedup), 3) for speedup in speedups]
+
+
+def _having(trials: Sequence[Trial], env: Mapping[str, str]) -> int:
+    return sum(_has(trial, env) for trial in trials)
 
 
 def _has(trial: Trial, env: Mapping[str, str]) -> bool:

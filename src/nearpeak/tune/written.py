@@ -14,7 +14,7 @@ from nearpeak.libraries import preload
 from nearpeak.libraries.launch import SEARCH_PATHS
 from nearpeak.libraries.profiles import Apart, Evidence, Profile, first_line, to_toml
 
-ONLY = "only-"  # how the folders of profiles for one path alone begin
+ONLY = "only-"  # prefix of the folders of profiles for one path
 NAMES = (
     "profile.toml",
     "profile.sh",
@@ -24,7 +24,7 @@ NAMES = (
     "ucx.conf",
     *preload.LIBRARIES,
 )
-JOINED = (*SEARCH_PATHS, preload.VARIABLE)  # with what is there already behind it
+JOINED = (*SEARCH_PATHS, preload.VARIABLE)  # variables that are put before their present value
 _MCA = "OMPI_MCA_"  # Open MPI's parameters as environment variables
 _UCX = "UCX_"
 ANYWAY = "What Nearpeak sets for this library in any case"
@@ -51,7 +51,7 @@ def withdraw(output: Path) -> None:
             f"cannot remove {error.filename} ({error.strerror}), which may hold no more: remove it"
         ) from None
     for folder in output.glob(f"{ONLY}*"):
-        with contextlib.suppress(OSError):  # it has files of others
+        with contextlib.suppress(OSError):  # it holds other files
             folder.rmdir()
 
 
@@ -59,7 +59,9 @@ def write(profile: Profile, folder: Path) -> list[Path]:
     """Writes the files of a profile, without those that the library does not use. Copies the files
     that variables name (`files`); UserError if one cannot be read."""
     make_folder(folder)
-    if not preload.is_preloadable(folder.resolve()):  # what is preloaded stays where it was built
+    if not preload.is_preloadable(
+        folder.resolve()
+    ):  # the preloaded library stays where it was built
         own_files = {k: v for k, v in profile.files.items() if k != preload.VARIABLE}
         profile = msgspec.structs.replace(profile, files=own_files)
     written = []
