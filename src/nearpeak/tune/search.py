@@ -164,9 +164,7 @@ class Search:
         self._references: list[Floats] = []  # launches of the taken settings
         self._default: Floats = np.zeros(0)  # the usual costs of default settings
         self._scatter: list[Floats] = []  # deviations of earlier references from their medians
-        self._tried: list[
-            tuple[frozenset[Candidate], float]
-        ] = []  # values of each trial, and their cost
+        self._tried: list[tuple[frozenset[Candidate], float]] = []  # trials: values, and cost
         self._by_target: list[Floats] = []  # costs of each trial
         self._undecided: dict[Candidate, list[Floats]] = {}  # gains in the last race
         self.outcome = Outcome()

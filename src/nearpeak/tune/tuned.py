@@ -39,7 +39,7 @@ class Tried(msgspec.Struct, kw_only=True):
 
 
 class Ceiling(msgspec.Struct, kw_only=True, frozen=True):
-    """A rate or time that this machine sustains without MPI, by one method (calibrate.MEASUREMENTS)."""
+    """A rate or time that this machine sustains without MPI (calibrate.MEASUREMENTS)."""
 
     name: str
     value: float
