@@ -13,12 +13,12 @@ from nearpeak.errors import UserError
 from nearpeak.nodes.found import UNITS, Curve, Metric, Mode, Required
 from nearpeak.terms.amounts import parse_amount
 
-# By their names in a requirement.
-METRICS: dict[str, Metric] = {"latency": "latency_us", "bandwidth": "bandwidth_gbs"}
 # How a figure of a metric may compare with the required amount.
 RELATIONS: dict[Metric, str] = {"latency_us": "<=", "bandwidth_gbs": ">="}
+# A group for each metric holds its name in the requirement.
 FORM = re.compile(
-    rf"\s*(?:(?P<mode>together|alone)\s+)?(?P<metric>{'|'.join(METRICS)})\s*"
+    r"\s*(?:(?P<mode>together|alone)\s+)?"
+    r"(?:(?P<latency_us>latency)|(?P<bandwidth_gbs>bandwidth))\s*"
     r"(?P<relation>[<>]=)(?P<amount>.+)"
 )
 FORMS = "'bandwidth>=20GB/s', 'latency<=3us', or 'alone bandwidth>=20GB/s'"
@@ -38,13 +38,13 @@ def parse(text: str) -> Wanted:
     match = FORM.fullmatch(text)
     if match is None:
         raise UserError(f"--require {text!r} is not a requirement of nodes: write {FORMS}")
-    metric = METRICS[match["metric"]]
+    metric = next(metric for metric in RELATIONS if match[metric])
     unit, relation = UNITS[metric], RELATIONS[metric]
     amount = parse_amount(match["amount"])
     if amount is None or (amount[1], match["relation"]) != (unit, relation):
         raise UserError(
-            f"--require {text!r}: {match['metric']} is measured in {unit}: write"
-            f" {match['metric']}{relation}NUMBER{unit}"
+            f"--require {text!r}: {match[metric]} is measured in {unit}: write"
+            f" {match[metric]}{relation}NUMBER{unit}"
         )
     mode: Mode = "alone" if match["mode"] == "alone" else "together"
     return Wanted(text, metric, mode, amount[0])
