@@ -320,9 +320,9 @@ class _Race:
         before: dict[str, Floats] = {}
         for number in range(max(map(len, order.values()), default=0)):
             if number % SCREENED_BETWEEN == 0:
-                defaults = dict.fromkeys(order)
+                default_choices = dict.fromkeys(order)
                 # Launches once more if the first one fails: it may be slow by chance.
-                before = self._launch(defaults) or self._launch(defaults)
+                before = self._launch(default_choices) or self._launch(default_choices)
                 if not before:
                     return False
                 first = not any(self._defaults.values())
