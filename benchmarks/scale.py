@@ -132,7 +132,7 @@ def record(folder: Path, made: Cluster) -> float:
     known: dict[str, Indices | None] = {"whole": None, "survey": None}
     for number, measures in enumerate(plan.planned(chosen)):
         if measures.stage not in known:
-            known[measures.stage] = suspects.found(read(folder)).pairs
+            known[measures.stage] = suspects.find(read(folder)).pairs
         started = time.monotonic()
         together, alone = plan.rounds_of(chosen, number, known[measures.stage])
         with (folder / "rounds").open("w") as out:

@@ -149,7 +149,7 @@ class Launches(Bench):
     def foreseen(self, launches: int) -> float | None:
         return None if self.done + launches <= TRIED * self.most else 1.0
 
-    def more(self) -> bool:
+    def time_added(self) -> bool:
         return False
 
     def lend(self) -> bool:

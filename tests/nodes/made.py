@@ -49,7 +49,7 @@ def record(folder: Path, of: Chosen, times: Times, launches: int | None = None) 
     for number, measures in enumerate(plan.planned(of)[:launches]):
         known = None
         if measures.stage in ("sift", "again"):
-            known = suspects.found(read(folder)).pairs
+            known = suspects.find(read(folder)).pairs
         together, alone = plan.rounds_of(of, number, known)
         rounds = [*together, *alone]
         stage = measures.stage

@@ -115,7 +115,7 @@ def test_a_node_of_which_many_links_are_suspected_keeps_them_apart(tmp_path: Pat
 def test_what_a_survey_of_few_rounds_covers_is_said(tmp_path: Path) -> None:
     chosen = made.chosen(40, rounds=10)
     covers = "covers:     200 of 780 pairs (25.6 %): links of the others are not tested"
-    assert covers in plan.words(chosen)
+    assert covers in plan.summary(chosen)
     found = build(made.record(tmp_path, chosen, alike))
     assert (found.pairs_measured, found.pairs_of_all) == (200, 780)
     assert found.verdicts == []

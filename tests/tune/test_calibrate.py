@@ -15,7 +15,7 @@ from nearpeak.libraries.families import all_families
 from nearpeak.libraries.tunables import Tunable
 from nearpeak.study.single_launch import LaunchFailed
 from nearpeak.tune import calibrate
-from nearpeak.tune.calibrate import WAYS, Way, values, wanted
+from nearpeak.tune.calibrate import MEASUREMENTS, Measurement, values, wanted
 from nearpeak.tune.tuned import Ceiling
 
 COMPONENTS = sorted({name for family in all_families().values() for name in family.components})
@@ -38,10 +38,10 @@ def taking(template: str, **more: Any) -> Tunable:
 def test_every_ceiling_of_the_catalogue_is_one_that_is_measured(tunable: Tunable) -> None:
     names = {name for name, _ in wanted([tunable])}
     assert names
-    assert names <= set(WAYS)
+    assert names <= set(MEASUREMENTS)
     assert not re.search("[{}]", calibrate.PLACE.sub("", tunable.calibrated))
     # Where a buffer must be in a GPU for a ceiling, it has an effect there alone.
-    of_gpus = any("D" in WAYS[name].buffers for name in names)
+    of_gpus = any("D" in MEASUREMENTS[name].buffers for name in names)
     assert not of_gpus or "gpu" in tunable.needs
 
 
@@ -50,7 +50,7 @@ def test_each_is_documented() -> None:
     (table,) = re.findall(r"^\| Method \| Ceiling .*?\n\n", text, re.MULTILINE | re.DOTALL)
     names = {tunable.name for tunable in TAKING}
     assert len(names) >= 8
-    assert names | set(WAYS) <= set(re.findall(r"`([\w-]+)`", table))
+    assert names | set(MEASUREMENTS) <= set(re.findall(r"`([\w-]+)`", table))
 
 
 def test_a_rate_is_written_in_powers_of_1024() -> None:
@@ -77,14 +77,14 @@ def case(size: int, unit: str, value: float) -> Any:
 
 def test_what_can_be_measured_is(monkeypatch: pytest.MonkeyPatch) -> None:
     """A launch for each; without a GPU or the right to copy the rest is there."""
-    launched: list[Way] = []
+    launched: list[Measurement] = []
 
-    def launch(_: object, way: Way, units: list[str], limit: float) -> list[Any]:
+    def launch(_: object, measurement: Measurement, units: list[str], limit: float) -> list[Any]:
         assert limit == 9
-        launched.append(way)
-        if way.buffers == "H,D":
+        launched.append(measurement)
+        if measurement.buffers == "H,D":
             raise UserError("no path")
-        if way.method == "cma":
+        if measurement.method == "cma":
             raise LaunchFailed("skipped: not permitted")
         if "us" in units:
             return [case(8, "us", 6.4), case(16 << 20, "us", 50.0), case(8, "GB/s", 0.1)]
@@ -94,7 +94,7 @@ def test_what_can_be_measured_is(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
     first: Any = None
     found = calibrate.measure(first, TAKING, told.append, 9.0)
-    assert sorted(launched) == sorted(WAYS.values())
+    assert sorted(launched) == sorted(MEASUREMENTS.values())
     assert [(each.name, each.value, each.unit) for each in found] == [
         ("memcpy", 9.0, "GB/s"),
         ("ring", 9.0, "GB/s"),

@@ -55,10 +55,26 @@ PREPARED: Any = SimpleNamespace(
 )
 
 
+def shown(label_on_path: str, verdict: str = "faster", distances: Sequence[At] = ()) -> Any:
+    """A case that was confirmed, on the path of the targets."""
+    return SimpleNamespace(
+        path="host-gpu near/1",
+        label_on_path=label_on_path,
+        comparison=SimpleNamespace(verdict=verdict),
+        distances=distances,
+    )
+
+
 def written(
-    verdict: str, free_taken: bool | None, unguarded: Sequence[str] = (), **more: Any
+    verdict: str,
+    free_taken: bool | None,
+    unguarded: Sequence[str] = (),
+    targets: Sequence[Any] = (),
+    slower_cases: Sequence[Any] = (),
+    **more: Any,
 ) -> dict[str, Any]:
-    """`free_taken`: None where nothing is free alone; `more`: of what was found."""
+    """`free_taken`: None where nothing is free alone; `targets`, `slower_cases`: as confirmed;
+    `more`: of what was found."""
     journal: Any = SimpleNamespace(
         begin=SimpleNamespace(
             library="alpha",
@@ -85,11 +101,13 @@ def written(
         unguarded=unguarded,
         verdict=verdict,
         path="host-gpu near/1",
+        buffers="H,D",
         free=free,
         host_messages=[made_evidence("host all")],
         **{"env": ALL, "unset": [], "distances": {}, "lacking": [], **usual, **more},
     )
-    return profiles(PREPARED, journal, found)
+    confirmed: Any = SimpleNamespace(targets=targets, slower=slower_cases)
+    return profiles(PREPARED, journal, found, {"tuned": confirmed})
 
 
 HERE = "only-host-gpu-near-1-H-D"
@@ -139,8 +157,8 @@ def test_settings_for_host_memory_say_nothing_of_other_host_messages(
 
 
 def test_a_profile_for_some_of_its_targets_names_them() -> None:
-    gains, loses = made_evidence("host-gpu near/1, a"), made_evidence("host-gpu near/1, b")
-    found = written("taken here alone", None, evidence=[gains, loses], slower=[loses])
+    gains, loses = shown("a"), shown("b", "slower")
+    found = written("taken here alone", None, targets=[gains, loses], slower_cases=[loses])
     assert found[HERE].scope.startswith("for host-gpu near/1 with buffers H,D, for a alone")
 
 
@@ -260,8 +278,8 @@ def test_a_profile_says_between_which_cpus_it_holds() -> None:
             Apart(low_ns=a.low_ns, high_ns=a.high_ns, launches=24) for a in (near, far)
         ]
     }
-    both = made_evidence("all", distances=[near, far])
-    found = written("taken here alone", None, evidence=[both], slower=[], distances=distances)
+    both = shown("all", distances=[near, far])
+    found = written("taken here alone", None, targets=[both], slower=[], distances=distances)
     assert found[HERE].scope == (
         "for host-gpu near/1 with buffers H,D alone, with the CPUs 60.0 to 67.0 ns apart and"
         " not 300 to 307 ns (something is slower there; on a virtual machine nobody can choose, so"

@@ -76,7 +76,7 @@ class Planted(Bench):
     def foreseen(self, launches: int) -> float | None:
         return None if self.done + launches <= self.most else 1.0
 
-    def more(self) -> bool:
+    def time_added(self) -> bool:
         return False
 
     def lend(self) -> bool:

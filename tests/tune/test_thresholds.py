@@ -170,7 +170,7 @@ class Library(Bench):
     def foreseen(self, launches: int) -> float | None:
         return None if launches < 300 else 1.0
 
-    def more(self) -> bool:
+    def time_added(self) -> bool:
         return False
 
     def lend(self) -> bool:

@@ -76,7 +76,7 @@ def test_what_takes_longest_is_chosen() -> None:
     )
     assert found.targets == "allreduce:8,latency:64,alltoall:1K"
     assert list(found.shares.values()) == [0.3, 0.25, 0.2]
-    assert found.words == (
+    assert found.summary == (
         "Of the time in MPI, by the trace: allreduce:8 (30.0 %), latency:64 (25.0 %), alltoall:1K"
         " (20.0 %); 25.0 % in other calls"
     )

@@ -393,13 +393,13 @@ def test_a_check_without_time_is_made_when_there_is_time(tmp_path: Path) -> None
     with closing(TuneJournal(tmp_path / "out")) as journal:
         trials = Trials(journal, launcher)
         assert trials.check({"X": "2"}) is None  # played back
-        assert (launcher.launched, trials.more()) == ([], True)
+        assert (launcher.launched, trials.time_added()) == ([], True)
         assert trials.check({"X": "2"}) == ""
         assert launcher.launched == [{}, {"X": "2"}]
     silent = Launcher()
     with closing(TuneJournal(tmp_path / "out")) as journal:
         trials = Trials(journal, silent)
-        assert [trials.check({"X": "2"}), trials.more(), trials.check({"X": "2"})] == [
+        assert [trials.check({"X": "2"}), trials.time_added(), trials.check({"X": "2"})] == [
             None,
             True,
             "",
@@ -416,7 +416,7 @@ def test_time_that_is_added_to_a_search_that_was_cut_off_counts_from_there(tmp_p
     trials.measure({}, "taken")
     assert trials.holds(1, 0, "search")
     trials.measure({"X": "2"}, "alone")
-    assert not trials.more()
+    assert not trials.time_added()
 
 
 def test_time_that_was_added_to_the_study_is_not_for_the_search(tmp_path: Path) -> None:
@@ -426,4 +426,4 @@ def test_time_that_was_added_to_the_study_is_not_for_the_search(tmp_path: Path) 
     journal.close()
     trials = Trials(TuneJournal(tmp_path / "out"), Launcher())
     trials.measure({}, "taken")
-    assert not trials.more()
+    assert not trials.time_added()

@@ -257,7 +257,7 @@ def _write_script(file: Path, chosen: "Chosen", folder: Path) -> None:
     seconds = plan.cost(chosen, plan.planned(chosen)).seconds
     hosts = [node for node in chosen.nodes if node]
     asked = Asked(LONGER * seconds, len(chosen.nodes), hosts, folder, NAME)
-    for line in plan.words(chosen):
+    for line in plan.summary(chosen):
         print(printable(line))
     write_script(file, asked, lacking, "--nodes")
 
@@ -290,7 +290,7 @@ def _run(
         chosen = read(folder).begin.chosen
     elif not dry_run:
         FORM.check_new(folder)
-    for line in plan.words(chosen):
+    for line in plan.summary(chosen):
         print(printable(line), flush=True)
     if dry_run:
         return None

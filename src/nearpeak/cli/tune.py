@@ -192,7 +192,7 @@ def tune(
             raise _interrupted(output, status_of(interrupt)) from None
         unused = 0.0 if outcome.taken else budget_left.unused(time.monotonic() - start)
         found = run.summed_up(prepared, journal, outcome, judged, unused)
-        profiles = run.profiles(prepared, journal, found)
+        profiles = run.profiles(prepared, journal, found, judged)
     _write(found, profiles, output)
     if words := budget_left.overdrawn(time.monotonic() - start):
         say(words)
@@ -211,7 +211,7 @@ def _traced(file: Path, mpi: str, targets: str | None, buffers: str | None) -> s
     trace = read_trace(file)
     described = describe_library(discover.resolve(settings.split(mpi)[0]), TOOLS)
     chosen = choose(trace, buffers or "H,H", described.benchmarks)
-    say(chosen.words)
+    say(chosen.summary)
     return chosen.targets
 
 

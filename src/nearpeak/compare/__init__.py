@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Studies beside earlier ones: what became slower, in libraries and in what paths carry."""
+"""Compares studies with earlier ones: regressions of libraries and of paths."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the studies of two sides to what changed between them."""
+"""Builds compare.json from the studies of two sides."""
 
 import os
 from collections import Counter, defaultdict
@@ -39,13 +39,13 @@ Numbers = dict[tuple[int, int], int]  # of each study of a side (its index) and 
 def compare(
     old: Sequence[Study], new: Sequence[Study], tolerance: float, *, allow_missing: bool = False
 ) -> Compared:
-    """The new side against the old one, in all that both measured alike.
+    """Compares the new side with the old one, in all cases that both measured alike.
 
-    `tolerance`: how much worse a new figure may be, relative; `allow_missing`: whether a curve that
-    the new side did not measure is no regression.
+    `tolerance`: how much worse a new figure may be, relative; `allow_missing`: a curve that the new
+    side did not measure is no regression.
 
     Raises:
-        UserError: the sides have nothing in common, or a study.
+        UserError: the sides have nothing in common, or share a study.
     """
     check_apart(old, new)
     before, after = _sessions(old, "old"), _sessions(new, "new")
@@ -62,11 +62,11 @@ def compare(
             f"{_named(old)} and {_named(new)} have nothing in common: compare studies of the same"
             " libraries, paths, benchmarks and sizes"
         )
-    sessions = [session for found in (before, after) for session in found.values()]
+    sessions = [session for by_number in (before, after) for session in by_number.values()]
     on_new = [session.side == "new" for session in sessions]
     levelled = level(both, on_new)
     judged = judge(levelled, on_new, tolerance)
-    found = Compared(
+    compared = Compared(
         schema=SCHEMA,
         nearpeak=nearpeak.__version__,
         tolerance=tolerance,
@@ -80,15 +80,15 @@ def compare(
         unmatched=unmatched,
         regressed=False,
     )
-    changes = (change for place in found.places for change in place.changes)
-    found.regressed = (
+    changes = (change for place in compared.places for change in place.changes)
+    compared.regressed = (
         any(failure.regressed for failure in failing)
         or (any(not lack.failed for lack in missing) and not allow_missing)
         or any(change.regressed for change in changes)
     )
-    found.tells_from = _tells_from(found.places)
-    _find_reasons(found, [*old, *new])
-    return found
+    compared.tells_from = _tells_from(compared.places)
+    _find_reasons(compared, [*old, *new])
+    return compared
 
 
 def _tells_from(places: Iterable[PlaceChange]) -> float | None:
@@ -97,13 +97,15 @@ def _tells_from(places: Iterable[PlaceChange]) -> float | None:
     return median(widths) if widths else None
 
 
-def _find_reasons(found: Compared, studies: Iterable[Study]) -> None:
-    """Of what is slower: the inherited variables that differ."""
-    names = [each.name for each in found.differences if each.part == "variable"]
+def _find_reasons(compared: Compared, studies: Iterable[Study]) -> None:
+    """Adds to each slower place the inherited variables that differ and that it may read."""
+    names = [
+        difference.name for difference in compared.differences if difference.part == "variable"
+    ]
     families = {
         library.name: library.family for study in studies for library in study.results.libraries
     }
-    for place in found.places:
+    for place in compared.places:
         if any(change.verdict == SLOWER for change in place.changes):
             family = families.get(place.who.library, "")
             place.reasons = [name for name in names if may_read(family, name)]
@@ -115,8 +117,8 @@ def to_json(compared: Compared) -> str:
 
 
 def _sessions(studies: Sequence[Study], side: Side) -> dict[tuple[int, int], Session]:
-    """Those in which something was measured, by study and number, in the order of their start."""
-    found = {
+    """Returns the sessions with measurements, by study and number, in the order of their start."""
+    sessions = {
         (index, session.session): Session(
             side=side,
             study=study.results.study,
@@ -129,17 +131,21 @@ def _sessions(studies: Sequence[Study], side: Side) -> dict[tuple[int, int], Ses
         for index, study in enumerate(studies)
         for session in study.results.measuring_sessions
     }
-    return dict(sorted(found.items(), key=lambda item: (item[1].started, item[0])))
+    return dict(sorted(sessions.items(), key=lambda item: (item[1].started, item[0])))
 
 
 def _loaded(study: Study, session: int) -> bool:
-    """As the study itself says it: of all sessions where it names none."""
-    found = study.results.conditions
-    return found is not None and found.loaded and session in (found.sessions or [session])
+    """True if the study itself reports load in this session: in all sessions if it names none."""
+    conditions = study.results.conditions
+    return (
+        conditions is not None
+        and conditions.loaded
+        and session in (conditions.sessions or [session])
+    )
 
 
 def _numbers(sessions: Mapping[tuple[int, int], Session], first: int) -> Numbers:
-    return {where: first + number for number, where in enumerate(sessions)}
+    return {key: first + number for number, key in enumerate(sessions)}
 
 
 def _named(studies: Iterable[Study]) -> str:
@@ -152,26 +158,26 @@ def _match(
     failed: Collection[Key],
     missing: Iterable[Missing],
 ) -> tuple[dict[Owner, list[Both]], list[Unmatched]]:
-    """What both sides measured alike, and how much else they did not."""
+    """Returns the cases that both sides measured alike, and counts the others."""
     curves = {(lack.who, lack.place, lack.curve) for lack in missing}
     both: dict[Owner, list[Both]] = defaultdict(list)
     unmatched: Counter[tuple[Who, Place, str]] = Counter()
     for key in dict.fromkeys([*old, *new]):
         who, place, case = key
-        why = _apart(old.get(key), new.get(key), failed=key in failed)
-        if why and (who, place, case.curve) not in curves:
-            unmatched[who, place, why] += 1
-        if not why:
+        reason = _apart(old.get(key), new.get(key), failed=key in failed)
+        if reason and (who, place, case.curve) not in curves:
+            unmatched[who, place, reason] += 1
+        if not reason:
             (kind,) = old[key].kinds
             both[who, place].append(Both(case, kind, old[key], new[key]))
     return both, [
-        Unmatched(who=who, place=place, why=why, cases=cases)
-        for (who, place, why), cases in unmatched.items()
+        Unmatched(who=who, place=place, why=reason, cases=cases)
+        for (who, place, reason), cases in unmatched.items()
     ]
 
 
 def _apart(old: Figures | None, new: Figures | None, *, failed: bool) -> str:
-    """Why two figures cannot be compared; "" where they can."""
+    """Returns why two figures cannot be compared; "" if they can."""
     if new is None:
         return "failed on the new side" if failed else "only the old side has it"
     if old is None:
@@ -187,7 +193,7 @@ def _apart(old: Figures | None, new: Figures | None, *, failed: bool) -> str:
 def _missing(
     old: Iterable[Key], new: Iterable[Key], failed: Collection[Key], left_out: Sequence[LeftOut]
 ) -> list[Missing]:
-    """The curves that the old side alone has any case of. `left_out`: by the new side."""
+    """Returns the curves that only the old side has. `left_out`: by the new side."""
     now, tried = _curves(new), _curves(failed)
     return [
         Missing(
@@ -204,7 +210,8 @@ def _missing(
 
 
 def _with_budget(who: Who, place: Place, curve: Curve, left_out: Iterable[LeftOut]) -> float | None:
-    """The largest budget that one of these studies, which left a curve out, would need for it."""
+    """Returns the largest budget that one of these studies, which left a curve out, would need for
+    it."""
     return max(
         (
             left.budget_seconds
@@ -221,17 +228,17 @@ def _curves(keys: Iterable[Key]) -> dict[OwnCurve, None]:
 
 def _lacks(missing: OwnCurve, new: Collection[OwnCurve]) -> Lacks:
     who, place, curve = missing
-    if all(place != known for _, known, _ in new):
+    if all(place != new_place for _, new_place, _ in new):
         return "path"
     if all(who != owner for owner, _, _ in new):
         return "library"
-    if all(curve.benchmark != known.benchmark for _, _, known in new):
+    if all(curve.benchmark != new_curve.benchmark for _, _, new_curve in new):
         return "benchmark"
     return "curve"
 
 
 def _failed(studies: Iterable[Study]) -> set[Key]:
-    """The cases without a value whose launches failed."""
+    """Returns the cases without a value whose launches failed."""
     return {
         (cell.who, cell.place, cell.case)
         for study in studies

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""compare.json (docs/compare.md): how a new side of studies stands to an old one."""
+"""compare.json (docs/compare.md): a new side of studies, compared with an old one."""
 
 from typing import Literal
 
@@ -27,8 +27,8 @@ class Session(msgspec.Struct, kw_only=True):
 
 
 class Difference(msgspec.Struct, kw_only=True):
-    """Something of the machines, drivers, libraries or builds that is not the same, or a variable
-    that launches inherited."""
+    """A difference of the machines, drivers, libraries or builds, or of a variable that launches
+    inherited."""
 
     part: str  # "variable", "machine", "driver", "library", "build"
     name: str
@@ -37,7 +37,7 @@ class Difference(msgspec.Struct, kw_only=True):
 
 
 class Ratio(msgspec.Struct, kw_only=True):
-    """New to old, above 1: the new side is better, whatever is better of the metric."""
+    """The ratio of new to old; above 1 the new side is better, whatever the metric."""
 
     ratio: float  # of the means over sessions
     ci95: tuple[float, float] | None
@@ -45,7 +45,7 @@ class Ratio(msgspec.Struct, kw_only=True):
 
 
 class OfCeiling(Ratio, kw_only=True):
-    """The same of fractions of the ceiling."""
+    """The ratio of fractions of the ceiling."""
 
     cases: int  # whose fractions both sides have
 
@@ -55,10 +55,10 @@ class Change(Ratio, kw_only=True):
 
     p_adjusted: float  # for all that is compared
     verdict: Word  # on the new side; never "two modes"
-    # Without which there is no verdict, as a side has one session: a "control" (its ceiling,
-    # measured beside it), or another "session"; "": nothing.
+    # What a verdict lacks, as a side has one session: a "control" (its ceiling, measured with it),
+    # or another "session"; "": nothing.
     lacks: Literal["", "control", "session"] = ""
-    # The interval that there would be if sessions were all alike: by the scatter of launches alone.
+    # The interval if sessions did not differ: by the scatter of launches only.
     alone: tuple[float, float] | None
     regressed: bool  # slower, and the ratio is worse than the tolerance
     # Of each session of `Compared.sessions`: to the mean of the old side. Null: not measured there.
@@ -86,14 +86,14 @@ class CurveChange(msgspec.Struct, kw_only=True):
 
     @property
     def changes(self) -> list[Change]:
-        """Its own, and those of its cases."""
+        """The change of the curve, and those of its cases."""
         return [self.change, *(cell.change for cell in self.cells)]
 
 
 class Distance(msgspec.Struct, kw_only=True):
-    """How far from each other the CPUs of neighbouring ranks were in some of the measurements."""
+    """Measurements by the distance of the CPUs of neighbouring ranks."""
 
-    range_ns: tuple[float, float] | None  # a cache line's way there and back; null: unknown
+    range_ns: tuple[float, float] | None  # a cache line's round trip; null: unknown
     old: int  # measurements (a case of a launch) of the old side,
     new: int  # and of the new one
     compared: bool = False  # figures are compared at this one
@@ -112,28 +112,28 @@ class PlaceChange(msgspec.Struct, kw_only=True):
     moved: bool = False  # most measurements of the new side are at another distance
     # A side has no launch at that distance, in some case: nothing is judged.
     inseparable: bool = False
-    # Cases of which a side has few launches at that distance: those at others were brought to it.
+    # Cases with few launches of a side at that distance: other launches were corrected to it.
     levelled: int = 0
     # Where something of it is slower: inherited variables that differ and that it may read.
     reasons: list[str] = []
 
     @property
     def changes(self) -> list[Change]:
-        """Its own, those of its curves and of their cases."""
+        """The change of the place, those of its curves and those of their cases."""
         return [self.change, *(change for curve in self.curves for change in curve.changes)]
 
 
 class End(msgspec.Struct, kw_only=True):
-    """How and where launches failed."""
+    """A way in which launches failed, and the case."""
 
     status: Lost
     case: Case | None  # of no metric; null: not in a case, or it is not known in which
     x_unit: str = "B"  # what its `x` counts
-    tries: int  # in so many of them
+    tries: int  # that ended so
 
 
 class Tries(msgspec.Struct, kw_only=True):
-    """How often something was tried on one side. A try is a block."""
+    """Tries of one side, and their failures. A try is a block."""
 
     tried: int
     failed: int
@@ -148,11 +148,11 @@ class Failing(msgspec.Struct, kw_only=True):
     curve: Curve | None  # of no metric; null: anything that is measured there
     old: Tries
     new: Tries
-    p_value: float  # one-sided, that the new side fails no more often; for this question alone
-    p_adjusted: float  # for all that is asked so
-    wrong_data: bool  # on the new side alone: a regression, however seldom
-    needed: int | None  # tries of each side to judge it, if it goes on so; null: none, or > 1000
-    regressed: bool  # surely more often, or wrong data
+    p_value: float  # one-sided, that the new side fails no more often; not adjusted
+    p_adjusted: float  # for all questions about failures
+    wrong_data: bool  # only on the new side: a regression, however rare
+    needed: int | None  # tries of each side to judge it at the present rates; null: none, or > 1000
+    regressed: bool  # significantly more often, or wrong data
 
 
 class Missing(msgspec.Struct, kw_only=True):
@@ -169,7 +169,7 @@ class Missing(msgspec.Struct, kw_only=True):
 
 
 class Unmatched(msgspec.Struct, kw_only=True):
-    """What cannot be compared of an alternative at one place."""
+    """Cases of an alternative at one place that cannot be compared."""
 
     who: Who
     place: Place
@@ -193,23 +193,23 @@ class Compared(msgspec.Struct, kw_only=True):
     unmatched: list[Unmatched]
     # Whether anything is, or is missing though that is not allowed and no launch of it failed.
     regressed: bool
-    # A smaller change cannot be told, relative: the median over libraries and ceilings of how far
-    # their intervals reach, not adjusted for other comparisons; null: nothing can be told.
+    # The smallest detectable change, relative: the median over libraries and ceilings of the reach
+    # of their intervals, not adjusted for other comparisons; null: no change is detectable.
     tells_from: float | None = None
 
     @property
     def places(self) -> list[PlaceChange]:
-        """Of libraries and of ceilings."""
+        """The places of libraries and of ceilings."""
         return self.libraries + self.ceilings
 
     @property
     def judged(self) -> bool:
-        """Whether a curve has a verdict, or all those of a place together; one size of a curve,
-        which says little of what was compared, is not enough."""
+        """True if a curve has a verdict, or a place over all its curves. A verdict on one size of a
+        curve does not suffice."""
         curves = (curve.change for place in self.places for curve in place.curves)
         changes = [*(place.change for place in self.places), *curves]
         return any(change.verdict != UNDECIDED for change in changes)
 
     def count(self, side: Side) -> int:
-        """How many sessions a side has."""
+        """Counts the sessions of a side."""
         return sum(session.side == side for session in self.sessions)

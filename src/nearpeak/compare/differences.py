@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""In what the machines, drivers, libraries, builds and inherited variables of both sides differ."""
+"""Differences of the machines, drivers, libraries, builds and inherited variables of both sides."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from nearpeak.compare.compared import Difference
 from nearpeak.compare.load import Study
@@ -11,9 +11,9 @@ from nearpeak.terms.fingerprints import NOTHING, PROGRAM, ByPart, Change, change
 
 
 def find(old: Sequence[Study], new: Sequence[Study]) -> list[Difference]:
-    """All of them: of the variables, the machine, the driver, the libraries, the build.
+    """Returns the differences of variables, machine, driver, libraries and build.
 
-    Of a library, or of settings, that one side alone has, nothing but the library's name is told.
+    If only one side has a library, or settings, only the library's name is reported.
     """
     return (
         _variables(old, new)
@@ -27,35 +27,38 @@ def find(old: Sequence[Study], new: Sequence[Study]) -> list[Difference]:
 
 
 def _variables(old: Sequence[Study], new: Sequence[Study]) -> list[Difference]:
-    """What launches inherited; none where a side recorded no variables at all."""
-    before, now = (
-        [each for study in side for each in study.inherited.values()] for side in (old, new)
-    )
+    """Returns the differences of inherited variables; none if a side recorded no variables."""
+    before, now = _inherited(old), _inherited(new)
     if not before or not now:
         return []
-    values = {
-        name: [
-            " or ".join(sorted({each.get(name, NOTHING) for each in side}))
-            for side in (before, now)
-        ]
-        for name in sorted({name for each in before + now for name in each})
-    }
-    return [
-        Difference(part="variable", name=name, old=old_value, new=new_value)
-        for name, (old_value, new_value) in values.items()
-        if old_value != new_value
-    ]
+    differences = []
+    for name in sorted(set().union(*before, *now)):
+        old_value, new_value = _value(name, before), _value(name, now)
+        if old_value != new_value:
+            differences.append(Difference(part="variable", name=name, old=old_value, new=new_value))
+    return differences
+
+
+def _inherited(side: Iterable[Study]) -> list[Mapping[str, str]]:
+    return [variables for study in side for variables in study.inherited.values()]
+
+
+def _value(name: str, side: Iterable[Mapping[str, str]]) -> str:
+    return " or ".join(sorted({variables.get(name, NOTHING) for variables in side}))
 
 
 def _names(old: Sequence[Study], new: Sequence[Study]) -> list[Difference]:
-    """What the libraries are called, where one side has others."""
-    before, now = (
-        ", ".join(sorted({library.name for study in side for library in study.results.libraries}))
-        for side in (old, new)
-    )
+    """Returns the difference between the names of the libraries, if there is one."""
+    before, now = _libraries(old), _libraries(new)
     if before == now:
         return []
     return [Difference(part="library", name="names", old=before or NOTHING, new=now or NOTHING)]
+
+
+def _libraries(side: Iterable[Study]) -> str:
+    return ", ".join(
+        sorted({library.name for study in side for library in study.results.libraries})
+    )
 
 
 def _of_library(change: Change) -> bool:
@@ -63,22 +66,23 @@ def _of_library(change: Change) -> bool:
 
 
 def _side(studies: Sequence[Study]) -> ByPart:
-    """Every value that the sessions of a side had."""
+    """Returns every value of the sessions of a side."""
     values: dict[str, dict[str, dict[str, None]]] = defaultdict(lambda: defaultdict(dict))
     for study in studies:
         for session in study.results.sessions:
             for part, name, value in _facts(study.results, session):
                 values[part][name][value] = None
-    return {
-        part: {name: " or ".join(sorted(found)) for name, found in names.items()}
-        for part, names in values.items()
-    }
+    joined: dict[str, dict[str, str]] = {part: {} for part in values}
+    for part, names in values.items():
+        for name, distinct in names.items():
+            joined[part][name] = " or ".join(sorted(distinct))
+    return joined
 
 
 def _facts(results: Results, session: SessionInfo) -> Iterator[tuple[str, str, str]]:
-    """The fingerprint of a session, and of what it lacks what the study says itself."""
+    """Yields the fingerprint of a session, completed with facts of the study."""
     machine = results.machine
-    own = {
+    facts = {
         "machine": {
             "host": machine.hostname,
             "cpu": machine.cpu_model,
@@ -91,6 +95,6 @@ def _facts(results: Results, session: SessionInfo) -> Iterator[tuple[str, str, s
         },
         "build": {"nearpeak": session.nearpeak},
     }
-    for part in own:  # of inherited variables the launches tell more
-        for name, value in {**own.get(part, {}), **session.fingerprint.get(part, {})}.items():
+    for part in facts:  # not of inherited variables, which launches record better
+        for name, value in {**facts.get(part, {}), **session.fingerprint.get(part, {})}.items():
             yield part, name, value

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Launches whose ranks' CPUs were near to each other, and such whose were not, made comparable.
+"""Makes launches comparable whose ranks' CPUs were at different distances.
 
-Where a hypervisor moves virtual CPUs, a launch has two threads of one core, or cores of different
-chips, and a message takes twice as long, whatever was changed between the sides. Libraries and
-ceilings are therefore compared at one distance, and it is said where a side has other distances.
+If a hypervisor moves virtual CPUs, a launch has two threads of one core, or cores of different
+chips. A message then takes twice as long, whatever was changed between the sides. Libraries and
+ceilings are therefore compared at one distance, and other distances of a side are reported.
 """
 
 import math
@@ -19,102 +19,107 @@ from nearpeak.compare.figures import Both, Figures, Launch, Owner
 from nearpeak.statistics import strata
 from nearpeak.terms.identity import CEILING, Case, Place
 
-Factors = dict[Launch, float]  # by what each launch is to be multiplied; without those left out
+Factors = dict[Launch, float]  # of each launch; without those left out
 
 
 class Levelled(NamedTuple):
     """An alternative at one place, at one distance."""
 
     cases: list[Both]
-    # At which it was measured, the nearest first, and how many of its measurements (each case of
-    # each launch) were; empty where there is but one.
+    # The distances of its measurements (each case of each launch), nearest first, with counts;
+    # empty if there is only one.
     distances: list[Distance]
 
 
 class _Stratified(NamedTuple):
-    """All that was measured of an alternative at one place, case by case and launch by launch."""
+    """All measurements of an alternative at one place, case by case and launch by launch."""
 
     distances: Floats
     new: Indices  # 1: on the new side
     strata: Indices  # 0 everywhere where a distance is unknown
 
     @property
-    def known(self) -> bool:
-        """Whether each of them has a distance."""
+    def is_known(self) -> bool:
+        """True if each of them has a distance."""
         return not np.isnan(self.distances).any()
 
 
 def level(both: Mapping[Owner, Sequence[Both]], new: Sequence[bool]) -> dict[Owner, Levelled]:
-    """All figures as at one distance, as `statistics.strata.level` does it: of each alternative
-    that which both sides have most of.
+    """Brings all figures to one distance, as `statistics.strata.level` does: for each alternative
+    to the distance that both sides have most of.
 
-    Fractions are of the ceiling at one distance, too. Nothing is changed where a distance of the
-    alternative is unknown, or where there is but one. `new`: of each session, whether it is on the
+    Fractions use the ceiling at one distance, too. Figures stay unchanged if a distance of the
+    alternative is unknown, or if there is only one. `new`: of each session, true if it is on the
     new side.
     """
     on_new = np.array(new)
-    found: dict[Owner, Levelled] = {}
+    by_owner: dict[Owner, Levelled] = {}
     factors: dict[tuple[Owner, Case], Factors] = {}
     for owner, cases in both.items():
-        whole = _stratify(cases)
-        strata_of = _by_case(cases, whole)
-        at = _shared(cases, strata_of)
+        stratified = _stratify(cases)
+        strata_of = _by_case(cases, stratified)
+        shared = _shared(cases, strata_of)
         brought = []
-        for case, of in zip(cases, strata_of, strict=True):
-            factors[owner, case.case], one = _brought(case, of, at, on_new)
-            brought.append(one)
-        found[owner] = Levelled(brought, _distances(whole, at))
-    return {
-        owner: levelled._replace(
-            cases=[
-                case._replace(
-                    old=_levelled(case.old, factors, owner, case),
-                    new=_levelled(case.new, factors, owner, case),
-                )
-                for case in levelled.cases
-            ]
-        )
-        for owner, levelled in found.items()
-    }
+        for case, case_strata in zip(cases, strata_of, strict=True):
+            factors[owner, case.case], levelled_case = _brought(case, case_strata, shared, on_new)
+            brought.append(levelled_case)
+        by_owner[owner] = Levelled(brought, _distances(stratified, shared))
+    for owner, levelled in by_owner.items():
+        for index, case in enumerate(levelled.cases):
+            levelled.cases[index] = case._replace(
+                old=_levelled(case.old, factors, owner, case),
+                new=_levelled(case.new, factors, owner, case),
+            )
+    return by_owner
 
 
 def _shared(cases: Sequence[Both], strata_of: Sequence[Indices]) -> int:
-    """The stratum that both sides have most launches of: the case and the side that have fewest of
-    it count, then all of them."""
-    count = 1 + max(int(of.max()) for of in strata_of)
+    """Returns the stratum that both sides have most launches of: by the case and side with the
+    fewest in it, then by all launches."""
+    count = 1 + max(int(case_strata.max()) for case_strata in strata_of)
     counts = []
-    for case, of in zip(cases, strata_of, strict=True):
-        new = np.array([at in case.new.values for at in _launches(case)])
-        counts += [np.bincount(of[new == side], minlength=count) for side in (False, True)]
+    for case, case_strata in zip(cases, strata_of, strict=True):
+        new = np.array([launch in case.new.values for launch in _launches(case)])
+        counts += [np.bincount(case_strata[new == side], minlength=count) for side in (False, True)]
     table = np.array(counts)
-    return max(range(count), key=lambda at: (int(table[:, at].min()), int(table[:, at].sum())))
+    return max(
+        range(count),
+        key=lambda stratum: (int(table[:, stratum].min()), int(table[:, stratum].sum())),
+    )
 
 
-def _brought(both: Both, of: Indices, at: int, on_new: Booleans) -> tuple[Factors, Both]:
-    """By what each launch is to be multiplied, and what that does to the error."""
+def _brought(
+    both: Both, case_strata: Indices, stratum: int, on_new: Booleans
+) -> tuple[Factors, Both]:
+    """Returns the factors of the launches, and the case with the effect of the correction on its
+    error."""
     launches, sessions = _launches(both), _sessions(both)
     values = {**both.old.values, **both.new.values}
     logarithms = np.log([values[launch] for launch in launches])
-    found = strata.level(logarithms, sessions, of, on_new[sessions], at)
-    ratios = np.exp(found.logarithms - logarithms).tolist()
+    levelled = strata.level(logarithms, sessions, case_strata, on_new[sessions], stratum)
+    ratios = np.exp(levelled.logarithms - logarithms).tolist()
     factors = {
         launch: ratio
         for launch, ratio in zip(launches, ratios, strict=True)
         if not math.isnan(ratio)
     }
-    return factors, both._replace(alone=found.alone, effects=found.effects, blur=found.blur)
+    return factors, both._replace(
+        alone=levelled.alone, effects=levelled.effects, blur=levelled.blur
+    )
 
 
-def _distances(whole: _Stratified, at: int) -> list[Distance]:
-    groups = whole.strata if whole.known else np.isnan(whole.distances).astype(np.intp)
+def _distances(stratified: _Stratified, stratum: int) -> list[Distance]:
+    groups = (
+        stratified.strata if stratified.is_known else np.isnan(stratified.distances).astype(np.intp)
+    )
     if len(np.unique(groups)) < 2:
         return []
     return [
         Distance(
-            range_ns=_range(whole.distances[groups == group]),
-            old=int(np.sum((groups == group) & (whole.new == 0))),
-            new=int(np.sum((groups == group) & (whole.new == 1))),
-            compared=whole.known and int(group) == at,
+            range_ns=_range(stratified.distances[groups == group]),
+            old=int(np.sum((groups == group) & (stratified.new == 0))),
+            new=int(np.sum((groups == group) & (stratified.new == 1))),
+            compared=stratified.is_known and int(group) == stratum,
         )
         for group in np.unique(groups)
     ]
@@ -122,11 +127,15 @@ def _distances(whole: _Stratified, at: int) -> list[Distance]:
 
 def _stratify(cases: Sequence[Both]) -> _Stratified:
     blocks = _of_blocks(cases)
-    distances = np.array([_distance(case, at, blocks) for case in cases for at in _launches(case)])
-    new = np.array([int(at in case.new.values) for case in cases for at in _launches(case)])
+    distances = np.array(
+        [_distance(case, launch, blocks) for case in cases for launch in _launches(case)]
+    )
+    new = np.array([int(launch in case.new.values) for case in cases for launch in _launches(case)])
     unknown = np.isnan(distances).any()
-    of = np.zeros(len(distances), dtype=np.intp) if unknown else strata.strata(distances.tolist())
-    return _Stratified(distances, new, of)
+    groups = (
+        np.zeros(len(distances), dtype=np.intp) if unknown else strata.strata(distances.tolist())
+    )
+    return _Stratified(distances, new, groups)
 
 
 def _launches(both: Both) -> list[Launch]:
@@ -134,25 +143,25 @@ def _launches(both: Both) -> list[Launch]:
 
 
 def _of_blocks(cases: Sequence[Both]) -> dict[Launch, float]:
-    """The middle of the distances that were found in each block."""
-    found: dict[Launch, list[float]] = defaultdict(list)
+    """Returns the median distance of each block."""
+    by_launch: dict[Launch, list[float]] = defaultdict(list)
     for case in cases:
         for side in (case.old, case.new):
-            for at, distance in side.distances.items():
-                found[at].append(distance)
-    return {at: float(np.median(distances)) for at, distances in found.items()}
+            for launch, distance in side.distances.items():
+                by_launch[launch].append(distance)
+    return {launch: float(np.median(distances)) for launch, distances in by_launch.items()}
 
 
-def _distance(both: Both, at: Launch, blocks: Mapping[Launch, float]) -> float:
-    """That of a case; where it was not found, that of other cases of its block."""
-    side = both.new if at in both.new.values else both.old
-    return side.distances.get(at, blocks.get(at, math.nan))
+def _distance(both: Both, launch: Launch, blocks: Mapping[Launch, float]) -> float:
+    """Returns the distance of a case; if unknown, that of the other cases of its block."""
+    side = both.new if launch in both.new.values else both.old
+    return side.distances.get(launch, blocks.get(launch, math.nan))
 
 
-def _by_case(cases: Sequence[Both], whole: _Stratified) -> list[Indices]:
-    """The strata of the launches of each case."""
+def _by_case(cases: Sequence[Both], stratified: _Stratified) -> list[Indices]:
+    """Returns the strata of the launches of each case."""
     ends = np.cumsum([len(_launches(case)) for case in cases])
-    return np.split(whole.strata, ends[:-1])
+    return np.split(stratified.strata, ends[:-1])
 
 
 def _sessions(both: Both) -> Indices:
@@ -162,17 +171,19 @@ def _sessions(both: Both) -> Indices:
 def _levelled(
     side: Figures, factors: Mapping[tuple[Owner, Case], Factors], owner: Owner, both: Both
 ) -> Figures:
-    own = factors[owner, both.case]
+    case_factors = factors[owner, both.case]
     ceiling = _of_ceilings(factors, owner[1], side)
     turn = 1 if both.kind.better == "higher" else -1
     return side._replace(
         values={
-            launch: value * own[launch] for launch, value in side.values.items() if launch in own
+            launch: value * case_factors[launch]
+            for launch, value in side.values.items()
+            if launch in case_factors
         },
         of_ceiling={
-            launch: fraction * (own[launch] / ceiling[launch]) ** turn
+            launch: fraction * (case_factors[launch] / ceiling[launch]) ** turn
             for launch, fraction in side.of_ceiling.items()
-            if launch in own and launch in ceiling
+            if launch in case_factors and launch in ceiling
         },
     )
 
@@ -180,7 +191,8 @@ def _levelled(
 def _of_ceilings(
     factors: Mapping[tuple[Owner, Case], Factors], place: Place, side: Figures
 ) -> Factors:
-    """Of the ceiling's launches; 1 where the sides do not have it in common."""
+    """Returns the factors of the ceiling's launches; 1 if the sides do not have the ceiling in
+    common."""
     owner = CEILING, place
     joined: Factors = {}
     for case in side.ceilings:
@@ -189,6 +201,6 @@ def _of_ceilings(
 
 
 def _range(distances: Floats) -> tuple[float, float] | None:
-    """None: they are unknown."""
+    """Returns the lowest and the highest distance; None if unknown."""
     low, high = float(distances.min()), float(distances.max())
     return None if math.isnan(low) else (low, high)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What fails more often on the new side, by how often it was tried and failed on both.
+"""Failures that are more frequent on the new side, from the counts of tries and failures of both.
 
-A try is a block: in it each library is launched once at a place, or a few times where its
-benchmarks are not safe together. A library is asked at each place whether its launches fail more
-often, and in each curve that they came to. Only what both sides were to measure counts.
+A try is a block. In it, each library is launched once at a place, or a few times if its benchmarks
+are not safe together. Two questions are tested for a library at each place: whether its launches
+fail more often, and whether they do so in each curve that they reached. Only cases that both sides
+were to measure count.
 """
 
 from collections import Counter, defaultdict
@@ -19,14 +20,14 @@ from nearpeak.statistics.counts import RUN, Counts, Judged, judge, needed
 from nearpeak.terms.identity import Case, Curve, Place, Who
 from nearpeak.terms.outcomes import Lost, failure
 
-WRONG_DATA = "wrong data"  # no matter of chance: once is enough
+WRONG_DATA = "wrong data"  # once is enough, as it never occurs by chance
 Owner = tuple[Who, Place]
 Try = tuple[int, int, int]  # index of the study, session, block
 
 
 @dataclass
 class Launched:
-    """What one launch was to measure, and where it failed. Cases are of no metric."""
+    """The planned cases of one launch, and where it failed. Cases have no metric."""
 
     who: Who
     place: Place
@@ -38,33 +39,33 @@ class Launched:
 
 
 def launched(observations: Observations) -> list[Launched]:
-    """All launches but those that were interrupted from outside."""
-    found = {
-        known.number: Launched(known.who, known.place, known.block.session, known.block.number)
-        for known in observations.launches
-        if known.status != "interrupted"
+    """Returns all launches except those that were interrupted from outside."""
+    launches = {
+        launch.number: Launched(launch.who, launch.place, launch.block.session, launch.block.number)
+        for launch in observations.launches
+        if launch.status != "interrupted"
     }
     for observation in observations.observed:
-        if launch := found.get(observation.launch.number):
+        if launch := launches.get(observation.launch.number):
             launch.asked.add(_bare(observation.case))
             launch.reached.add(_bare(observation.case))
     for gap in observations.gaps:
-        if launch := found.get(gap.launch.number):
+        if launch := launches.get(gap.launch.number):
             case = _bare(gap.case)
             launch.asked.add(case)
             if gap.said:
                 launch.reached.add(case)
             if gap.said and gap.status != "skipped":
                 launch.failed.add((gap.status, case))
-    for whole in observations.launches:
-        how = failure(whole.status)
-        if how is None:
+    for observed in observations.launches:
+        end = failure(observed.status)
+        if end is None:
             continue
-        launch = found[whole.number]
-        if how not in {status for status, _ in launch.failed}:
-            launch.failed.add((how, whole.at))
-            launch.reached |= {whole.at} if whole.at else set()
-    return list(found.values())
+        launch = launches[observed.number]
+        if end not in {status for status, _ in launch.failed}:
+            launch.failed.add((end, observed.at))
+            launch.reached |= {observed.at} if observed.at else set()
+    return list(launches.values())
 
 
 def find(
@@ -72,9 +73,9 @@ def find(
     new: Iterable[Sequence[Launched]],
     units: Mapping[str, str],
 ) -> list[Failing]:
-    """Where the new side failed, and what the counts say of it; what regressed comes first.
+    """Returns the failures of the new side with their verdicts; regressions come first.
 
-    `old`, `new`: the launches of each study; `units`: of each benchmark, what its x counts.
+    `old`, `new`: the launches of each study; `units`: of each benchmark, the unit of its x.
     """
     before, after = _by_owner(old), _by_owner(new)
     questions = [
@@ -85,12 +86,12 @@ def find(
     ]
     judged = judge([question.counts for question in questions])
     failing = sum(question.counts.new_failed > 0 for question in questions)
-    found = [
+    failures = [
         _failing(question, verdict, failing, units)
         for question, verdict in zip(questions, judged, strict=True)
         if question.counts.new_failed
     ]
-    return sorted(found, key=lambda failure: not failure.regressed)
+    return sorted(failures, key=lambda failure: not failure.regressed)
 
 
 class _Side(NamedTuple):
@@ -98,8 +99,8 @@ class _Side(NamedTuple):
 
     tried: frozenset[Try]
     failed: frozenset[Try]
-    wrong: frozenset[Try]  # of the failed ones, those with wrong data
-    ended: Counter[tuple[Lost, Case | None]]  # how and in what, in so many tries
+    wrong: frozenset[Try]  # failed tries with wrong data
+    ended: Counter[tuple[Lost, Case | None]]  # number of tries, by status and case
 
 
 class _Question(NamedTuple):
@@ -124,53 +125,62 @@ _Launches = list[tuple[Try, Launched]]
 
 
 def _by_owner(studies: Iterable[Iterable[Launched]]) -> dict[Owner, _Launches]:
-    found: dict[Owner, _Launches] = defaultdict(list)
+    by_owner: dict[Owner, _Launches] = defaultdict(list)
     for index, launches in enumerate(studies):
         for launch in launches:
-            found[launch.who, launch.place].append(((index, launch.session, launch.block), launch))
-    return found
+            by_owner[launch.who, launch.place].append(
+                ((index, launch.session, launch.block), launch)
+            )
+    return by_owner
 
 
 def _questions(owner: Owner, old: _Launches, new: _Launches) -> list[_Question]:
-    """Of a library at a place, and of each curve of it; what has the same answers is one."""
-    asked = [{case for _, launch in side for case in launch.asked} for side in (old, new)]
-    # Ceilings that never came to a case do not say of which they would have been.
-    common = (asked[0] or asked[1]) & (asked[1] or asked[0])
+    """Returns the question about a library at a place, and one about each of its curves; questions
+    with the same counts are merged."""
+    before, after = _planned(old), _planned(new)
+    # Launches of ceilings that never reached a case do not record which cases were planned.
+    common = (before or after) & (after or before)
     curves: dict[Curve, set[Case]] = defaultdict(set)
     for case in common:
         curves[case.curve].add(case)
-    whole = _Question(owner, None, *(_side(side, common, whole=True) for side in (old, new)))
-    found = {_answers(whole): whole}
+    overall = _Question(owner, None, *(_side(side, common, caseless=True) for side in (old, new)))
+    questions = {_answers(overall): overall}
     for curve, cases in sorted(curves.items()):
         question = _Question(
-            owner, curve, *(_side(side, cases, whole=False) for side in (old, new))
+            owner, curve, *(_side(side, cases, caseless=False) for side in (old, new))
         )
-        found.setdefault(_answers(question), question)
-    return list(found.values())
+        questions.setdefault(_answers(question), question)
+    return list(questions.values())
+
+
+def _planned(launches: _Launches) -> set[Case]:
+    return {case for _, launch in launches for case in launch.asked}
 
 
 def _answers(question: _Question) -> tuple[frozenset[Try], ...]:
     return (*question.old[:3], *question.new[:3])
 
 
-def _side(launches: _Launches, cases: set[Case], *, whole: bool) -> _Side:
-    """`cases`: those that count; `whole`: so does a failure in no case, but for a curve only
-    where it came before all cases."""
+def _side(launches: _Launches, cases: set[Case], *, caseless: bool) -> _Side:
+    """Counts the tries and failures of one side in `cases`. `caseless`: a failure outside of cases
+    counts too. For a curve it counts only if it came before all cases."""
     tried: set[Try] = set()
     ended: dict[tuple[Lost, Case | None], set[Try]] = defaultdict(set)
-    for at, launch in launches:
-        concerned = not launch.asked.isdisjoint(cases) or (whole and not launch.asked)
-        anywhere = concerned and (whole or not launch.reached)
+    for attempt, launch in launches:
+        concerned = not launch.asked.isdisjoint(cases) or (caseless and not launch.asked)
+        anywhere = concerned and (caseless or not launch.reached)
         failed = {end for end in launch.failed if (anywhere if end[1] is None else end[1] in cases)}
         if failed or not launch.reached.isdisjoint(cases):
-            tried.add(at)
+            tried.add(attempt)
         for end in failed:
-            ended[end].add(at)
+            ended[end].add(attempt)
     return _Side(
         frozenset(tried),
         frozenset().union(*ended.values()),
-        frozenset().union(*(ats for (status, _), ats in ended.items() if status == WRONG_DATA)),
-        Counter({end: len(ats) for end, ats in ended.items()}),
+        frozenset().union(
+            *(attempts for (status, _), attempts in ended.items() if status == WRONG_DATA)
+        ),
+        Counter({end: len(attempts) for end, attempts in ended.items()}),
     )
 
 
@@ -211,7 +221,7 @@ def _tries(side: _Side, units: Mapping[str, str]) -> Tries:
 
 
 def _often(end: tuple[tuple[Lost, Case | None], int]) -> tuple[object, ...]:
-    """The most frequent first."""
+    """Sorts the most frequent first."""
     (status, case), tries = end
     return -tries, status, [case] if case else []
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What one side of a comparison measured, by case and launch."""
+"""Figures of one side of a comparison, by case and launch."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -19,14 +19,14 @@ Owner = tuple[Who, Place]
 
 
 class Launch(NamedTuple):
-    """When something was measured."""
+    """The session and block of a measurement."""
 
     session: int  # index into Compared.sessions
     block: int
 
 
 class Kind(NamedTuple):
-    """What two figures must have in common to be compared."""
+    """The properties that two figures must have in common to be compared."""
 
     unit: str
     x_unit: str
@@ -40,12 +40,12 @@ class Figures(NamedTuple):
     kinds: set[Kind]
     values: dict[Launch, float]  # launch medians, all above 0
     of_ceiling: dict[Launch, float]  # the same as fractions of the ceiling
-    ceilings: set[Case]  # what they are fractions of
+    ceilings: set[Case]  # of these fractions
     distances: dict[Launch, float]  # how far apart the ranks' CPUs were, in ns, where known
 
     @classmethod
     def none(cls) -> "Figures":
-        """Of nothing."""
+        """Returns empty figures."""
         return cls(set(), {}, {}, set(), {})
 
 
@@ -63,40 +63,44 @@ class Both(NamedTuple):
 
 
 def gather(studies: Sequence[Study], numbers: Mapping[tuple[int, int], int]) -> dict[Key, Figures]:
-    """All that the studies of a side measured, ceilings too. A rate of empty messages is none.
+    """Gathers all figures of the studies of a side, with ceilings. A rate of empty messages is left
+    out.
 
-    `numbers`: of each study (its index) and session of it, the number that `Launch` has.
+    `numbers`: of each study (its index) and session of it, the number in `Launch`.
     """
-    found: dict[Key, Figures] = defaultdict(Figures.none)
+    gathered: dict[Key, Figures] = defaultdict(Figures.none)
     for index, study in enumerate(studies):
-        own = {session: number for (at, session), number in numbers.items() if at == index}
+        session_numbers = {
+            session: number
+            for (study_index, session), number in numbers.items()
+            if study_index == index
+        }
         ceilings = Ceilings(study.results.ceilings)
         for cell in study.results.timed:
             if cell.median is None or (cell.case.x == 0 and cell.better == "higher"):
                 continue
-            figures = found[cell.who, cell.place, cell.case]
-            of = x_unit(study.results.benchmarks, cell.case.benchmark)
-            figures.kinds.add(Kind(cell.unit, of, cell.better, cell.window))
-            _add(figures, cell, own)
+            figures = gathered[cell.who, cell.place, cell.case]
+            axis_unit = x_unit(study.results.benchmarks, cell.case.benchmark)
+            figures.kinds.add(Kind(cell.unit, axis_unit, cell.better, cell.window))
+            _add(figures, cell, session_numbers)
             ceiling = ceilings.point(cell.place, cell.case) if cell.ceiling else None
             if ceiling is not None:
-                _add_fractions(figures, cell, ceiling, own)
+                _add_fractions(figures, cell, ceiling, session_numbers)
         for point in study.results.ceilings:
             if not point.fact and point.kind == "measured":
-                figures = found[CEILING, point.place, point.case]
+                figures = gathered[CEILING, point.place, point.case]
                 figures.kinds.add(Kind(point.unit, "B", point.better, None))
-                _add(figures, point, own)
-    for figures in found.values():
+                _add(figures, point, session_numbers)
+    for figures in gathered.values():
         _leave_out_short_sessions(figures)
-    return {key: figures for key, figures in found.items() if figures.values}
+    return {key: figures for key, figures in gathered.items() if figures.values}
 
 
 def _leave_out_short_sessions(figures: Figures) -> None:
-    """As each session counts once: not one that was ended too early to tell its middle, where
-    there is another."""
-    tells = set(
-        sessions_with_enough_launches([launch.session for launch in figures.values]).tolist()
-    )
+    """Leaves out sessions that ended too early for a median, if there is another one: each session
+    counts once."""
+    sessions = [launch.session for launch in figures.values]
+    tells = set(sessions_with_enough_launches(sessions).tolist())
     if not tells:
         return
     for kept in (figures.values, figures.of_ceiling, figures.distances):
@@ -105,19 +109,19 @@ def _leave_out_short_sessions(figures: Figures) -> None:
 
 
 def _add(figures: Figures, cell: Cell | CeilingPoint, sessions: Mapping[int, int]) -> None:
-    """What a study has of a case."""
+    """Adds the figures of a case."""
     launches = {block: Launch(sessions[block.session], block.number) for block in cell.blocks}
-    figures.values.update((launches[at], v) for at, v in cell.by_block.items() if v > 0)
-    for at, distance in zip(cell.blocks, cell.cache_line_ns, strict=True):
+    figures.values.update((launches[block], v) for block, v in cell.by_block.items() if v > 0)
+    for block, distance in zip(cell.blocks, cell.cache_line_ns, strict=True):
         if distance is not None:
-            figures.distances[launches[at]] = distance
+            figures.distances[launches[block]] = distance
 
 
 def _add_fractions(
     figures: Figures, cell: Cell, ceiling: CeilingPoint, sessions: Mapping[int, int]
 ) -> None:
-    """The same in the blocks that tell its fraction."""
+    """Adds the fractions of the ceiling in the blocks that have them."""
     fractions = better_in(cell.by_block, reference.against(cell, ceiling)[0], cell.better)
-    for at, fraction in fractions.items():
-        figures.of_ceiling[Launch(sessions[at.session], at.number)] = fraction
+    for block, fraction in fractions.items():
+        figures.of_ceiling[Launch(sessions[block.session], block.number)] = fraction
     figures.ceilings.add(ceiling.case)

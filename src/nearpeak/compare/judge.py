@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the figures of both sides to verdicts on what changed."""
+"""Judges the changes between the figures of both session_t_test."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -38,21 +38,24 @@ class _Prepared(NamedTuple):
 def judge(
     both: Mapping[Owner, Levelled], new: Sequence[bool], tolerance: float
 ) -> list[PlaceChange]:
-    """Verdicts on all alternatives, which share one error rate (`statistics.session_t_test`).
+    """Returns verdicts on all alternatives, with one error rate (`statistics.session_t_test`).
 
-    `new`: of each session, whether it is on the new side.
+    `new`: of each session, true if it is on the new side.
     """
     prepared = [_prepare(owner, levelled, new) for owner, levelled in both.items()]
-    groups = [
-        Group(
-            [_rows(cases, place.launches) for _, cases in place.curves],
-            place.columns,
-            [_fractions(cases, place.launches) for _, cases in place.curves],
-        )
-        for place in prepared
+    judged = session_t_test.judge([_group(place) for place in prepared], tolerance)
+    return [
+        _place(place, judged_group, tolerance)
+        for place, judged_group in zip(prepared, judged, strict=True)
     ]
-    judged = session_t_test.judge(groups, tolerance)
-    return [_place(place, found, tolerance) for place, found in zip(prepared, judged, strict=True)]
+
+
+def _group(prepared: _Prepared) -> Group:
+    return Group(
+        [_rows(cases, prepared.launches) for _, cases in prepared.curves],
+        prepared.columns,
+        [_fractions(cases, prepared.launches) for _, cases in prepared.curves],
+    )
 
 
 def _prepare(owner: Owner, levelled: Levelled, new: Sequence[bool]) -> _Prepared:
@@ -60,7 +63,7 @@ def _prepare(owner: Owner, levelled: Levelled, new: Sequence[bool]) -> _Prepared
     curves: dict[Curve, list[Both]] = {}
     for case in cases:
         curves.setdefault(case.case.curve, []).append(case)
-    launches = sorted({at for case in cases for at in (*case.old.values, *case.new.values)})
+    launches = sorted({launch for case in cases for launch in (*case.old.values, *case.new.values)})
     columns = Columns(
         np.array([launch.session for launch in launches]),
         np.array(new),
@@ -68,13 +71,15 @@ def _prepare(owner: Owner, levelled: Levelled, new: Sequence[bool]) -> _Prepared
         max(case.blur for case in cases),
     )
     in_order = [
-        (curve, sorted(found, key=lambda both: both.case.x)) for curve, found in curves.items()
+        (curve, sorted(curve_cases, key=lambda both: both.case.x))
+        for curve, curve_cases in curves.items()
     ]
     return _Prepared(*owner, in_order, launches, columns, levelled.distances)
 
 
 def _rows(cases: Sequence[Both], launches: Sequence[Launch]) -> Floats:
-    """Logarithms, cases x launches, turned so that more is better; nan: not measured."""
+    """Returns logarithms, cases x launches, with the sign for which more is better; nan: not
+    measured."""
     rows = []
     for case in cases:
         sign = 1.0 if case.kind.better == "higher" else -1.0
@@ -83,7 +88,7 @@ def _rows(cases: Sequence[Both], launches: Sequence[Launch]) -> Floats:
 
 
 def _fractions(cases: Sequence[Both], launches: Sequence[Launch]) -> Floats:
-    """Of the ceiling, likewise."""
+    """Returns logarithms of the fractions of the ceiling, cases x launches; nan: not measured."""
     return np.array(
         [_logarithms({**case.old.of_ceiling, **case.new.of_ceiling}, launches) for case in cases]
     )
@@ -106,11 +111,11 @@ def _place(prepared: _Prepared, judged: JudgedGroup, tolerance: float) -> PlaceC
         curves=[
             CurveChange(
                 curve=curve,
-                change=_change(prepared.who, found.curve, found.shift, tolerance),
+                change=_change(prepared.who, judged_curve.curve, judged_curve.shift, tolerance),
                 of_ceiling=_of_ceiling(cases, prepared),
-                cells=_cells(prepared.who, cases, found, tolerance),
+                cells=_cells(prepared.who, cases, judged_curve, tolerance),
             )
-            for (curve, cases), found in zip(prepared.curves, judged.curves, strict=True)
+            for (curve, cases), judged_curve in zip(prepared.curves, judged.curves, strict=True)
         ],
     )
 
@@ -137,30 +142,32 @@ def _cells(
 
 
 def _change(who: Who, judged: Verdict, shift: Shift, tolerance: float) -> Change:
-    found = judged.comparison
+    comparison = judged.comparison
     return Change(
-        ratio=found.ratio,
-        ci95=found.ci95,
-        p_value=found.p_value,
+        ratio=comparison.ratio,
+        ci95=comparison.ci95,
+        p_value=comparison.p_value,
         p_adjusted=judged.p_adjusted,
         verdict=judged.verdict,
         lacks=_lacks(who) if shift.unfounded else "",
         alone=shift.alone,
-        regressed=judged.verdict == SLOWER and found.ratio < 1 / (1 + tolerance),
+        regressed=judged.verdict == SLOWER and comparison.ratio < 1 / (1 + tolerance),
         history=[None if np.isnan(value) else value for value in shift.history.tolist()],
     )
 
 
 def _lacks(who: Who) -> Literal["control", "session"]:
-    """What would found a verdict: beside a ceiling nothing can be measured."""
+    """Returns what a verdict lacks; a ceiling cannot have a control."""
     return "session" if who == CEILING else "control"
 
 
 def _of_ceiling(cases: Sequence[Both], prepared: _Prepared) -> OfCeiling | None:
-    """The mean over those cases whose fractions both sides have."""
+    """Returns the mean over the cases whose fractions both sides have."""
     both = [case for case in cases if case.old.of_ceiling and case.new.of_ceiling]
     if not both:
         return None
     row = session_t_test.mean_row(_fractions(both, prepared.launches))
-    found = session_t_test.shift(row, prepared.columns).comparison
-    return OfCeiling(ratio=found.ratio, ci95=found.ci95, p_value=found.p_value, cases=len(both))
+    comparison = session_t_test.shift(row, prepared.columns).comparison
+    return OfCeiling(
+        ratio=comparison.ratio, ci95=comparison.ci95, p_value=comparison.p_value, cases=len(both)
+    )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A side of a comparison: studies, one by one or a folder full of them."""
+"""A side of a comparison: single studies, or folders of studies."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -25,9 +25,9 @@ class Study(NamedTuple):
 
 
 def load_side(folders: Iterable[Path]) -> list[Study]:
-    """All studies of a side, in order of their start.
+    """Loads all studies of a side, in order of their start.
 
-    A folder that is no study's stands for the studies in it.
+    A folder that is no study stands for the studies in it.
 
     Raises:
         UserError: no study there, one that cannot be read, or the same one twice.
@@ -38,10 +38,10 @@ def load_side(folders: Iterable[Path]) -> list[Study]:
 
 
 def check_apart(old: Iterable[Study], new: Iterable[Study]) -> None:
-    """UserError where a study is on both sides, be it a copy or one that was resumed since."""
-    known = {_identity(study): study.folder for study in old}
+    """Raises UserError if a study is on both sides, as a copy or resumed."""
+    old_folders = {_identity(study): study.folder for study in old}
     for study in new:
-        if (folder := known.get(_identity(study))) is not None:
+        if (folder := old_folders.get(_identity(study))) is not None:
             raise UserError(
                 f"{folder} and {study.folder} are the same study: compare it with another one,"
                 " measured at another time"
@@ -69,17 +69,18 @@ def _studies(folder: Path) -> Iterator[Path]:
 
 
 def _check_different(studies: Sequence[Study]) -> None:
-    """A copy would count as one more session, and make sure what is not."""
-    known: dict[tuple[str, str], Path] = {}
+    """Raises UserError for a copy, which would count as one more session and make verdicts too
+    certain."""
+    folders: dict[tuple[str, str], Path] = {}
     for study in studies:
         name = _identity(study)
-        if name in known:
+        if name in folders:
             raise UserError(
-                f"{known[name]} and {study.folder} are the same study: give it only once"
+                f"{folders[name]} and {study.folder} are the same study: give it only once"
             )
-        known[name] = study.folder
+        folders[name] = study.folder
 
 
 def _identity(study: Study) -> tuple[str, str]:
-    """The same of a study, of its copies, and of what it is after `--resume`."""
+    """Returns the same identity for a study, its copies, and itself after `--resume`."""
     return study.results.study, study.results.started

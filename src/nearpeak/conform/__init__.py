@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conformance: which operations of which libraries are broken on which memory (docs/conform.md)."""
+"""Conformance: broken operations of libraries, by memory (docs/conform.md)."""

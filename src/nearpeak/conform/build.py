@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the records of a run to what they say, and to JSON."""
+"""Builds conform.json from the records of a run."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from nearpeak.conform.journal import BadlyEnded, Begin, Contended, Ended, Record
 
 
 def build(records: Sequence[Record]) -> Conformance:
-    """Of all that was recorded so far; the last word on a case counts."""
+    """Builds the report from all records so far; the last outcome of a case counts."""
     begin = records[0]
     assert isinstance(begin, Begin)
     libraries: dict[tuple[str, str], Tried] = {}
@@ -47,5 +47,5 @@ def build(records: Sequence[Record]) -> Conformance:
 
 
 def to_json(conformance: Conformance) -> str:
-    """conform.json."""
+    """Returns the text of conform.json."""
     return msgspec.json.format(msgspec.json.encode(conformance), indent=1).decode() + "\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""conform.json: all that was tried, and how it ended. Sizes in bytes, times in seconds."""
+"""conform.json: all cases, and how they ended. Sizes in bytes, times in seconds."""
 
 import msgspec
 
@@ -11,7 +11,7 @@ SCHEMA = 1
 
 
 class Memory(msgspec.Struct, kw_only=True, frozen=True, order=True):
-    """One way to have the buffers of both ranks."""
+    """A way to allocate the buffers of both ranks."""
 
     buffers: str  # "D,D"
     allocator: str = "plain"
@@ -19,7 +19,7 @@ class Memory(msgspec.Struct, kw_only=True, frozen=True, order=True):
 
 
 class Operation(msgspec.Struct, kw_only=True, frozen=True):
-    """What was tried in every memory."""
+    """An operation that was tried in every memory."""
 
     name: str
     family: str  # "pt2pt", "collective", "rma", "datatype", "overlap", "stream"
@@ -43,7 +43,7 @@ class Tried(msgspec.Struct, kw_only=True):
 
     @property
     def bad(self) -> list[Outcome]:
-        """What ended in any other way than well or not tried, in order."""
+        """The outcomes that are neither good nor untried, in order."""
         return [outcome for outcome in self.outcomes if outcome.bad]
 
     @property
@@ -53,12 +53,12 @@ class Tried(msgspec.Struct, kw_only=True):
 
     @property
     def untried(self) -> bool:
-        """Whether not one of its cases could be tried, which says nothing of the library."""
+        """True if none of its cases could be tried: there is no finding about the library."""
         return not self.left and all(outcome.status == NOT_TRIED for outcome in self.outcomes)
 
 
 class Conformance(msgspec.Struct, kw_only=True):
-    """All of it."""
+    """The whole of conform.json."""
 
     schema: int
     nearpeak: str  # version
@@ -76,10 +76,10 @@ class Conformance(msgspec.Struct, kw_only=True):
 
     @property
     def failed(self) -> bool:
-        """Whether anything ended badly."""
+        """True if a case or a job ended badly."""
         return any(library.bad or library.bad_ends for library in self.libraries)
 
     @property
     def untried(self) -> list[str]:
-        """The libraries of which not one case could be tried."""
+        """The libraries of which no case could be tried."""
         return [library.label for library in self.libraries if library.untried]

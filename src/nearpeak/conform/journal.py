@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""conform.jsonl, the truth of a run: appended as it happens, read by --resume."""
+"""conform.jsonl, the raw data of a run: appended as it happens, read by --resume."""
 
 from pathlib import Path
 
@@ -75,7 +75,7 @@ class ConformJournal(journal.RunJournal[Begin, Record]):
     """The open conform.jsonl of one run."""
 
     def __init__(self, folder: Path, begin: Begin | None = None) -> None:
-        """As RunJournal; UserError for a published copy, too."""
+        """Opens the journal, as RunJournal does; UserError also for a published copy."""
         super().__init__(FORM, folder, begin)
         if begin is None and self.begin.published is not None:
             self.close()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which cases are tried, and in which order."""
+"""The cases of a run, in their order."""
 
 import itertools
 from collections import Counter
@@ -25,31 +25,31 @@ from nearpeak.terms.trials import (
     TrialCase,
 )
 
-# Of what more can do, like collective operations: an odd number, for which algorithms in steps of
-# powers of two have a remainder, and one that takes two such steps.
+# For operations among more ranks, like collective ones: an odd number, for which algorithms in
+# steps of powers of two have a remainder, and a number with two such steps.
 MORE_RANKS = (3, 4)
 Depth = Literal["quick", "default", "full"]
 QUICK_SIZES = [8, 64 << 10, 4 << 20]
-# On both sides of where libraries change their protocol: powers of two from 4 KiB on, less and more
-# by 8 bytes, so that they are whole numbers of every type.
+# On both sides of the sizes at which libraries change protocols: powers of two from 4 KiB on, minus
+# and plus 8 bytes, so that they hold whole elements of every type.
 SIZES = [
     8,
     1000,
     *(near for power in (12, 13, 14, 16, 18, 20) for near in ((1 << power) - 8, (1 << power) + 8)),
     (4 << 20) + 8,
 ]
-# Odd ones too, which reductions leave out.
+# With odd sizes, which reductions leave out.
 FULL_SIZES = sorted([*SIZES, 1, 999, (64 << 10) + 1, (16 << 20) + 8])
-ALIGNED_OFFSET = 8  # of numbers, which may not lie anywhere
+ALIGNED_OFFSET = 8  # of numbers, which need alignment
 # After these an operation is not tried again with the same buffers.
 FATAL = ("crashed", "hung", "refused", "failed")
-ENOUGH = 6  # such ends with one kind of memory, if they are most
-# With which every operation is tried, as the code of libraries differs most between them.
+ENOUGH = 6  # fatal ends with one kind of memory, if most cases end so
+# Every operation is tried with these, between which the code of libraries differs most.
 EVERY_OPERATION = ("H,H", "D,D")
 
 
 class Chosen(msgspec.Struct, kw_only=True, frozen=True):
-    """What the user asked for: recorded, so that --resume goes on with it."""
+    """The options of a run, recorded so that --resume continues with them."""
 
     libraries: list[str] = []  # SPEC or SPEC@SETTINGS; none: every library found
     operations: list[str] = []  # names, or families; none: all
@@ -66,31 +66,35 @@ class Chosen(msgspec.Struct, kw_only=True, frozen=True):
 
 
 def operations(described: Description, chosen: Chosen) -> list[Operation]:
-    """What is tried, by family; UserError for what there is not."""
-    known = [
+    """Returns the operations to try, by family; UserError for an unknown one."""
+    available = [
         Operation(name=benchmark.name, family=benchmark.family, summary=benchmark.summary)
         for benchmark in described.benchmarks
         if benchmark.ranks.fits(RANKS) and benchmark.over_bytes
     ]
-    known += [
+    available += [
         Operation(name=operation.name, family=operation.family, summary=operation.summary)
         for operation in described.operations
     ]
-    words = {word for operation in known for word in (operation.name, operation.family)}
+    names = {word for operation in available for word in (operation.name, operation.family)}
     for name in chosen.operations:
-        if name not in words:
-            raise UserError(f"--operations: unknown {name!r}{closest(name, sorted(words))}")
-    wanted = set(chosen.operations) or words
-    found = [operation for operation in known if wanted & {operation.name, operation.family}]
+        if name not in names:
+            raise UserError(f"--operations: unknown {name!r}{closest(name, sorted(names))}")
+    wanted = set(chosen.operations) or names
+    selected = [operation for operation in available if wanted & {operation.name, operation.family}]
     return sorted(
-        found, key=lambda operation: (not operation.family.startswith("pt2pt"), operation.family)
+        selected, key=lambda operation: (not operation.family.startswith("pt2pt"), operation.family)
     )
 
 
 def memories(described: Description, chosen: Chosen, kinds: Sequence[str]) -> list[Memory]:
-    """Every allocator of every kind of buffers; UserError for one that gives none of them."""
+    """Returns every allocator of every kind of buffers; UserError for one that provides none of
+    them."""
     for name in chosen.allocators:
-        fitting = {PLAIN, *(known.name for known in described.allocators if _fits(known, kinds))}
+        fitting = {
+            PLAIN,
+            *(allocator.name for allocator in described.allocators if _fits(allocator, kinds)),
+        }
         if name not in fitting:
             raise UserError(
                 f"--allocators: {name!r} gives no buffers {' or '.join(kinds)}"
@@ -101,45 +105,48 @@ def memories(described: Description, chosen: Chosen, kinds: Sequence[str]) -> li
     else:
         named = (allocator.name for allocator in described.allocators)
         wanted = chosen.allocators or [PLAIN, *named]
-    found = []
+    selected = []
     for kind in kinds:
-        found += [Memory(buffers=kind)] if PLAIN in wanted else []
-        found += [
+        selected += [Memory(buffers=kind)] if PLAIN in wanted else []
+        selected += [
             Memory(buffers=kind, allocator=allocator.name, summary=allocator.summary)
             for allocator in described.allocators
             if allocator.name in wanted
             and _fits(allocator, [kind])
             and (_alike(kind) or chosen.allocators or chosen.depth == "full")
         ]
-    return found
+    return selected
 
 
 def cases(
     described: Description,
     chosen: Chosen,
     tried: Sequence[Operation],
-    where: Sequence[Memory],
+    tried_in: Sequence[Memory],
 ) -> list[TrialCase]:
-    """All cases, what others rest on first: the data of each operation in plain memory.
+    """Returns all cases, first those that the others rest on: the data of each operation in plain
+    memory.
 
-    Where no operations were asked for, more than that is tried of those alone that studies measure
-    by default, and of one-sided operations that no benchmark measures: otherwise it would take an
-    hour. Datatypes are not, as libraries may take a second for one message.
+    Unless operations were chosen, further checks are limited to the operations that studies measure
+    by default and to one-sided operations without a benchmark: otherwise a run would take an hour.
+    Datatypes have no further checks, as libraries may take a second for one message.
     """
     usual_ones = {
         benchmark.name
         for benchmark in described.benchmarks
         if benchmark.default and benchmark.family != "datatype"
     }
-    known = {operation.name: operation for operation in described.operations}
-    usual_ones |= {name for name, operation in known.items() if operation.family == "rma"}
+    by_name = {operation.name: operation for operation in described.operations}
+    usual_ones |= {name for name, operation in by_name.items() if operation.family == "rma"}
     if chosen.depth == "quick" and not chosen.operations:
-        tried = [each for each in tried if each.name not in known.keys() - usual_ones]
+        tried = [
+            operation for operation in tried if operation.name not in by_name.keys() - usual_ones
+        ]
     growing = _growing(tried, usual_ones, chosen)
-    found, more = list[TrialCase](), list[TrialCase]()
-    for memory, operation in itertools.product(where, tried):
+    among_two, wider = list[TrialCase](), list[TrialCase]()
+    for memory, operation in itertools.product(tried_in, tried):
         name = operation.name
-        on_devices = name in known and known[name].on_devices
+        on_devices = name in by_name and by_name[name].on_devices
         if on_devices and not in_gpu(memory.buffers):
             continue
         ways = [case for case in _ways(described, memory, name) if _is_deep(case, chosen, growing)]
@@ -149,17 +156,19 @@ def cases(
             every = chosen.buffers or memory.buffers in EVERY_OPERATION or on_devices
             ways = [case for case in ways if every and (is_first(case) or _in_place(case))]
             among_more = [case for case in ways if is_first(case)]
-        found += ways
-        more += [case for way in among_more for case in _among_more(described, way)]
+        among_two += ways
+        wider += [case for way in among_more for case in _among_more(described, way)]
     threaded = {benchmark.name for benchmark in described.benchmarks if benchmark.threads}
     return sorted(
-        found + more, key=lambda case: (not is_first(case), case.ranks, case.operation in threaded)
+        among_two + wider,
+        key=lambda case: (not is_first(case), case.ranks, case.operation in threaded),
     )
 
 
 def _growing(tried: Sequence[Operation], usual: Collection[str], chosen: Chosen) -> set[str]:
-    """The operations that are tried by default with buffers that grow: those that were asked for,
-    or the first usual one of each family, as families share what a library keeps of an address."""
+    """Returns the operations that are tried with growing buffers: the chosen ones, or the first
+    usual one of each family, as the operations of a family share a library's caches of
+    addresses."""
     if chosen.operations:
         return {operation.name for operation in tried}
     first: dict[str, str] = {}
@@ -170,13 +179,15 @@ def _growing(tried: Sequence[Operation], usual: Collection[str], chosen: Chosen)
 
 
 def _ways(described: Description, memory: Memory, operation: str) -> list[TrialCase]:
-    """All cases of an operation in a memory among two ranks."""
+    """Returns all cases of an operation in a memory between two ranks."""
     odd = _offset(described, operation)
     ways = list(itertools.product((0, odd), (DATA, CHURN, LEAK)))
-    known = next((each for each in described.benchmarks if each.name == operation), None)
-    if known is None or known.sized:
+    benchmark = next(
+        (candidate for candidate in described.benchmarks if candidate.name == operation), None
+    )
+    if benchmark is None or benchmark.sized:
         ways.append((0, GROW))
-    if known is not None and any(axis.name == "inplace" for axis in known.axes):
+    if benchmark is not None and any(axis.name == "inplace" for axis in benchmark.axes):
         ways.append((0, IN_PLACE))
     return [
         TrialCase(memory.buffers, operation, memory.allocator, offset, check)
@@ -185,7 +196,7 @@ def _ways(described: Description, memory: Memory, operation: str) -> list[TrialC
 
 
 def _is_deep(case: TrialCase, chosen: Chosen, growing: Collection[str]) -> bool:
-    """Tell whether a run of this depth goes so far with an operation that is tried in all ways."""
+    """True if a run of this depth includes this case of an operation that is tried in all ways."""
     if chosen.depth == "full" or (case.offset == 0 and case.check == DATA):
         return True
     if chosen.depth == "quick" or case.allocator != PLAIN or not _alike(case.buffers):
@@ -200,29 +211,29 @@ def _in_place(case: TrialCase) -> bool:
 
 
 def _among_more(described: Description, first: TrialCase) -> list[TrialCase]:
-    """The same data among more ranks, where the operation can and all buffers are alike."""
+    """Returns the same case among more ranks, if the operation supports them and all buffers are
+    alike."""
+    if not _alike(first.buffers):
+        return []
     rules = [
         benchmark.ranks for benchmark in described.benchmarks if benchmark.name == first.operation
     ]
-    return [
-        msgspec.structs.replace(first, ranks=ranks)
-        for ranks in MORE_RANKS
-        if _alike(first.buffers) and any(rule.fits(ranks) for rule in rules)
-    ]
+    fitting = {ranks for ranks, rule in itertools.product(MORE_RANKS, rules) if rule.fits(ranks)}
+    return [msgspec.structs.replace(first, ranks=ranks) for ranks in sorted(fitting)]
 
 
 def sizes_of(case: TrialCase, chosen: Chosen) -> list[int]:
-    """Bytes of the messages of a case: of all sizes in plain memory, of few in others."""
+    """Returns the message sizes of a case in bytes: all sizes in plain memory, few in others."""
     if chosen.depth == "default" and not is_first(case):
         return QUICK_SIZES
     return chosen.sizes
 
 
 def pointless(left: Sequence[TrialCase], ended: Sequence[Outcome]) -> dict[TrialCase, str]:
-    """Those cases that would in all likelihood end their job too, and why.
+    """Returns the cases that would very likely end their job too, with the reasons.
 
-    Of an operation that did so in plain memory, and in memory where most operations did; never the
-    first of an operation, of which nothing is known yet.
+    These are cases of an operation that did so in plain memory, and cases in a memory in which most
+    operations did; never the first case of an operation, whose behaviour is still unknown.
     """
     plain: dict[tuple[str, str], str] = {}
     bad, good = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
@@ -235,21 +246,22 @@ def pointless(left: Sequence[TrialCase], ended: Sequence[Outcome]) -> dict[Trial
             bad[memory] += 1
             if is_first(case):
                 plain[case.buffers, case.operation] = outcome.status
-    found = {}
+    reasons = {}
     for case in itertools.filterfalse(is_first, left):
         operation, memory = (case.buffers, case.operation), (case.buffers, case.allocator)
         if operation in plain:
-            found[case] = f"{case.operation} {_PAST[plain[operation]]} with plain buffers already"
+            reasons[case] = f"{case.operation} {_PAST[plain[operation]]} with plain buffers already"
         elif bad[memory] >= ENOUGH and bad[memory] > good[memory]:
-            found[case] = f"{bad[memory]} cases have failed with such buffers already"
-    return {case: f"{why}: --full tries it all the same" for case, why in found.items()}
+            reasons[case] = f"{bad[memory]} cases have failed with such buffers already"
+    return {case: f"{reason}: --full tries it all the same" for case, reason in reasons.items()}
 
 
 _PAST = {"crashed": "crashed", "hung": "hung", "refused": "was refused", "failed": "failed"}
 
 
 def is_first(case: TrialCase) -> bool:
-    """Whether others rest on it: data in plain memory, as it was allocated, between two ranks."""
+    """True for the case that others rest on: data in plain memory, at its allocated address,
+    between two ranks."""
     plainest = case.allocator == PLAIN and case.offset == 0 and case.check == DATA
     return plainest and case.ranks == RANKS
 
@@ -263,7 +275,7 @@ def _fits(allocator: Allocator, kinds: Iterable[str]) -> bool:
 
 
 def _offset(described: Description, operation: str) -> int:
-    """An odd one; of operations on numbers one that their types allow."""
+    """Returns an odd offset; for operations on numbers one that their types allow."""
     for benchmark in described.benchmarks:
         if benchmark.name == operation and (
             not benchmark.sized or any(axis.name == "type" for axis in benchmark.axes)

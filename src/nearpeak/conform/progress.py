@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a run shows itself: a bar on a terminal, lines elsewhere; what fails is a line on both."""
+"""Progress of a run: a bar on a terminal, lines elsewhere; failures are lines on both."""
 
 import sys
 from collections.abc import Callable
@@ -15,10 +15,10 @@ EVERY = 50  # cases between two lines, where output is no terminal
 
 
 class Progress:
-    """Counts cases; a context."""
+    """Counts cases; a context manager."""
 
     def __init__(self, total: int, describe: Callable[[Outcome], str]) -> None:
-        """`total` cases are left; `describe` says in a line how one ended."""
+        """`total`: cases that are left; `describe`: returns a line about how one ended."""
         self._total = total
         self._describe = describe
         self._done = 0
@@ -39,7 +39,7 @@ class Progress:
         self._bar.stop()
 
     def tell(self, contender: Contender, outcome: Outcome) -> None:
-        """A case has ended."""
+        """Shows that a case has ended."""
         self._done += 1
         case = outcome.case
         label = f"{contender.label}: {case.operation} {case.buffers} {case.allocator}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trying everything with every library, in jobs whose ends do not matter to the next one."""
+"""Tries all cases with every library, in jobs whose ends do not affect later ones."""
 
 import itertools
 import tempfile
@@ -46,23 +46,23 @@ from nearpeak.terms.path import DataPath
 from nearpeak.terms.trials import RANKS, Outcome, TrialCase
 
 GPU_BUFFERS = ("D,D", "M,M", "P,P", "H,D")
-# Where ranks share a core: libraries wait without leaving it to others, and larger messages take
-# minutes (MPICH's allreduce of 4 MiB), which would be taken for hanging.
+# If ranks share a core: libraries wait without yielding it, and larger messages take minutes
+# (MPICH's allreduce of 4 MiB), which would look like hanging.
 MOST_BYTES_SHARED = 64 << 10
 Tell = Callable[[Contender, Outcome], None]
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where ranks are, for buffers of some kinds."""
+    """The path and the ends of ranks, for some kinds of buffers."""
 
     path: DataPath
     ends: Ends  # of two ranks
-    buffers: str  # that stand for all that are tried there
-    more: Ends  # which more ranks take in turn: with fewer cores or GPUs they share them
+    buffers: str  # that represent all kinds that are tried there
+    more: Ends  # for more ranks, round-robin: with fewer cores or GPUs, ranks share them
 
     def seats(self, ranks: int) -> Ends:
-        """The end that each rank sits at."""
+        """Returns the end of each rank."""
         seats = self.ends if ranks == RANKS else self.more
         return tuple(seats[rank % len(seats)] for rank in range(ranks))
 
@@ -70,41 +70,42 @@ class Place:
 def places(
     paths: Sequence[DataPath], chosen: Chosen, named: DataPath | None = None
 ) -> dict[str, Place]:
-    """Where each kind of buffers is tried: on the host alone, or between two GPUs (on the path that
-    was named, if one was).
+    """Returns the place of each kind of buffers: on the host, or between two GPUs (on the path
+    `named`, if given).
 
-    Without a choice all that this machine has; UserError for buffers that it has no place for.
+    Without chosen buffers it has all that this machine supports; UserError for buffers without a
+    place.
     """
     host = next(
         (path for path in paths if path.transport == "memory" and rank_ends(path, HOST)), None
     )
     gpus = named or gpu_path(paths)
-    found = {}
+    by_kind = {}
     if host is not None and (ends := rank_ends(host, HOST)):
-        found[HOST] = Place(host, ends, HOST, _most_ends(paths, HOST) or ends)
+        by_kind[HOST] = Place(host, ends, HOST, _most_ends(paths, HOST) or ends)
     if gpus is not None and (ends := rank_ends(gpus, "D,D")):
-        more = None if named else _most_ends(paths, "D,D")
-        place = Place(gpus, ends, "D,D", more or ends)
-        found |= dict.fromkeys(GPU_BUFFERS, place)
-    wanted = [parse_buffers(kind) for kind in chosen.buffers] or list(found)
+        further = None if named else _most_ends(paths, "D,D")
+        place = Place(gpus, ends, "D,D", further or ends)
+        by_kind |= dict.fromkeys(GPU_BUFFERS, place)
+    wanted = [parse_buffers(kind) for kind in chosen.buffers] or list(by_kind)
     for kind in wanted:
-        if kind not in found and gpus is not None and len(kind.split(",")) == RANKS:
-            found[kind] = found["D,D"]
-        if kind not in found:
+        if kind not in by_kind and gpus is not None and len(kind.split(",")) == RANKS:
+            by_kind[kind] = by_kind["D,D"]
+        if kind not in by_kind:
             raise UserError(
                 f"--buffers {kind}: there is no place for them on this machine: choose some of "
-                f"{', '.join(found) or 'none'}"
+                f"{', '.join(by_kind) or 'none'}"
             )
     if not wanted:
         raise UserError("two ranks have no place on this machine: see `nearpeak machine`")
-    if named and all(found[kind].path is not named for kind in wanted):
+    if named and all(by_kind[kind].path is not named for kind in wanted):
         raise UserError(f"--path {named.id!r}: no --buffers are tried there")
-    return {kind: found[kind] for kind in wanted}
+    return {kind: by_kind[kind] for kind in wanted}
 
 
 def named_path(machine: Machine, path_id: str) -> DataPath:
-    """The path that was named for buffers on devices; UserError where it is not there, or has not
-    two ends with a GPU."""
+    """Returns the path that was named for buffers on devices; UserError if it does not exist or
+    lacks two ends with a GPU."""
     paths, missing = discover_paths(machine, all_pairs=True)
     fit = {path.id: path for path in paths if _is_between_gpus(path)}
     if path_id in fit:
@@ -112,9 +113,9 @@ def named_path(machine: Machine, path_id: str) -> DataPath:
     reasons = [reason.why for reason in missing if reason.path == path_id]
     if not reasons and all(path.id != path_id for path in paths):
         raise UserError(f"--path: unknown path {path_id!r}{closest(path_id, fit)}")
-    there = [name for name, path in fit.items() if not path.pair]
+    unpaired = [name for name, path in fit.items() if not path.pair]
     pairs = [name for name, path in fit.items() if path.pair]
-    choices = [*there, *(f"{name} and other pairs" for name in pairs[:1])]
+    choices = [*unpaired, *(f"{name} and other pairs" for name in pairs[:1])]
     raise UserError(
         f"--path {path_id!r} {'; '.join(reasons) or 'has not two ends with a GPU'}: choose one"
         f" of {', '.join(choices) or 'none'}"
@@ -126,7 +127,7 @@ def _is_between_gpus(path: DataPath) -> bool:
 
 
 def _most_ends(paths: Sequence[DataPath], buffers: str) -> Ends | None:
-    """Those of the path with most, for more than two ranks; None where no path has so many."""
+    """Returns the ends of the path with most, for more than two ranks; None if no path has more."""
     wide = [path for path in paths if path.transport == "memory" and len(path.ends) > RANKS]
     return max(filter(None, (rank_ends(path, buffers) for path in wide)), key=len, default=None)
 
@@ -137,7 +138,7 @@ def begin(
     described: Description,
     kinds: Sequence[str],
 ) -> Begin:
-    """What a new run writes first."""
+    """Returns the first record of a new run."""
     return Begin(
         schema=SCHEMA,
         nearpeak=nearpeak.__version__,
@@ -152,75 +153,79 @@ def begin(
 
 
 def check_resumed(records: Sequence[Record], now: Begin, contenders: Sequence[Contender]) -> None:
-    """UserError where a run was begun on another machine, or with another version of a library: its
-    outcomes would stand beside others as if they were of one."""
+    """Raises UserError if a run was begun on another machine or with another version of a library:
+    the report would mix outcomes of both."""
     first, *others = records
     assert isinstance(first, Begin)
-    told = {
-        Who(each.library, each.settings): each.version
-        for each in others
-        if isinstance(each, Contended)
+    versions = {
+        Who(record.library, record.settings): record.version
+        for record in others
+        if isinstance(record, Contended)
     }
     facts = [
         ("GPUs", ", ".join(first.gpus), ", ".join(now.gpus)),
         ("driver", first.driver, now.driver),
     ]
-    for each in contenders:
-        version = each.library.version
-        facts.append((each.label, told.get(each.who, version), version))
+    for contender in contenders:
+        version = contender.library.version
+        facts.append((contender.label, versions.get(contender.who, version), version))
     differ = [
-        f"{what}: {before or 'none'}, now {here or 'none'}"
-        for what, before, here in facts
-        if before != here
+        f"{name}: {before or 'none'}, now {current or 'none'}"
+        for name, before, current in facts
+        if before != current
     ]
     if differ:
         raise UserError(f"it was begun with others ({'; '.join(differ)}): start anew with -o")
 
 
 def check_library(contender: Contender) -> None:
-    """UserError for what is no MPI library."""
+    """Raises UserError if a library is no MPI library."""
     if is_native(contender.library):
         raise UserError(f"{contender.label} is no MPI library: choose others with --mpi")
 
 
 class Run:
-    """A new run, or one that goes on."""
+    """A new run, or one that is resumed."""
 
     def __init__(
-        self, journal: ConformJournal, described: Description, where: dict[str, Place], tools: Tools
+        self,
+        journal: ConformJournal,
+        described: Description,
+        place_of: dict[str, Place],
+        tools: Tools,
     ) -> None:
-        """`where`: of every kind of buffers that was chosen."""
+        """`place_of`: the place of every chosen kind of buffers."""
         first = journal.begin
         self._journal = journal
         self._chosen = first.chosen
         self._described = described
-        self._where = where
+        self._place_of = place_of
         self._tools = tools
         self._cases = plan.cases(described, self._chosen, first.operations, first.memories)
         self._threaded = {benchmark.name for benchmark in described.benchmarks if benchmark.threads}
 
     @property
     def planned(self) -> int:
-        """Cases of one library."""
+        """The number of cases of one library."""
         return len(self._cases)
 
     def left(self, contender: Contender) -> list[TrialCase]:
-        """Those whose end is not recorded, or not how they end alone."""
+        """Returns the cases that have no outcome, or that still have to be tried alone."""
         done = {outcome.case for outcome in self._outcomes(contender) if outcome.settled}
         return [case for case in self._cases if case not in done]
 
     def begin(self, contenders: Sequence[Contender]) -> None:
-        """Records all that are tried before the first is, so that a run that is cut off says what
-        it lacks."""
-        for each in contenders:
-            version, who = each.library.version, msgspec.structs.asdict(each.who)
+        """Records all libraries before the first is tried, so that the report of an interrupted run
+        names the missing ones."""
+        for contender in contenders:
+            version, who = contender.library.version, msgspec.structs.asdict(contender.who)
             self._journal.append(Contended(**who, version=version, planned=self.planned))
 
     def try_library(self, contender: Contender, tell: Tell) -> None:
-        """Tries what is left of a library's cases; `tell` is called with each outcome.
+        """Tries the remaining cases of a library; calls `tell` with each outcome.
 
-        CannotWriteError when a disk takes no more; then nothing is running any more. MpsError where
-        the path needs a daemon that does not start.
+        CannotWriteError if a disk is full; then no process is left running. MpsError if the path
+        needs a daemon that does not start.
         """
         while True:
             for outcome in self._outcomes(contender):
@@ -232,31 +237,31 @@ class Run:
             self._try_in_turn(contender, self._alike(left), tell)
 
     def _outcomes(self, contender: Contender) -> list[Outcome]:
-        """The last word on each case."""
-        found = {
+        """Returns the last outcome of each case."""
+        last = {
             record.outcome.case: record.outcome
             for record in self._journal.records
             if isinstance(record, Ended) and Who(record.library, record.settings) == contender.who
         }
-        return list(found.values())
+        return list(last.values())
 
     def _leave_out(self, contender: Contender, left: Sequence[TrialCase], tell: Tell) -> None:
         if self._chosen.depth == "full":
             return
-        for case, why in plan.pointless(left, self._outcomes(contender)).items():
-            self._record(contender, Outcome(case=case, status=NOT_TRIED, message=why), tell)
+        for case, reason in plan.pointless(left, self._outcomes(contender)).items():
+            self._record(contender, Outcome(case=case, status=NOT_TRIED, message=reason), tell)
 
     def _alike(self, left: Sequence[TrialCase]) -> list[TrialCase]:
-        """The first of them, and those behind it that can share its job."""
+        """Returns the first case, and the following ones that can share its job."""
 
         def sort(case: TrialCase) -> tuple[str, int, bool, bool]:
-            path = self._where[case.buffers].path.id
+            path = self._place_of[case.buffers].path.id
             return path, case.ranks, case.operation in self._threaded, plan.is_first(case)
 
         return list(next(itertools.groupby(left, key=sort))[1])
 
     def _try_in_turn(self, contender: Contender, cases: Sequence[TrialCase], tell: Tell) -> None:
-        """In one job, as far as it comes."""
+        """Tries cases in one job, as far as it gets."""
 
         def record(outcome: Outcome, before: list[TrialCase]) -> None:
             if not outcome.settled:
@@ -267,7 +272,7 @@ class Run:
         self._run_job(contender, cases, record)
 
     def _try_alone(self, contender: Contender, outcome: Outcome, tell: Tell) -> None:
-        """Tries what ended badly behind others as the only case of a job, too."""
+        """Tries a case that ended badly after others as the only case of a job, too."""
 
         def record(alone: Outcome, _: list[TrialCase]) -> None:
             command = outcome.command
@@ -286,9 +291,9 @@ class Run:
         record: Callable[[Outcome, list[TrialCase]], None],
     ) -> None:
         job = Job(cases, self._sizes, partial(self._launch, contender, cases[0]), record)
-        # More ranks may share cores, on which those that wait for others take turns with them.
-        path = self._where[cases[0].buffers].path
-        # A daemon for each job, as one whose clients were killed may not serve others well.
+        # More ranks may share cores, and then take longer.
+        path = self._place_of[cases[0].buffers].path
+        # A daemon for each job, as killed clients may leave one in a bad state.
         with mps.daemon() if path.mps else nullcontext():
             job.run(self._chosen.limit_seconds * cases[0].ranks / RANKS)
         if (end := job.bad_end) is not None:
@@ -297,21 +302,22 @@ class Run:
                 end = msgspec.structs.replace(end, command=again)
             self._journal.append(BadlyEnded(**msgspec.structs.asdict(contender.who), end=end))
 
-    def _launch(self, contender: Contender, case: TrialCase, words: list[str]) -> CommandLine:
-        """Of `nearpeak-mpi probe` where the case is tried."""
-        place = self._where[case.buffers]
+    def _launch(self, contender: Contender, case: TrialCase, options: list[str]) -> CommandLine:
+        """Returns the command line of `nearpeak-mpi probe` at the place of the case."""
+        place = self._place_of[case.buffers]
         seats = Seats(place.path, place.seats(case.ranks), place.buffers)
-        return probe_launch(self._tools, contender, words, seats)
+        return probe_launch(self._tools, contender, options, seats)
 
     def _sizes(self, case: TrialCase) -> list[int]:
         sizes = plan.sizes_of(case, self._chosen)
-        cpus = [tuple(end.cpus) for end in self._where[case.buffers].seats(case.ranks)]
+        cpus = [tuple(end.cpus) for end in self._place_of[case.buffers].seats(case.ranks)]
         if len(set(cpus)) == len(cpus):
             return sizes
         return [size for size in sizes if size <= MOST_BYTES_SHARED]
 
     def _repeating(self, contender: Contender, cases: Sequence[TrialCase], suffix: str = "") -> str:
-        """The shell line that tries these cases in one job, from a file in the folder."""
+        """Writes these cases to a file in the folder, and returns the shell line that tries them in
+        one job."""
         file = self._cases_file(contender, cases[-1], suffix)
         try:
             make_inside(file.parent)
@@ -321,16 +327,16 @@ class Run:
         return shell_line(self._launch(contender, cases[0], ["--cases", str(file)]))
 
     def _cases_file(self, contender: Contender, case: TrialCase, suffix: str = "") -> Path:
-        words = (contender.label, case.operation, case.buffers, case.allocator, case.offset)
-        more = (f"{case.ranks}-ranks",) if case.ranks > RANKS else ()
-        name = "-".join(map(str, (*words, case.check, *more))) + suffix
+        parts = (contender.label, case.operation, case.buffers, case.allocator, case.offset)
+        ranks = (f"{case.ranks}-ranks",) if case.ranks > RANKS else ()
+        name = "-".join(map(str, (*parts, case.check, *ranks))) + suffix
         return self._journal.folder.resolve() / CASES / f"{name}.txt"
 
     def _cannot_write(self, folder: Path, error: OSError | None) -> CannotWriteError:
         return cannot_write(folder, error, resume_command(self._journal.folder))
 
     def _record(self, contender: Contender, outcome: Outcome, tell: Tell) -> None:
-        # Jobs and their libraries write into the second one.
+        # Jobs and their libraries write into the second folder.
         for folder in (self._journal.folder, Path(tempfile.gettempdir())):
             if outcome.bad and disk_is_full(folder):
                 raise self._cannot_write(folder, None)

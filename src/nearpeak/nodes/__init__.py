@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All pairs of the nodes of a cluster, in rounds: which nodes are slow, and which links."""
+"""All pairs of the nodes of a cluster, in rounds: slow nodes and slow links."""

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the records of a run to what they say, and to JSON.
+"""Builds nodes.json from the records of a run.
 
-All that is tested shares one error rate. Of few nodes every launch measures every pair, and every
-node and link is tested. Of many, those that looked slow in the survey are, by launches of their
-own: what was chosen by luck is not confirmed by the same luck.
+All tests share one error rate. If the nodes are few, every launch measures every pair, and every
+node and link is tested. If they are many, the survey selects those that look slow, and only
+launches after it test them: luck that selected one cannot also confirm it.
 """
 
 import math
@@ -34,9 +34,9 @@ from nearpeak.statistics.additive import Excess, Fit, design, excess, fit, holm,
 from nearpeak.statistics.intervals import Interval
 from nearpeak.statistics.levels import ERROR_RATE
 
-LEAST_TOLD_APART = 5  # nodes: with fewer, a slow node is as likely as slow links of all its pairs
+LEAST_TOLD_APART = 5  # nodes: with fewer, a slow node cannot be distinguished from slow links
 MOST_LISTED = 16  # nodes whose pairs are listed one by one
-MOST_CELLS = 192  # in a row of a map: a cell stands for several nodes from there on
+MOST_CELLS = 192  # in a row of a map: with more nodes, a cell stands for several
 MODES: tuple[Mode, ...] = ("together", "alone")
 
 
@@ -45,12 +45,12 @@ class _Fitted(NamedTuple):
 
     first: Indices
     second: Indices
-    values: Floats  # logarithms of what messages took, of each pair
+    values: Floats  # logarithms of times, of each pair
     fit: Fit
 
 
 class _Tested(NamedTuple):
-    """What is tested of a metric in one mode."""
+    """The tests of a metric in one mode."""
 
     kind: Kind
     metric: Metric
@@ -61,30 +61,33 @@ class _Tested(NamedTuple):
 
 
 def build(recorded: Recorded, require: Sequence[str] = ()) -> Found:
-    """Of all launches that have ended well. `require`: in the place of the run's requirements."""
+    """Builds the report from all launches that have ended well. `require`: replaces the run's
+    requirements."""
     begin, chosen = recorded.begin, recorded.begin.chosen
     count = len(chosen.nodes)
-    whole = plan.is_whole(chosen)
+    is_whole = plan.is_whole(chosen)
     launches = recorded.launches
-    judging = [one.pairs for one in launches if whole or one.launch.stage == "again"]
+    judging = [launch.pairs for launch in launches if is_whole or launch.launch.stage == "again"]
     chosen_ones = None
-    if not whole and launches and launches[0].launch.stage == "survey":
-        chosen_ones = suspects.found(recorded)
+    if not is_whole and launches and launches[0].launch.stage == "survey":
+        chosen_ones = suspects.find(recorded)
     fits = {
         (metric, mode): [*_fits(judging, metric, mode, count, chosen_ones)]
         for metric in suspects.METRICS
-        for mode in (MODES if whole else MODES[:1])
+        for mode in (MODES if is_whole else MODES[:1])
     }
     told_apart = count >= LEAST_TOLD_APART
     tested = []
     for (metric, mode), fitted in fits.items():
         if told_apart and len(fitted) > 1:
             tested += [*_tested(metric, mode, fitted, count, chosen_ones)]
-    tests = sum(len(one.subjects) for one in tested)
+    tests = sum(len(test.subjects) for test in tested)
     planned = plan.planned(chosen)
-    seconds = sum(one.end.seconds for one in launches) + sum(e.seconds for e in recorded.failed)
+    seconds = sum(launch.end.seconds for launch in launches) + sum(
+        e.seconds for e in recorded.failed
+    )
     complete = len(launches) == len(planned)
-    well = {one.launch.launch for one in launches}
+    well = {launch.launch.launch for launch in launches}
     failed = [end for end in recorded.failed if end.launch not in well]
     curves = [*_curves(fits, tested, chosen_ones, told_apart=told_apart)]
     return Found(
@@ -101,15 +104,15 @@ def build(recorded: Recorded, require: Sequence[str] = ()) -> Found:
         window=chosen.window,
         slot_ms=chosen.slot_ms,
         complete=complete,
-        failed=_words(failed[-1]) if failed else None,
+        failed=_failure_text(failed[-1]) if failed else None,
         launches=[
             Launched(
-                stage=one.launch.stage,
-                rounds=one.launch.rounds,
-                pairs=len(one.pairs.first),
-                seconds=one.end.seconds,
+                stage=launch.launch.stage,
+                rounds=launch.launch.rounds,
+                pairs=len(launch.pairs.first),
+                seconds=launch.end.seconds,
             )
-            for one in launches
+            for launch in launches
         ],
         pairs_measured=_covered(launches[0].pairs, count) if launches else 0,
         pairs_of_all=math.comb(count, 2),
@@ -119,21 +122,24 @@ def build(recorded: Recorded, require: Sequence[str] = ()) -> Found:
         tests=tests,
         level=ERROR_RATE,
         curves=curves,
-        verdicts=_verdicts(tested, tests, chosen.nodes, None if whole else judging),
-        wrong_pairs=len({frozenset((one.rank, one.sender)) for one in recorded.wrong}),
-        wrong=[_wrong(one.message, chosen.nodes, one.rank, one.sender) for one in recorded.wrong],
-        pairs=[*_pairs(judging, chosen.nodes)] if whole and count <= MOST_LISTED else [],
-        maps=[*_maps([one.pairs for one in launches[: None if whole else 1]], count)],
+        verdicts=_verdicts(tested, tests, chosen.nodes, None if is_whole else judging),
+        wrong_pairs=len({frozenset((wrong.rank, wrong.sender)) for wrong in recorded.wrong}),
+        wrong=[
+            _wrong(wrong.message, chosen.nodes, wrong.rank, wrong.sender)
+            for wrong in recorded.wrong
+        ],
+        pairs=[*_pairs(judging, chosen.nodes)] if is_whole and count <= MOST_LISTED else [],
+        maps=[*_maps([launch.pairs for launch in launches[: None if is_whole else 1]], count)],
         requirements=required.judge(require or chosen.require, curves),
     )
 
 
-def to_json(found: Found) -> str:
-    """nodes.json."""
-    return msgspec.json.format(msgspec.json.encode(found), indent=1).decode() + "\n"
+def to_json(report: Found) -> str:
+    """Returns the text of nodes.json."""
+    return msgspec.json.format(msgspec.json.encode(report), indent=1).decode() + "\n"
 
 
-def _words(last: LaunchEnd) -> str:
+def _failure_text(last: LaunchEnd) -> str:
     return f"launch {last.launch + 1} {last.status}: {last.message}"
 
 
@@ -142,11 +148,11 @@ def _wrong(message: str, nodes: Sequence[str], rank: int, sender: int) -> str:
 
 
 def _covered(pairs: Pairs, count: int) -> int:
-    """Different ones."""
+    """Counts the different pairs."""
     together = only(pairs, together=True)
-    there = np.zeros((count, count), dtype=bool)
-    there[together.first, together.second] = True
-    return int(there.sum())
+    covered = np.zeros((count, count), dtype=bool)
+    covered[together.first, together.second] = True
+    return int(covered.sum())
 
 
 def _values(pairs: Pairs, metric: Metric) -> Floats:
@@ -160,18 +166,18 @@ def _fits(
     count: int,
     chosen: suspects.Suspects | None,
 ) -> Iterator[_Fitted]:
-    """Of each launch that has any."""
+    """Fits each launch that has values."""
     for pairs in launches:
-        own = only(pairs, together=mode == "together")
-        if len(own.first):
-            values = _values(own, metric)
+        measured = only(pairs, together=mode == "together")
+        if len(measured.first):
+            values = _values(measured, metric)
             if chosen is None:
-                fitted = fit(design(own.first, own.second, count), values)
+                fitted = fit(design(measured.first, measured.second, count), values)
             else:
-                fitted = suspects.fitted(own, values, chosen.pairs, count)
-                if math.isnan(fitted.mean):  # suspects alone have values
+                fitted = suspects.fitted(measured, values, chosen.pairs, count)
+                if math.isnan(fitted.mean):  # only suspects have values
                     continue
-            yield _Fitted(own.first, own.second, values, fitted)
+            yield _Fitted(measured.first, measured.second, values, fitted)
 
 
 def _tested(
@@ -181,38 +187,39 @@ def _tested(
     count: int,
     chosen: suspects.Suspects | None,
 ) -> Iterator[_Tested]:
-    """Nodes and links of a metric in one mode; where suspects were chosen, these alone. All nodes,
-    and all links that several launches have measured, tell how launches scatter."""
+    """Tests the nodes and links of a metric in one mode, or only the suspects if some were chosen.
+    The scatter of launches comes from all nodes, and from all links that several launches have
+    measured."""
     margin = math.log(MARGIN)
-    nodes = np.stack([one.fit.nodes for one in fitted], axis=1)
-    found = excess(nodes, margin)
+    nodes = np.stack([launch.fit.nodes for launch in fitted], axis=1)
+    slowness = excess(nodes, margin)
     which = np.arange(count) if chosen is None else chosen.nodes[metric]
-    yield _Tested("node", metric, mode, which, nodes[which], _of(found, which))
+    yield _Tested("node", metric, mode, which, nodes[which], _selected(slowness, which))
     subjects, links = _links(fitted, count)
-    found = excess(links, margin)
+    slowness = excess(links, margin)
     index = np.arange(len(subjects))
     if chosen is not None:
         wanted = plan.keys(chosen.links[metric], count)
         index = np.flatnonzero(np.isin(plan.keys(subjects, count), wanted))
-    yield _Tested("link", metric, mode, subjects[index], links[index], _of(found, index))
+    yield _Tested("link", metric, mode, subjects[index], links[index], _selected(slowness, index))
 
 
-def _of(found: Excess, which: Indices) -> Excess:
-    return Excess(found.middle[which], found.p_values[which], found.noise)
+def _selected(slowness: Excess, which: Indices) -> Excess:
+    return Excess(slowness.middle[which], slowness.p_values[which], slowness.noise)
 
 
 def _links(fitted: Sequence[_Fitted], count: int) -> tuple[Indices, Floats]:
-    """The pairs that two launches or more have measured (pairs x 2), and what each launch has left
-    of them, the median where it measured one several times."""
-    every = [plan.keys(np.stack([one.first, one.second], axis=1), count) for one in fitted]
+    """Returns the pairs that two launches or more have measured (pairs x 2), and the residual of
+    each in each launch: the median if a launch measured it several times."""
+    every = [plan.keys(np.stack([launch.first, launch.second], axis=1), count) for launch in fitted]
     once = [np.unique(keys) for keys in every]
     shared, times = np.unique(np.concatenate(once), return_counts=True)
     shared = shared[times > 1]
     table = np.full((len(shared), len(fitted)), np.nan)
-    for number, (keys, one) in enumerate(zip(every, fitted, strict=True)):
+    for number, (keys, launch) in enumerate(zip(every, fitted, strict=True)):
         mine = np.isin(keys, shared)
-        order = np.lexsort((one.fit.links[mine], keys[mine]))
-        ordered, values = keys[mine][order], one.fit.links[mine][order]
+        order = np.lexsort((launch.fit.links[mine], keys[mine]))
+        ordered, values = keys[mine][order], launch.fit.links[mine][order]
         names, starts, counts = np.unique(ordered, return_index=True, return_counts=True)
         middle = (values[starts + (counts - 1) // 2] + values[starts + counts // 2]) / 2
         table[np.searchsorted(shared, names), number] = middle
@@ -222,57 +229,58 @@ def _links(fitted: Sequence[_Fitted], count: int) -> tuple[Indices, Floats]:
 def _verdicts(
     tested: Sequence[_Tested], tests: int, nodes: Sequence[str], again: Sequence[Pairs] | None
 ) -> list[Verdict]:
-    """All that are slow; `again`: launches that also measured some of them alone."""
+    """Returns the slow nodes and links. `again`: launches that also measured some of them alone."""
     if not tested:
         return []
-    p_values = np.concatenate([one.excess.p_values for one in tested])
+    p_values = np.concatenate([test.excess.p_values for test in tested])
     adjusted = np.split(
-        holm(p_values, tests), np.cumsum([len(one.subjects) for one in tested])[:-1]
+        holm(p_values, tests), np.cumsum([len(test.subjects) for test in tested])[:-1]
     )
-    found = []
-    for one, own in zip(tested, adjusted, strict=True):
-        slow = np.flatnonzero(own < ERROR_RATE)
-        counts = np.isfinite(one.values).sum(axis=1)
-        reach = {n: one.excess.reach(n) for n in sorted(set(counts[slow].tolist()))}
-        alone = _alone(again, one.metric, len(nodes)) if again and one.kind == "link" else {}
+    verdicts = []
+    for test, p_adjusted in zip(tested, adjusted, strict=True):
+        slow = np.flatnonzero(p_adjusted < ERROR_RATE)
+        counts = np.isfinite(test.values).sum(axis=1)
+        reach = {n: test.excess.reach(n) for n in sorted(set(counts[slow].tolist()))}
+        alone = _alone(again, test.metric, len(nodes)) if again and test.kind == "link" else {}
         for index, launches in zip(slow.tolist(), counts[slow].tolist(), strict=True):
-            ends = np.atleast_1d(one.subjects[index]).tolist()
-            found.append(
+            ends = np.atleast_1d(test.subjects[index]).tolist()
+            verdicts.append(
                 Verdict(
-                    kind=one.kind,
+                    kind=test.kind,
                     nodes=[nodes[end] for end in ends],
-                    metric=one.metric,
-                    mode=one.mode,
-                    times=math.exp(float(one.excess.middle[index])),
-                    ci95=_interval(float(one.excess.middle[index]), reach[launches]),
-                    p_value=float(own[index]),
+                    metric=test.metric,
+                    mode=test.mode,
+                    times=math.exp(float(test.excess.middle[index])),
+                    ci95=_interval(float(test.excess.middle[index]), reach[launches]),
+                    p_value=float(p_adjusted[index]),
                     launches=launches,
                     alone=alone.get((ends[0], ends[-1])),
                 )
             )
-    return sorted(found, key=lambda verdict: (verdict.kind == "link", -verdict.times))
+    return sorted(verdicts, key=lambda verdict: (verdict.kind == "link", -verdict.times))
 
 
 def _interval(middle: float, reach: Interval | None) -> Interval | None:
-    """Of a median, as a ratio."""
+    """Returns the interval of a median, as a ratio."""
     return None if reach is None else (math.exp(middle - reach[1]), math.exp(middle - reach[0]))
 
 
 def _alone(launches: Sequence[Pairs], metric: Metric, count: int) -> dict[tuple[int, int], float]:
-    """How many times as long a message of a pair takes as is usual, when nobody else talks: the
-    median of the launches, of which each is held against its own median. Half of the pairs that are
-    measured so are no suspects."""
+    """Returns how many times as long as usual a message of each pair takes when no other pair
+    communicates: the median over the launches, each relative to its own median. Half of the pairs
+    that are measured alone are no suspects."""
     ratios: dict[int, list[float]] = {}
     for pairs in launches:
-        own = only(pairs, together=False)
-        if not len(own.first):
+        measured = only(pairs, together=False)
+        if not len(measured.first):
             continue
-        values = _values(own, metric)
-        numbers = plan.keys(np.stack([own.first, own.second], axis=1), count)
+        values = _values(measured, metric)
+        numbers = plan.keys(np.stack([measured.first, measured.second], axis=1), count)
         for number, value in zip(numbers.tolist(), values - np.median(values), strict=True):
             ratios.setdefault(number, []).append(float(value))
     return {
-        divmod(number, count): math.exp(float(np.median(found))) for number, found in ratios.items()
+        divmod(number, count): math.exp(float(np.median(pair_ratios)))
+        for number, pair_ratios in ratios.items()
     }
 
 
@@ -283,13 +291,14 @@ def _curves(
     *,
     told_apart: bool,
 ) -> Iterator[Curve]:
-    """`told_apart`: whether there are nodes enough for it."""
+    """Returns the curves. `told_apart`: true if the nodes are enough to distinguish slow nodes from
+    slow links."""
     for (metric, mode), fitted in fits.items():
-        ones = [one.fit for one in fitted] if chosen is None else [chosen.fits[metric]]
-        if not ones:
+        models = [launch.fit for launch in fitted] if chosen is None else [chosen.fits[metric]]
+        if not models:
             continue
-        means = np.array([one.mean for one in ones])
-        values = means if told_apart else np.concatenate([one.values for one in fitted])
+        means = np.array([model.mean for model in models])
+        values = means if told_apart else np.concatenate([launch.values for launch in fitted])
         mean = float(np.median(values))
         noise = [t.excess.noise for t in tested if (t.metric, t.mode) == (metric, mode)]
         yield Curve(
@@ -297,8 +306,12 @@ def _curves(
             mode=mode,
             unit=UNITS[metric],
             usual=math.exp(mean if metric == "latency_us" else -mean),
-            nodes=float(np.median([spread(one.nodes) for one in ones])) if told_apart else None,
-            links=float(np.median([spread(one.links) for one in ones])) if told_apart else None,
+            nodes=float(np.median([spread(model.nodes) for model in models]))
+            if told_apart
+            else None,
+            links=float(np.median([spread(model.links) for model in models]))
+            if told_apart
+            else None,
             launches=spread(noise[1]) if len(noise) > 1 and len(noise[1]) else None,
         )
 
@@ -310,36 +323,36 @@ def _pairs(launches: Sequence[Pairs], nodes: Sequence[str]) -> Iterator[Pair]:
         for mode in MODES
     }
 
-    def value(metric: Metric, mode: Mode, one: int, other: int) -> float | None:
-        logarithm = float(tables[metric, mode][one, other])
+    def value(metric: Metric, mode: Mode, first: int, other: int) -> float | None:
+        logarithm = float(tables[metric, mode][first, other])
         if math.isnan(logarithm):
             return None
         return math.exp(logarithm if metric == "latency_us" else -logarithm)
 
-    for one in range(len(nodes)):
-        for other in range(one + 1, len(nodes)):
+    for first in range(len(nodes)):
+        for other in range(first + 1, len(nodes)):
             yield Pair(
-                nodes=(nodes[one], nodes[other]),
-                latency_us=value("latency_us", "together", one, other),
-                bandwidth_gbs=value("bandwidth_gbs", "together", one, other),
-                latency_alone_us=value("latency_us", "alone", one, other),
-                bandwidth_alone_gbs=value("bandwidth_gbs", "alone", one, other),
+                nodes=(nodes[first], nodes[other]),
+                latency_us=value("latency_us", "together", first, other),
+                bandwidth_gbs=value("bandwidth_gbs", "together", first, other),
+                latency_alone_us=value("latency_us", "alone", first, other),
+                bandwidth_alone_gbs=value("bandwidth_gbs", "alone", first, other),
             )
 
 
 def _table(launches: Sequence[Pairs], metric: Metric, mode: Mode, count: int) -> Floats:
-    """nodes x nodes, above the diagonal: the median logarithm of the launches."""
-    # Of no launch nothing is known.
-    found = np.full((max(1, len(launches)), count, count), np.nan, dtype=np.float32)
+    """Returns the median logarithms of the launches: nodes x nodes, above the diagonal."""
+    # Without a launch all values are nan.
+    values = np.full((max(1, len(launches)), count, count), np.nan, dtype=np.float32)
     for number, pairs in enumerate(launches):
-        own = only(pairs, together=mode == "together")
-        found[number, own.first, own.second] = dict(logarithms(own))[metric]
-    if len(found) == 1:
-        return np.asarray(found[0])
-    ordered = np.sort(found, axis=0)  # nan last
-    counts = np.isfinite(found).sum(axis=0)
-    low, high = np.maximum((counts - 1) // 2, 0), np.minimum(counts // 2, len(found) - 1)
-    ends = [np.take_along_axis(ordered, at[None], axis=0)[0] for at in (low, high)]
+        measured = only(pairs, together=mode == "together")
+        values[number, measured.first, measured.second] = dict(logarithms(measured))[metric]
+    if len(values) == 1:
+        return np.asarray(values[0])
+    ordered = np.sort(values, axis=0)  # nan last
+    counts = np.isfinite(values).sum(axis=0)
+    low, high = np.maximum((counts - 1) // 2, 0), np.minimum(counts // 2, len(values) - 1)
+    ends = [np.take_along_axis(ordered, index[None], axis=0)[0] for index in (low, high)]
     return np.asarray((ends[0] + ends[1]) / 2)
 
 
@@ -367,8 +380,8 @@ def _maps(launches: Sequence[Pairs], count: int) -> Iterator[Map]:
 
 
 def _worst(table: Floats, side: int, cells: int) -> Floats:
-    """Of each cell the slowest pair; nan of one without any."""
-    whole = np.full((cells * side, cells * side), -np.inf, dtype=np.float32)
-    whole[: len(table), : len(table)] = np.where(np.isfinite(table), table, -np.inf)
-    worst = whole.reshape(cells, side, cells, side).max(axis=(1, 3))
+    """Returns the slowest pair of each cell; nan for a cell without any."""
+    padded = np.full((cells * side, cells * side), -np.inf, dtype=np.float32)
+    padded[: len(table), : len(table)] = np.where(np.isfinite(table), table, -np.inf)
+    worst = padded.reshape(cells, side, cells, side).max(axis=(1, 3))
     return np.where(np.isfinite(worst), worst, np.nan)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""nodes.json: which nodes and links are slow, and all that a report shows. Times in seconds."""
+"""nodes.json: the slow nodes and links, and the other figures of the report. Times in seconds."""
 
 from typing import Literal
 
@@ -20,22 +20,22 @@ class Launched(msgspec.Struct, kw_only=True, frozen=True):
 
     stage: Stage
     rounds: int
-    pairs: int  # that it measured, each as often as it did
+    pairs: int  # that it measured, counted each time
     seconds: float
 
 
 class Curve(msgspec.Struct, kw_only=True, frozen=True):
-    """What is usual of a metric."""
+    """The usual value of a metric, and its spread."""
 
     metric: Metric
     mode: Mode
     unit: str  # "us", "GB/s"
     usual: float  # of a pair whose nodes and link are as most are; else the median of pairs
-    # How far nodes lie apart: the standard deviation of most of them, relative; and links. Null: of
-    # fewer nodes than can be told apart from links.
+    # The spread of nodes, and of links: the standard deviation of most of them, relative. Null: too
+    # few nodes to distinguish them from links.
     nodes: float | None
     links: float | None
-    launches: float | None  # and single launches from the middle of theirs; null: of one launch
+    launches: float | None  # the spread of single launches; null: only one launch
 
 
 class Verdict(msgspec.Struct, kw_only=True, frozen=True):
@@ -49,8 +49,8 @@ class Verdict(msgspec.Struct, kw_only=True, frozen=True):
     ci95: tuple[float, float] | None
     p_value: float  # that it is within the margin, adjusted for all verdicts
     launches: int
-    # Of a link that is slow while others talk too: how many times as long a message takes when
-    # nobody else does; null: that was not measured.
+    # Of a link that is slow under load: how many times as long a message takes when no other pair
+    # communicates; null: not measured.
     alone: float | None = None
 
 
@@ -65,7 +65,7 @@ class Pair(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class Map(msgspec.Struct, kw_only=True, frozen=True):
-    """How many times as long a message takes between nodes as is usual."""
+    """Times of messages between nodes, relative to the usual time."""
 
     metric: Metric
     mode: Mode
@@ -76,7 +76,7 @@ class Map(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class Required(msgspec.Struct, kw_only=True, frozen=True):
-    """How the usual pair stands to a requirement."""
+    """A requirement, compared with the usual pair."""
 
     requirement: str  # as it was given
     metric: Metric
@@ -86,7 +86,7 @@ class Required(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class Found(msgspec.Struct, kw_only=True):
-    """All of it."""
+    """The whole of nodes.json."""
 
     schema: int
     nearpeak: str  # version
@@ -101,13 +101,13 @@ class Found(msgspec.Struct, kw_only=True):
     window: int
     slot_ms: float
     complete: bool  # whether all launches of the plan have ended well
-    failed: str | None  # how the last launch ended, where that was not well
+    failed: str | None  # how the last launch ended, if not well
     launches: list[Launched]
     pairs_measured: int  # each counted once
     pairs_of_all: int
     node_hours: float
-    margin: float  # what is within it is not called slow
-    told_apart: bool  # whether there are enough nodes to tell a slow node from a slow link
+    margin: float  # smaller excesses do not count as slow
+    told_apart: bool  # enough nodes to distinguish a slow node from a slow link
     tests: int  # that share one error rate: nodes and links, each by each curve
     level: float  # that error rate: of any false verdict among all
     curves: list[Curve]
@@ -120,11 +120,11 @@ class Found(msgspec.Struct, kw_only=True):
 
     @property
     def one_by_one(self) -> bool:
-        """Whether every round is one pair, so that what is measured together is alone."""
+        """True if every round is one pair, so that pairs measured together are also alone."""
         return len(self.nodes) // 2 == 1
 
     @property
     def bad(self) -> bool:
-        """Whether anything is slow, wrong or lacking, or a requirement is missed."""
+        """True if anything is slow, wrong or lacking, or if a requirement is missed."""
         missed = not all(required.met for required in self.requirements)
         return bool(self.verdicts or self.wrong or not self.complete or missed)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""nodes.jsonl, the truth of a run: appended as it happens, read by --resume and by reports."""
+"""nodes.jsonl, the raw data of a run: appended as it happens, read by --resume and by reports."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -38,12 +38,12 @@ class Launch(msgspec.Struct, kw_only=True, tag_field="record", tag="launch"):
 
     launch: int  # of the plan; one that was tried before begins anew
     stage: Stage
-    together: int  # its first rounds are of pairs at the same time, the others of pairs alone
+    together: int  # its first rounds, of pairs at the same time; the others are of pairs alone
     rounds: int  # in all
 
 
 class Round(msgspec.Struct, kw_only=True, tag_field="record", tag="round"):
-    """A round of it: a value for each pair that was measured."""
+    """A round of a launch: a value for each measured pair."""
 
     round: int
     first: list[int]  # indexes into Chosen.nodes
@@ -61,7 +61,7 @@ class Wrong(msgspec.Struct, kw_only=True, tag_field="record", tag="wrong data"):
 
 
 class LaunchEnd(msgspec.Struct, kw_only=True, tag_field="record", tag="launch end"):
-    """It has ended; of one that did not end well, no round counts."""
+    """A launch has ended. The rounds count only if it ended well."""
 
     launch: int
     status: str  # "ok", "failed", "hung", "stopped"
@@ -76,7 +76,7 @@ FORM = journal.Form[Begin, Record](
 
 
 class Pairs(NamedTuple):
-    """What a launch measured."""
+    """The values of a launch, one for each measured pair."""
 
     first: Indices
     second: Indices
@@ -94,7 +94,7 @@ class Launched(NamedTuple):
 
 
 class Recorded(NamedTuple):
-    """All of a run that counts."""
+    """All valid records of a run."""
 
     begin: Begin
     launches: list[Launched]  # in the order of the plan
@@ -103,9 +103,10 @@ class Recorded(NamedTuple):
 
 
 def read(folder: Path) -> Recorded:
-    """Of a folder; UserError where it has no such file, or one that cannot be believed.
+    """Reads the records of a folder; UserError if the file is missing or invalid.
 
-    Rounds become arrays as they are read: as objects, those of thousands of nodes fill a memory.
+    Rounds become arrays as they are read: as objects, those of thousands of nodes would fill the
+    memory.
     """
     begin, launches, wrong, failed = None, dict[int, Launched](), list[Wrong](), list[LaunchEnd]()
     launch: Launch | None = None
@@ -166,7 +167,7 @@ def _arrays(record: Round, together: bool) -> Pairs:
 
 
 def joined(parts: Sequence[Pairs]) -> Pairs:
-    """All of these, one after the other."""
+    """Joins the parts in their order."""
     return Pairs(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
@@ -174,8 +175,8 @@ class NodesJournal:
     """The open nodes.jsonl of one run."""
 
     def __init__(self, folder: Path, begin: Begin | None = None) -> None:
-        """A new one, or one to go on with. UserError for a folder that is not so, or when another
-        run has it; CannotWriteError."""
+        """Creates a journal, or opens one to continue. UserError if the folder does not allow that,
+        or if another run has it open; CannotWriteError."""
         if begin is None:
             begin = read(folder).begin  # where there is none, none is made
             if begin.published is not None:
@@ -188,10 +189,10 @@ class NodesJournal:
         self.folder = folder
 
     def append(self, record: Record) -> None:
-        """Adds a line. CannotWriteError."""
-        sync = not isinstance(record, Round)  # thousands of which a launch has
+        """Adds a line; CannotWriteError."""
+        sync = not isinstance(record, Round)  # of which a launch has thousands
         self._lines.append(msgspec.json.encode(record) + b"\n", sync=sync)
 
     def close(self) -> None:
-        """Gives the file and its lock back."""
+        """Closes the file and releases its lock."""
         self._lines.close()

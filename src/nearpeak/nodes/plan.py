@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is measured of the pairs of nodes, in which launches, and what it costs."""
+"""The plan of a run: launches, the rounds of each, and their cost."""
 
 import itertools
 import math
@@ -18,26 +18,27 @@ from nearpeak.terms.sizes import format_seconds
 
 Stage = Literal["whole", "survey", "sift", "again"]
 LEAST_NODES = 3
-# Of more nodes, whose pairs alone would take long, all pairs are measured in one launch (survey),
-# what looks slow there in a second one (sift), and what does so in both in the others (again). 64
-# nodes have 2016 pairs.
+# With more nodes, measuring each pair alone would take long. Then one launch measures all pairs
+# (survey), a second one those that look slow in it (sift), and the others those that look slow in
+# both (again). 64 nodes have 2016 pairs.
 MOST_WHOLE = 64
 LAUNCHES, LEAST_LAUNCHES = 5, 4
 SLOT_MS, SMALL, LARGE, WINDOW = 10.0, 8, 1 << 20, 16
 LAUNCH_LIMIT_SECONDS = 120.0
-# Of a launch that measures suspects: rounds more than a node has suspects, so that it has others to
-# be known by; and how often each is measured, as disturbed values, two of five, do not matter.
+# Of a launch that measures suspects: rounds in addition to the most suspects of a node, so that
+# each node also has other pairs; and how often each is measured: two disturbed values of five do no
+# harm.
 AGAIN_ROUNDS, REPEATED = 6, 5
-CONTROLS = 256  # pairs that are measured again with the suspected ones: what launches scatter by
-ALONE_AGAIN = 256  # suspected pairs that are measured alone, and as many of the controls
-# Guesses, for the estimate: of a round, buffers and their first use; of a launch, the start.
+CONTROLS = 256  # pairs measured again with the suspects: they show the scatter of launches
+ALONE_AGAIN = 256  # suspects that are measured alone, and as many controls
+# Guesses for the estimate. A round: its buffers and their first use. A launch: its start.
 ROUND_SECONDS, LAUNCH_SECONDS, LAUNCH_SECONDS_OF_A_NODE = 0.02, 2.0, 0.005
 
 
 class Chosen(msgspec.Struct, kw_only=True, frozen=True):
-    """What was asked for."""
+    """The options of a run."""
 
-    nodes: list[str]  # names of hosts, in the order of the ranks; "": of a plan alone, not known
+    nodes: list[str]  # names of hosts, in the order of the ranks; "": unknown, in a plan only
     mpi: str  # the library and its settings, as given
     launches: int = LAUNCHES
     rounds: int | None = None  # of the survey; None: every pair once
@@ -52,7 +53,7 @@ class Chosen(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class Measures(msgspec.Struct, kw_only=True, frozen=True):
-    """What a launch measures."""
+    """The rounds of a launch."""
 
     stage: Stage
     together: int  # rounds of pairs at the same time, which come first
@@ -60,7 +61,7 @@ class Measures(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class Cost(NamedTuple):
-    """Of a plan."""
+    """The cost of a plan."""
 
     pairs: int  # that are measured, each counted once
     seconds: float
@@ -68,7 +69,7 @@ class Cost(NamedTuple):
 
 
 def check(chosen: Chosen) -> None:
-    """UserError for what cannot be measured or judged."""
+    """Raises UserError for options that cannot be measured or judged."""
     number = len(chosen.nodes)
     if number < LEAST_NODES:
         raise UserError(
@@ -94,18 +95,18 @@ def check(chosen: Chosen) -> None:
 
 
 def is_whole(chosen: Chosen) -> bool:
-    """Whether every launch measures every pair, also alone."""
+    """True if every launch measures every pair, together with others and alone."""
     return len(chosen.nodes) <= MOST_WHOLE and chosen.rounds is None
 
 
 def has_alone(chosen: Chosen) -> bool:
-    """Whether every launch measures every pair alone, besides."""
+    """True if every launch also measures every pair alone."""
     return planned(chosen)[0].alone > 0
 
 
 def planned(chosen: Chosen) -> list[Measures]:
-    """The launches, in their order. Of those that measure suspects again, the least: how many
-    suspects there are shows in the survey."""
+    """Returns the launches, in their order. Launches that measure suspects again have their least
+    size, since only the survey shows how many suspects there are."""
     number = len(chosen.nodes)
     every = number - 1 + number % 2
     if is_whole(chosen):
@@ -119,21 +120,21 @@ def planned(chosen: Chosen) -> list[Measures]:
 
 
 def cost(chosen: Chosen, launches: Sequence[Measures]) -> Cost:
-    """An estimate of what these launches take."""
+    """Estimates the cost of these launches."""
     number = len(chosen.nodes)
-    each = 2 * chosen.slot_ms / 1e3 + ROUND_SECONDS
+    round_seconds = 2 * chosen.slot_ms / 1e3 + ROUND_SECONDS
     start = LAUNCH_SECONDS + LAUNCH_SECONDS_OF_A_NODE * number
-    seconds = sum(start + (one.together + one.alone) * each for one in launches)
+    seconds = sum(start + (launch.together + launch.alone) * round_seconds for launch in launches)
     most = launches[0].together * (number // 2) if launches else 0
     return Cost(min(most, math.comb(number, 2)), seconds, seconds * number / 3600)
 
 
-def words(chosen: Chosen) -> list[str]:
-    """The plan for people, before it runs."""
+def summary(chosen: Chosen) -> list[str]:
+    """Returns the lines that describe the plan before it runs."""
     launches = planned(chosen)
     number, every = len(chosen.nodes), math.comb(len(chosen.nodes), 2)
-    first, whole = launches[0], cost(chosen, launches)
-    covered = f"{whole.pairs} of {count(every, 'pair')} ({100 * whole.pairs / every:.3g} %)"
+    first, total = launches[0], cost(chosen, launches)
+    covered = f"{total.pairs} of {count(every, 'pair')} ({100 * total.pairs / every:.3g} %)"
     which = in_short(chosen.nodes) if chosen.nodes[0] else str(number)
     lines = [f"nodes:      {which}, a rank on each, with buffers in host memory"]
     if is_whole(chosen):
@@ -148,10 +149,10 @@ def words(chosen: Chosen) -> list[str]:
             f"looks slow in it, and {len(launches) - 2} with what does so in both and with "
             f"{CONTROLS} other pairs"
         )
-    outside = "" if whole.pairs == every else ": links of the others are not tested"
+    outside = "" if total.pairs == every else ": links of the others are not tested"
     lines.append(f"covers:     {covered}{outside}")
     lines.append(
-        f"estimate:   {format_seconds(whole.seconds)}, {whole.node_hours:.3g} node hours"
+        f"estimate:   {format_seconds(total.seconds)}, {total.node_hours:.3g} node hours"
         + ("" if is_whole(chosen) else ", and more where much looks slow")
     )
     return lines
@@ -160,8 +161,8 @@ def words(chosen: Chosen) -> list[str]:
 def rounds_of(
     chosen: Chosen, number: int, suspects: Indices | None = None
 ) -> tuple[list[Round], list[Round]]:
-    """Those of a launch, of pairs at the same time and of pairs alone. `suspects` (pairs x 2): of
-    one that measures them again."""
+    """Returns the rounds of a launch: those of pairs at the same time, and those of pairs alone.
+    `suspects` (pairs x 2): for a launch that measures them again."""
     nodes = len(chosen.nodes)
     chance = np.random.default_rng([chosen.seed, number])
     measures = planned(chosen)[number]
@@ -170,34 +171,34 @@ def rounds_of(
         alone = rounds.alone(together) if measures.alone else []
         return together, [alone[index] for index in chance.permutation(len(alone))]
     assert suspects is not None
-    each = int(np.bincount(suspects.reshape(-1), minlength=1).max())  # suspects of a node, at most
+    most_suspects = int(np.bincount(suspects.reshape(-1), minlength=1).max())  # of a node
     if measures.stage == "sift":
-        return rounds.again(nodes, suspects, measures.together + each, chance), []
-    known = controls(chosen, suspects)
-    both = np.concatenate([suspects, known])
+        return rounds.again(nodes, suspects, measures.together + most_suspects, chance), []
+    others = controls(chosen, suspects)
+    both = np.concatenate([suspects, others])
     # A part of the suspects stands for them: the same in every launch.
-    some = np.random.default_rng([chosen.seed, len(suspects)]).permutation(len(suspects))
-    sample = np.concatenate([suspects[some[:ALONE_AGAIN]], known[:ALONE_AGAIN]])
+    order = np.random.default_rng([chosen.seed, len(suspects)]).permutation(len(suspects))
+    sample = np.concatenate([suspects[order[:ALONE_AGAIN]], others[:ALONE_AGAIN]])
     alone = [sample[index : index + 1] for index in chance.permutation(len(sample))]
     together = [
         pairs
         for _ in range(REPEATED)
-        for pairs in rounds.again(nodes, both, AGAIN_ROUNDS + each, chance)
+        for pairs in rounds.again(nodes, both, AGAIN_ROUNDS + most_suspects, chance)
     ]
     return together, alone
 
 
 def controls(chosen: Chosen, suspects: Indices) -> Indices:
-    """Pairs that are no suspects, by chance: pairs x 2."""
+    """Returns random pairs that are no suspects: pairs x 2."""
     nodes = len(chosen.nodes)
     chance = np.random.default_rng([chosen.seed, 2**32])
     drawn = np.sort(chance.integers(nodes, size=(4 * CONTROLS, 2)), axis=1)
     drawn = np.unique(drawn[drawn[:, 0] < drawn[:, 1]], axis=0)
-    known = set(keys(suspects, nodes).tolist())
-    others = drawn[[key not in known for key in keys(drawn, nodes).tolist()]]
+    suspected = set(keys(suspects, nodes).tolist())
+    others = drawn[[key not in suspected for key in keys(drawn, nodes).tolist()]]
     return others[chance.permutation(len(others))[:CONTROLS]]
 
 
 def keys(pairs: Indices, nodes: int) -> Indices:
-    """A number for each pair (pairs x 2)."""
+    """Returns a number for each pair (pairs x 2)."""
     return np.asarray(pairs[:, 0].astype(np.int64) * nodes + pairs[:, 1])

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the usual pair of nodes must reach: `--require '[together |alone ]METRIC>=AMOUNT'`.
+"""Requirements of the usual pair of nodes: `--require '[together |alone ]METRIC>=AMOUNT'`.
 
-A node or a link that is slow beside the others is a verdict; a cluster that is slow everywhere has
-none, and only a figure that was known before tells.
+Verdicts find a node or a link that is slower than the others. A cluster that is slow everywhere has
+no such node; only a figure that was known before shows it.
 """
 
 import re
@@ -13,12 +13,14 @@ from nearpeak.errors import UserError
 from nearpeak.nodes.found import UNITS, Curve, Metric, Mode, Required
 from nearpeak.terms.amounts import parse_amount
 
-FORM = re.compile(
-    r"\s*(?:(?P<mode>together|alone)\s+)?(?P<metric>latency|bandwidth)\s*(?P<relation>[<>]=)(?P<amount>.+)"
-)
-# How a figure of each may stand to what is required.
+# How a figure of a metric may compare with the required amount.
 RELATIONS: dict[Metric, str] = {"latency_us": "<=", "bandwidth_gbs": ">="}
-METRICS = {metric.partition("_")[0]: metric for metric in RELATIONS}
+# A group for each metric holds its name in the requirement.
+FORM = re.compile(
+    r"\s*(?:(?P<mode>together|alone)\s+)?"
+    r"(?:(?P<latency_us>latency)|(?P<bandwidth_gbs>bandwidth))\s*"
+    r"(?P<relation>[<>]=)(?P<amount>.+)"
+)
 FORMS = "'bandwidth>=20GB/s', 'latency<=3us', or 'alone bandwidth>=20GB/s'"
 
 
@@ -32,24 +34,25 @@ class Wanted(NamedTuple):
 
 
 def parse(text: str) -> Wanted:
-    """The requirement that `bandwidth>=20GB/s` means; UserError for anything else."""
-    found = FORM.fullmatch(text)
-    if found is None:
+    """Parses a requirement like `bandwidth>=20GB/s`; UserError for anything else."""
+    match = FORM.fullmatch(text)
+    if match is None:
         raise UserError(f"--require {text!r} is not a requirement of nodes: write {FORMS}")
-    metric = METRICS[found["metric"]]
+    metric = next(metric for metric in RELATIONS if match[metric])
     unit, relation = UNITS[metric], RELATIONS[metric]
-    known = parse_amount(found["amount"])
-    if known is None or (known[1], found["relation"]) != (unit, relation):
+    amount = parse_amount(match["amount"])
+    if amount is None or (amount[1], match["relation"]) != (unit, relation):
         raise UserError(
-            f"--require {text!r}: {found['metric']} is measured in {unit}: write"
-            f" {found['metric']}{relation}NUMBER{unit}"
+            f"--require {text!r}: {match[metric]} is measured in {unit}: write"
+            f" {match[metric]}{relation}NUMBER{unit}"
         )
-    mode: Mode = "alone" if found["mode"] == "alone" else "together"
-    return Wanted(text, metric, mode, known[0])
+    mode: Mode = "alone" if match["mode"] == "alone" else "together"
+    return Wanted(text, metric, mode, amount[0])
 
 
 def check(requirements: Iterable[str], *, alone: bool) -> None:
-    """UserError for what is no requirement, or is of pairs `alone` where these are not measured."""
+    """Raises UserError for an invalid requirement, and for one of pairs `alone` if these are not
+    measured."""
     for wanted in map(parse, requirements):
         if wanted.mode == "alone" and not alone:
             raise UserError(
@@ -59,14 +62,15 @@ def check(requirements: Iterable[str], *, alone: bool) -> None:
 
 
 def judge(requirements: Iterable[str], curves: Sequence[Curve]) -> list[Required]:
-    """How the usual pair stands to each; what was not measured is missed."""
+    """Compares the usual pair with each requirement. A missing measurement is a missed
+    requirement."""
     usual = {(curve.metric, curve.mode): curve.usual for curve in curves}
-    found = []
+    judged = []
     for wanted in map(parse, requirements):
         value = usual.get((wanted.metric, wanted.mode))
         lower = RELATIONS[wanted.metric] == "<="
         met = value is not None and (value <= wanted.amount if lower else value >= wanted.amount)
-        found.append(
+        judged.append(
             Required(
                 requirement=wanted.text,
                 metric=wanted.metric,
@@ -75,4 +79,4 @@ def judge(requirements: Iterable[str], curves: Sequence[Curve]) -> list[Required
                 value=value,
             )
         )
-    return found
+    return judged

@@ -11,13 +11,13 @@ Round = Indices  # pairs x 2, the lower node first; no node twice
 
 
 def circle(count: int) -> Iterator[Round]:
-    """Every pair of so many nodes once, in as few rounds as can be: count - 1, or count where that
-    is odd, when one node rests in each.
+    """Yields every pair of `count` nodes once, in as few rounds as possible: count - 1, or count if
+    that is odd, when one node rests in each.
 
     The circle method (Kirkman, Cambridge and Dublin Mathematical Journal 2 (1847) 191): the first
     node stays, the others move on by one place each round.
     """
-    places = count + count % 2  # the last one is nobody's where the number is odd
+    places = count + count % 2  # the last one is empty if the number is odd
     others = np.arange(1, places)
     for turn in range(places - 1):
         seats = np.concatenate([[0], np.roll(others, turn)])
@@ -27,10 +27,11 @@ def circle(count: int) -> Iterator[Round]:
 
 
 def shuffled(count: int, rounds: int | None, chance: np.random.Generator) -> list[Round]:
-    """Those of the circle method with the nodes in any order and the rounds too; the first so many.
+    """Returns the first `rounds` rounds of the circle method, with nodes and rounds in random
+    order.
 
-    Neighbours of a list of hosts often share a switch, so that rounds of the list as it is would
-    differ in what the network has to carry.
+    Neighbours in a list of hosts often share a switch: in the order of the list, the load of the
+    network would differ between rounds.
     """
     numbers = chance.permutation(count)
     made = [_ordered(numbers[pairs]) for pairs in circle(count)]
@@ -39,42 +40,43 @@ def shuffled(count: int, rounds: int | None, chance: np.random.Generator) -> lis
 
 
 def alone(rounds: Sequence[Round]) -> list[Round]:
-    """Each pair in a round of its own."""
+    """Puts each pair into a round of its own."""
     return [pairs[number : number + 1] for pairs in rounds for number in range(len(pairs))]
 
 
 def again(count: int, suspects: Indices, least: int, chance: np.random.Generator) -> list[Round]:
-    """Rounds with each suspected pair (pairs x 2) once, the earliest that both nodes are free in,
-    at least so many; who is free then gets a partner by chance, that is no suspect.
+    """Returns at least `least` rounds with each suspected pair (pairs x 2) once, in the earliest
+    round in which both nodes are free. The remaining nodes get random partners that are no
+    suspects.
 
-    So a suspected pair is measured under the load under which it was, and every node in each round.
+    A suspected pair is thus measured under the same load as before, and every node in each round.
     """
     busy = [0] * count  # of each node a bit for each round
-    found: list[list[tuple[int, int]]] = [[] for _ in range(least)]
-    known = set(map(tuple, suspects.tolist()))
-    for one, other in chance.permutation(suspects).tolist() if len(suspects) else []:
-        taken = busy[one] | busy[other]
+    rounds: list[list[tuple[int, int]]] = [[] for _ in range(least)]
+    suspected = set(map(tuple, suspects.tolist()))
+    for first, other in chance.permutation(suspects).tolist() if len(suspects) else []:
+        taken = busy[first] | busy[other]
         number = (~taken & (taken + 1)).bit_length() - 1  # its lowest bit that is not set
-        if number == len(found):
-            found.append([])
-        busy[one] |= 1 << number
+        if number == len(rounds):
+            rounds.append([])
+        busy[first] |= 1 << number
         busy[other] |= 1 << number
-        found[number].append((one, other))
-    return [_filled(count, pairs, known, chance) for pairs in found]
+        rounds[number].append((first, other))
+    return [_filled(count, pairs, suspected, chance) for pairs in rounds]
 
 
 def _filled(
     count: int,
     pairs: list[tuple[int, int]],
-    known: set[tuple[int, ...]],
+    suspected: set[tuple[int, ...]],
     chance: np.random.Generator,
 ) -> Round:
     resting = np.ones(count, dtype=bool)
     resting[np.array(pairs, dtype=np.intp).reshape(-1)] = False
     free = chance.permutation(np.flatnonzero(resting))
     both = np.sort(free[: len(free) // 2 * 2].reshape(-1, 2), axis=1)
-    more = [pair for pair in both.tolist() if tuple(pair) not in known]
-    return np.array([*pairs, *more], dtype=np.intp).reshape(-1, 2)
+    partners = [pair for pair in both.tolist() if tuple(pair) not in suspected]
+    return np.array([*pairs, *partners], dtype=np.intp).reshape(-1, 2)
 
 
 def _ordered(pairs: Indices) -> Round:
@@ -82,6 +84,6 @@ def _ordered(pairs: Indices) -> Round:
 
 
 def lines(rounds: Sequence[Round]) -> Iterator[str]:
-    """The file that `nearpeak-mpi pairs --rounds` reads, a line for each."""
-    for pairs in rounds:  # of one format a round: of a thousand nodes there are millions of pairs
+    """Yields the lines of the file that `nearpeak-mpi pairs --rounds` reads, one for each round."""
+    for pairs in rounds:  # one format a round: a thousand nodes have half a million pairs
         yield " ".join(["%d-%d"] * len(pairs)) % tuple(pairs.reshape(-1).tolist())

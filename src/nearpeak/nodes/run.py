@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Running the launches of a plan, one after the other."""
+"""Runs the launches of a plan, one after the other."""
 
 import math
 import os
@@ -36,7 +36,7 @@ Tell = Callable[[str], None]
 
 
 class _Pairs(msgspec.Struct, tag_field="record", tag="pairs"):
-    """What the program says of a round."""
+    """The program's record of a round."""
 
     round: int
     first: list[int]
@@ -56,13 +56,13 @@ _DECODER = msgspec.json.Decoder(EnvironmentRecord | _Pairs | _Problem)
 
 
 def path_of(machine: Machine, nodes: Sequence[str]) -> DataPath:
-    """The path with a rank on each node; UserError."""
+    """Returns the path with a rank on each node; UserError."""
     number = len(nodes)
     return select_paths(machine, nodes, [f"host x{number} {number}-nodes"])[0]
 
 
 class Run:
-    """A new run, or one that goes on."""
+    """A new run, or one that is resumed."""
 
     def __init__(
         self,
@@ -74,8 +74,8 @@ class Run:
         tell: Tell,
         seconds: float | None = None,
     ) -> None:
-        """`path`: as of `path_of`, for the nodes that were chosen; `tell`: told a line of how it
-        goes; `seconds`: how long it may run at most, None: as long as it takes."""
+        """`path`: from `path_of`, for the chosen nodes; `tell`: prints a line of progress;
+        `seconds`: the most that the run may take, None for no limit."""
         self._journal = journal
         self._chosen = journal.begin.chosen
         self._library = library
@@ -86,20 +86,20 @@ class Run:
         self._interrupt = Interrupt()
         self._suspects: dict[plan.Stage, Indices] = {}
         self._deadline = math.inf if seconds is None else time.monotonic() + seconds
-        self.cut_short = False  # for want of time
+        self.cut_short = False  # by the deadline
         self._pace = 1.0
         for launched in read(journal.folder).launches:
             self._learn(launched.launch, launched.end.seconds)
 
     def expected(self) -> float:
-        """Seconds that launches will take that have not ended well."""
+        """Returns the seconds that the remaining launches will take."""
         return sum(self._expected(measures) for _, measures in self._left())
 
     def run(self) -> int | None:
-        """All launches that have not ended well, as far as there is time for them; the signal that
-        has ended it, if one has.
+        """Runs all launches that have not ended well, as far as there is time for them. Returns the
+        signal that has ended the run, if any.
 
-        CannotWriteError. Where a launch fails, those after it are left out.
+        CannotWriteError. If a launch fails, later ones are left out.
         """
         with self._interrupt.listening():
             for number, measures in self._left():
@@ -117,21 +117,22 @@ class Run:
         return [(number, measures) for number, measures in launches if number not in done]
 
     def _expected(self, measures: plan.Measures) -> float:
-        """Seconds of a launch: as guessed, times how wrong the guess of the last one was."""
+        """Returns the seconds of a launch: the guess, times how wrong the guess of the last launch
+        was."""
         return self._pace * plan.cost(self._chosen, [measures]).seconds
 
     def _learn(self, launch: Launch, seconds: float) -> None:
-        """From one that has ended well, how long they take."""
+        """Adjusts the pace to a launch that has ended well."""
         alone = launch.rounds - launch.together
         took = plan.Measures(stage=launch.stage, together=launch.together, alone=alone)
         self._pace = seconds / plan.cost(self._chosen, [took]).seconds
 
     def _launch(self, number: int, measures: plan.Measures) -> bool:
-        """Whether it ended well."""
-        known = None
+        """Runs a launch; true if it ended well."""
+        suspected = None
         if measures.stage in ("sift", "again"):
-            known = self._known(measures.stage)
-        together, alone = plan.rounds_of(self._chosen, number, known)
+            suspected = self._suspected(measures.stage)
+        together, alone = plan.rounds_of(self._chosen, number, suspected)
         rounds = len(together) + len(alone)
         launch = Launch(launch=number, stage=measures.stage, together=len(together), rounds=rounds)
         self._journal.append(launch)
@@ -147,15 +148,15 @@ class Run:
         self._learn(launch, end.seconds)
         return True
 
-    def _known(self, stage: plan.Stage) -> Indices:
-        """The suspects of a stage, found once: nodes wait meanwhile."""
+    def _suspected(self, stage: plan.Stage) -> Indices:
+        """Returns the suspects of a stage, computed once, as nodes wait meanwhile."""
         if stage not in self._suspects:
-            self._suspects[stage] = suspects.found(read(self._journal.folder)).pairs
+            self._suspects[stage] = suspects.find(read(self._journal.folder)).pairs
         return self._suspects[stage]
 
     def _run(self, number: int, file: Path, jsonl: Path, rounds: int) -> LaunchEnd:
         wanted = wanted_at(self._path.ends, between_hosts=True, library=self._library.version_text)
-        records = _Records(jsonl, wanted, self._journal, self._of(number, rounds))
+        records = _Records(jsonl, wanted, self._journal, self._progress(number, rounds))
         line = self._tools.command_line(
             self._library,
             rank_launch(
@@ -193,7 +194,7 @@ class Run:
         if ended.end == "hung":
             limit = format_seconds(self._chosen.launch_limit_seconds)
             return end("hung", f"no round within {limit}; {last_words(log)}")
-        # A pair that received wrong data is told; the others count.
+        # Wrong data of a pair is reported; the other pairs count.
         if ended.exit_status and not records.wrong_data:
             return end("failed", crash_words(ended.exit_status, log))
         if records.rounds < rounds:
@@ -212,8 +213,8 @@ class Run:
             *("--least-samples", "3", "--seed", str(number), "--jsonl", str(jsonl)),
         ]
 
-    def _of(self, number: int, rounds: int) -> Callable[[int], None]:
-        """Tells of rounds, now and then."""
+    def _progress(self, number: int, rounds: int) -> Callable[[int], None]:
+        """Returns a function that prints the progress of rounds now and then."""
         every = max(rounds // 4, 1)
         last = len(plan.planned(self._chosen))
 
@@ -225,7 +226,7 @@ class Run:
 
 
 class _Records:
-    """Follows those of a launch into the journal."""
+    """Copies the records of a launch into the journal."""
 
     def __init__(
         self, file: Path, wanted: Wanted, journal: NodesJournal, tell: Callable[[int], None]
@@ -237,10 +238,10 @@ class _Records:
         self._placed = False
         self.rounds = 0
         self.wrong_data = False
-        self.wrong = ""  # why its figures cannot be believed
+        self.wrong = ""  # why its figures are invalid
 
     def read(self) -> bool:
-        """Takes in the whole lines that are new; whether there were any."""
+        """Reads the new complete lines; true if there were any."""
         return self._lines.give(self._take)
 
     def _take(self, line: bytes) -> None:
@@ -268,6 +269,6 @@ class _Records:
 
 
 def check_library(library: Library, native: bool) -> None:
-    """UserError for what is no MPI library."""
+    """Raises UserError if a library is no MPI library."""
     if native:
         raise UserError(f"{library.name} is no MPI library: choose another with --mpi")

@@ -85,7 +85,8 @@ def _target(headline: Headline) -> str:
     text += f" at {size(headline.case.x)}"
     if ceiling := headline.ceiling:
         text += (
-            f" ({number(ceiling.value)} {unit(headline.unit)} by {methods.describe(ceiling.method)})"
+            f" ({number(ceiling.value)} {unit(headline.unit)}"
+            f" by {methods.describe(ceiling.method)})"
         )
     return f"{text}: the best one, {best_words(headline)},"
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tuning: which settings make a library faster where it is asked for (docs/tuning.md)."""
+"""Tuning: settings that make a library faster for given targets (docs/tuning.md)."""

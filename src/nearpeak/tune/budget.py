@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a tuning shares its time: until when each kind of its work may begin.
+"""Deadlines of a tuning: when each kind of its work must have ended.
 
-The search has its share, and the study that confirms the rest. What decides whether anything is
-taken may begin in the study's time too, as long as the least study still fits. Where the search has
-taken nothing, that time is lent to all of it, so that it goes on; and where nothing is taken in the
-end, no study follows, and all of the time is free.
+The search has a share of the time, and the study that confirms has the rest. Launches that decide
+whether anything is taken may run into the study's share, as long as the smallest study still fits.
+If the search has taken nothing, all of it may use that time. If nothing is taken in the end, no
+study follows, and the search has the whole budget.
 """
 
 from dataclasses import dataclass
@@ -13,54 +13,55 @@ from typing import Literal
 from nearpeak.study.fit import OVERTIME
 from nearpeak.terms.sizes import format_seconds
 
-SEARCHED = 0.55  # of the time; what is left is for the study that confirms
-TRIED = 0.75  # of the search's time, at most, for trials; what is left is for dropping and proving
-# Of the study, which then leaves out all that it may; with none it would have no budget.
+SEARCHED = 0.55  # of the time; the rest is for the study that confirms
+TRIED = 0.75  # of the search's time, at most, for trials; the rest is for dropping and proving
+# Of the study, which then leaves out all optional parts.
 LEAST_SECONDS = 1.0
-# "search": what makes better what is taken; "proof": what decides whether anything is;
-# "rest": what is asked where nothing is.
+# "search": improves the taken settings; "proof": decides whether any are taken; "rest": follows if
+# none are.
 Work = Literal["search", "proof", "rest"]
 
 
 @dataclass(frozen=True)
 class Budget:
-    """Seconds that a tuning has, from when so many were spent by a budget before; `study`: those
-    of the least study that confirms, all in all."""
+    """Seconds that a tuning has, counted from `begins` seconds of earlier budgets. `study`: seconds
+    of the smallest confirming study, overrun included."""
 
     seconds: float
     begins: float = 0.0
     study: float = 0.0
-    lent: bool = False  # what the least study does not need, to all of the search
+    lent: bool = False  # all of the search may use the time that the smallest study does not need
 
     @property
     def ends(self) -> float:
-        """When all of it is spent."""
+        """The end of the budget, in seconds of the whole tuning."""
         return self.begins + self.seconds
 
     def until(self, work: Work) -> float:
-        """When work of this kind must have ended."""
+        """Returns the deadline of this kind of work."""
         search = self.begins + SEARCHED * self.seconds
         proof = max(search, self.ends - self.study)
         ends = {"search": proof if self.lent else search, "proof": proof, "rest": self.ends}
         return ends[work]
 
     def trials_until(self, to_come: float) -> float:
-        """When trials must have ended, so that `to_come` seconds of proof follow."""
+        """Returns the deadline of trials, so that `to_come` seconds of proof follow."""
         most = self.begins + TRIED * SEARCHED * self.seconds
         last = self.until("proof") - to_come
         return last if self.lent else min(most, last)
 
     def that_holds(self, trials: float) -> float:
-        """Seconds of a budget with so many for trials, after what was spent before it."""
+        """Returns the seconds of a budget that has `trials` seconds for trials, after the time
+        already spent."""
         return max(trials / (TRIED * SEARCHED), self.study / (1.0 - SEARCHED))
 
     def study_seconds(self, spent: float) -> float:
-        """The budget of the study where so much was spent: a study may take longer than its own
-        (docs/study.md, "Budget"), and that fits too."""
+        """Returns the budget of the study after `spent` seconds. A study may exceed its budget
+        (docs/study.md, "Budget"), and the excess fits too."""
         return max(LEAST_SECONDS, self.ends - spent) / OVERTIME
 
     def overdrawn(self, spent: float) -> str:
-        """Why more was spent; empty where it was not, or by less than a tenth."""
+        """Returns a sentence about an exceeded budget; empty up to a tenth more than the budget."""
         if spent <= self.begins + 1.1 * self.seconds:
             return ""
         return (
@@ -69,6 +70,6 @@ class Budget:
         )
 
     def unused(self, spent: float) -> float:
-        """Seconds that are left where nothing is to be confirmed; 0: hardly any."""
+        """Returns the seconds that are left if no study follows; 0 if hardly any."""
         left = self.ends - spent
         return left if left > 0.05 * self.seconds else 0.0

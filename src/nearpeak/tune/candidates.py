@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a search tries: the values of the catalogue that an installation has and that may matter."""
+"""Values for a search to try: those of the catalogue that an installation has and that may
+matter."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,14 +8,14 @@ from dataclasses import dataclass
 import msgspec
 
 from nearpeak.libraries.library import UNSET
-from nearpeak.libraries.tunables import Offered
+from nearpeak.libraries.tunables import Offered, Tunable
 
 Env = dict[str, str]  # a value, or `UNSET`, of each variable
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A value of a setting, or several together: all that is set beside what is set anyway."""
+    """A value of a setting, or several together, added to the variables that are set anyway."""
 
     env: tuple[tuple[str, str], ...]
 
@@ -27,7 +28,7 @@ class Candidate:
 
     @property
     def variable(self) -> str:
-        """Whose value it is; others are set with it."""
+        """The variable that is tried; the others are set because it needs them."""
         return self.env[-1][0]
 
 
@@ -39,115 +40,117 @@ def possible(
     gpu: bool,
     network: bool,
 ) -> list[Offered]:
-    """The settings that may matter, first those that need what is there.
+    """Returns the settings that may matter, first those with needs (a GPU, a network).
 
-    `benchmarks`: what is tuned for, None: an application, which may call anything; `given`:
-    variables that are set already, and stay so: nothing is tried that needs another value of them;
-    `gpu`, `network`: whether a buffer is in a GPU, and whether messages cross hosts.
+    `benchmarks`: those of the targets; None for an application, which may call any operation.
+    `given`: variables that are already set and keep their values; settings that need another value
+    of them are left out. `gpu`: a buffer is in a GPU. `network`: messages cross hosts.
     """
-    here = {"gpu": gpu, "network": network}
-    chosen = [
-        each if gpu else _without_gpu(each)
-        for each in offered
-        if each.there is not False
-        and each.tunable.name not in given
-        and all(given.get(name, value) == value for name, value in each.tunable.with_.items())
-        and all(here[need] for need in each.tunable.needs)
-        and (
-            benchmarks is None
-            or not each.tunable.benchmarks
-            or set(each.tunable.benchmarks) & set(benchmarks)
+    available = {"gpu": gpu, "network": network}
+
+    def may_matter(tunable: Tunable) -> bool:
+        return (
+            tunable.name not in given
+            and all(given.get(name, value) == value for name, value in tunable.with_.items())
+            and all(available[need] for need in tunable.needs)
+            and (
+                benchmarks is None
+                or not tunable.benchmarks
+                or not set(tunable.benchmarks).isdisjoint(benchmarks)
+            )
         )
+
+    chosen = [
+        setting if gpu else _without_gpu(setting)
+        for setting in offered
+        if setting.there is not False and may_matter(setting.tunable)
     ]
-    return sorted(chosen, key=lambda each: not each.tunable.needs)
+    return sorted(chosen, key=lambda setting: not setting.tunable.needs)
 
 
-def _without_gpu(each: Offered) -> Offered:
-    """Without the values that only buffers in a GPU need."""
-    left = [value for value in each.tunable.values if value not in each.tunable.gpu_values]
-    return each._replace(tunable=msgspec.structs.replace(each.tunable, values=left))
+def _without_gpu(setting: Offered) -> Offered:
+    """Returns the setting without the values that only buffers in a GPU need."""
+    left = [value for value in setting.tunable.values if value not in setting.tunable.gpu_values]
+    return setting._replace(tunable=msgspec.structs.replace(setting.tunable, values=left))
 
 
 def candidates(chosen: Sequence[Offered]) -> list[Candidate]:
-    """One value of each setting after the other."""
+    """Returns the first value of each setting, then the second of each, and so on."""
+    most = max((len(setting.values) for setting in chosen), default=0)
     return [
-        Candidate(tuple(env.items()))
-        for turn in range(max((len(each.values) for each in chosen), default=0))
-        for each in chosen
-        if turn < len(each.values)
-        for env in [each.tunable.env(each.values[turn])]
+        Candidate(tuple(setting.tunable.env(setting.values[turn]).items()))
+        for turn in range(most)
+        for setting in chosen
+        if turn < len(setting.values)
     ]
 
 
 def with_named(
-    known: Sequence[Candidate], named: Collection[tuple[str, str]], given: Collection[str]
+    catalogued: Sequence[Candidate], named: Collection[tuple[str, str]], given: Collection[str]
 ) -> tuple[list[Candidate], int]:
-    """Those that are `named` (variables with their values) first, whether they are known or not,
-    and how many these are. What is set already stays so."""
-    first = [
-        next((each for each in known if each.env[-1] == pair), Candidate((pair,)))
-        for pair in named
-        if pair[0] not in given
-    ]
-    return [*first, *(each for each in known if each not in first)], len(first)
+    """Puts the `named` variables with their values first, also those that the catalogue lacks.
+    Returns the candidates and the number of named ones. Variables in `given` are left out."""
+    by_pair = {candidate.env[-1]: candidate for candidate in reversed(catalogued)}
+    first = [by_pair.get(pair, Candidate((pair,))) for pair in named if pair[0] not in given]
+    return [*first, *(candidate for candidate in catalogued if candidate not in first)], len(first)
 
 
 def chosen_with(
     candidates: Sequence[Candidate], component: str, variables: Collection[str]
 ) -> list[Candidate]:
-    """The same, each value of a component that moves none of the messages, `variables` being its
-    own, with the value of another variable that chooses it by its name (`OMPI_MCA_pml=ucx`): alone
-    it does nothing. Unchanged where there is none."""
+    """Adds, to each value of a component that moves none of the messages, the variable that selects
+    the component by its name (`OMPI_MCA_pml=ucx`): without it the value has no effect. `variables`:
+    those of the component. Returns the candidates unchanged if no variable selects it."""
     choice = next(
         (
-            each.env
-            for each in candidates
-            if each.variable not in variables and any(value == component for _, value in each.env)
+            candidate.env
+            for candidate in candidates
+            if candidate.variable not in variables and component in dict(candidate.env).values()
         ),
         (),
     )
     return [
-        Candidate(tuple({**dict(choice), **dict(each.env)}.items()))
-        if each.variable in variables
-        else each
-        for each in candidates
+        Candidate(tuple({**dict(choice), **dict(candidate.env)}.items()))
+        if candidate.variable in variables
+        else candidate
+        for candidate in candidates
     ]
 
 
 def idle(
     candidates: Sequence[Candidate], component: str, variables: Collection[str]
 ) -> list[Candidate]:
-    """The values of a component that moves none of the messages, `variables` being its own; none
-    where another's value chooses it by its name (`OMPI_MCA_pml=ucx`)."""
-    own = [each for each in candidates if each.variable in variables]
-    others = [each for each in candidates if each.variable not in variables]
-    chosen = any(value == component for each in others for _, value in each.env)
-    return [] if chosen or not others else own
+    """Returns the values of a component that moves none of the messages; none if another variable's
+    value selects it by its name (`OMPI_MCA_pml=ucx`). `variables`: those of the component."""
+    of_component = [candidate for candidate in candidates if candidate.variable in variables]
+    others = [candidate for candidate in candidates if candidate.variable not in variables]
+    chosen = any(value == component for candidate in others for _, value in candidate.env)
+    return [] if chosen or not others else of_component
 
 
 def agreeing(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Those that set nothing otherwise than one before them, as what one needs may exclude another.
-    First come values of what others need: a way that is chosen is not given up for what one of its
-    alternatives could be set to."""
-    needed = {name for each in candidates for name, _ in each.env[:-1]}
+    """Leaves out candidates that contradict an earlier one, since the needs of one may exclude
+    another. Values of variables that others need come first, so that a value of a needed variable
+    is not given up for a setting of an alternative."""
+    needed = {name for candidate in candidates for name, _ in candidate.env[:-1]}
     env: dict[str, str] = {}
     kept = []
-    for each in sorted(candidates, key=lambda each: each.variable not in needed):
-        if all(env.get(name, value) == value for name, value in each.env):
-            env.update(each.env)
-            kept.append(each)
+    for candidate in sorted(candidates, key=lambda candidate: candidate.variable not in needed):
+        if all(env.get(name, value) == value for name, value in candidate.env):
+            env.update(candidate.env)
+            kept.append(candidate)
     return kept
 
 
 def together(candidates: Sequence[Candidate]) -> Candidate:
-    """Those that agree as one."""
-    env = {name: value for each in agreeing(candidates) for name, value in each.env}
+    """Merges the candidates that agree into one."""
+    env = {name: value for candidate in agreeing(candidates) for name, value in candidate.env}
     return Candidate(tuple(env.items()))
 
 
 def by_variable(candidates: Sequence[Candidate]) -> dict[str, list[Candidate]]:
-    """The values of each variable, in their order."""
-    found: dict[str, list[Candidate]] = {}
+    """Groups the values by variable, in their order."""
+    values: dict[str, list[Candidate]] = {}
     for candidate in candidates:
-        found.setdefault(candidate.variable, []).append(candidate)
-    return found
+        values.setdefault(candidate.variable, []).append(candidate)
+    return values

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a study of the library as it is and as it was tuned says: taken, taken for some cases alone,
-or not."""
+"""Verdict of a study of a library with default and with tuned settings: taken, taken only for some
+cases, or not."""
 
+import itertools
 import math
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,28 +21,29 @@ from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL, TOLERATED
 from nearpeak.statistics.power import detectable_loss
 from nearpeak.statistics.strata import strata
 from nearpeak.study.options import LibraryChoice, Options
-from nearpeak.terms.benchmarks import named, x_unit
+from nearpeak.terms.benchmarks import Benchmark, named, x_unit
 from nearpeak.terms.buffers import needs_gpu
 from nearpeak.terms.identity import Curve, Place, Who
 from nearpeak.terms.sizes import format_sizes
 from nearpeak.tune.targets import Target, by_benchmark
 
 TUNED = "tuned"
-FREE = "tuned-everywhere"  # of it what costs nothing elsewhere
-# Bytes: one for each of the ways in which libraries move messages, from short to rendezvous.
+FREE = "tuned-everywhere"  # the part of the tuned settings that costs nothing elsewhere
+# Bytes: one for each protocol of libraries, from short to rendezvous.
 GUARDED_SIZES = [8, 4 << 10, 64 << 10, 1 << 20, 16 << 20]
 HOST_BUFFERS = "H,H"
 Key = TypeVar("Key", bound=Hashable)
-LEAST_SHARE = 0.05  # of launches at a distance, that it is told for
-PRICE = 1 / TOLERATED  # what is no faster than this is told as slower
-FEW = 1 / 1.25  # the same in each of launches that are too few for an interval
-# Of what is guarded, which are many cases: each launch with the settings against each one without;
-# of a single one of either, which may be chance, the second.
+LEAST_SHARE = 0.05  # of launches: rarer distances are left out
+PRICE = 1 / TOLERATED  # a lower ratio counts as slower
+FEW = 1 / 1.25  # as PRICE, of each launch, if launches are too few for an interval
+# Of guarded cases, which are many: each launch with the settings against each one without; the
+# second if either has only one launch, which may be chance.
 FEW_GUARDED, SINGLE_GUARDED = 1 / 1.5, 1 / 2
 
 
 class HostCheck(NamedTuple):
-    """Where the study sees what settings for device buffers do to messages in host memory."""
+    """Path and benchmarks that show the effect of settings for device buffers on messages in host
+    memory."""
 
     path: str
     benchmarks: list[str]
@@ -58,21 +60,21 @@ def options(
     buffers: Sequence[str] = (),
     host: HostCheck | None = None,
 ) -> Options:
-    """The study: all settings side by side where it was tuned, the first of the paths, and on those
-    that are guarded, in the targets and in the benchmarks that are `usual`. Where the time does not
-    hold enough blocks of all of it, only the targets are sure to stay, and with them `host`.
-    `moved`: further sizes; `buffers`: where not those of each path."""
-    own = list(dict.fromkeys(target.benchmark for target in targets))
+    """Returns the options of the study: all settings on the path of the targets (the first of
+    `paths`) and on the guarded paths, with the targets and the `usual` benchmarks. If the time does
+    not hold enough blocks, only the targets and the benchmarks of `host` are kept for certain.
+    `moved`: further sizes. `buffers`: instead of those of each path."""
+    target_benchmarks = list(dict.fromkeys(target.benchmark for target in targets))
     messages = sorted({target.size for target in targets if target.of_messages})
     problems = by_benchmark([target for target in targets if not target.of_messages])
-    kept = list(dict.fromkeys([*own, *(host.benchmarks if host else [])]))
+    kept = list(dict.fromkeys([*target_benchmarks, *(host.benchmarks if host else [])]))
     return Options(
         libraries=[LibraryChoice(mpi=mpi, settings=tuple(settings))],
         paths=list(paths),
         benchmarks=list(dict.fromkeys([*kept, *usual])),
         buffers=list(buffers),
         sizes=sorted({*GUARDED_SIZES, *messages, *moved}),
-        problem_sizes=[f"{name}={format_sizes(own)}" for name, own in problems.items()],
+        problem_sizes=[f"{name}={format_sizes(sizes)}" for name, sizes in problems.items()],
         budget_seconds=seconds,
         kept_sizes=messages,
         kept_paths=[*paths[:1], *([host.path] if host else [])],
@@ -83,7 +85,7 @@ def options(
 
 @dataclass(frozen=True)
 class Shown:
-    """A case of both."""
+    """A case with default and with tuned settings."""
 
     comparison: Comparison
     before: Cell
@@ -94,31 +96,38 @@ class Shown:
 
     @property
     def is_slower_far(self) -> bool:
-        """Whether it is slower between CPUs at one of several distances."""
+        """True if it is slower at one of several distances of the CPUs."""
         return bool(slower_at(self.distances))
+
+    @property
+    def path(self) -> str:
+        """The id of its path."""
+        return self.before.place.path
+
+    @property
+    def label_on_path(self) -> str:
+        """`latency H,D at 16 MiB`."""
+        case = self.before.case
+        return f"{case.figure} {case.buffers} at {extent(case.x, self.x_unit)}"
 
     @property
     def label(self) -> str:
         """`host-gpu pcie, latency H,D at 16 MiB`."""
-        case = self.before.case
-        where = f"{self.before.place.path}, {case.figure} {case.buffers}"
-        return f"{where} at {extent(case.x, self.x_unit)}"
+        return f"{self.path}, {self.label_on_path}"
 
 
 @dataclass(frozen=True)
 class Confirmed:
-    """What came of it."""
+    """The cases of the study, and the verdicts on them."""
 
     targets: list[Shown]
-    slower: list[Shown]  # the price; of what is no target, at one distance of the CPUs too
-    broken: list[str]  # what does not work any more
-    # Ids of paths on which too little was measured to tell, or benchmarks on them.
+    slower: list[Shown]  # the price; guarded cases also if slower at one distance of the CPUs
+    broken: list[str]  # operations that no longer work
+    # Ids of paths with too few measurements, or benchmarks on them.
     unguarded: list[str]
     distances: dict[str, list[Apart]]  # of the CPUs, by path of host memory
     guarded: int  # cases that are no targets
-    uncertain: list[
-        Shown
-    ]  # of these, those that may be slower by more than `PRICE` for all we know
+    uncertain: list[Shown]  # guarded cases whose interval includes ratios below `PRICE`
     # The smallest relative loss of everything that the verdicts find, with `power.POWER`; None:
     # nothing but targets was measured, or launches are too few to find any.
     detectable_loss: float | None
@@ -139,17 +148,17 @@ class Confirmed:
 
     @property
     def faster(self) -> bool:
-        """Whether it is worth using where it was tuned: a target is faster, and none slower."""
+        """True if it is worth using where it was tuned: a target is faster, and none is slower."""
         return bool(self.gaining) and not self.losing
 
     @property
     def far(self) -> list[Shown]:
-        """The targets that are slower between CPUs at one of several distances: a price too."""
+        """The targets that are slower at one of several distances of the CPUs: a price too."""
         return [shown for shown in self.targets if shown.is_slower_far]
 
     @property
     def everywhere(self) -> bool:
-        """Whether it costs nothing in any case that was measured."""
+        """True if no case that was measured is slower."""
         return self.faster and not self.slower and not self.far
 
 
@@ -162,8 +171,8 @@ def judge(
     buffers: str,
     tuned: str = TUNED,
 ) -> Confirmed:
-    """The library with these settings against itself, on these paths; the targets are on the first
-    of them, with these buffers."""
+    """Compares the library with tuned settings with itself, on these paths. The targets are on the
+    first path, with these buffers."""
     before, after = Who(library, base), Who(library, tuned)
     cells = {(cell.who, cell.place, cell.case): cell for cell in results.cells}
     wanted = {(target.benchmark, target.size) for target in targets}
@@ -178,57 +187,57 @@ def judge(
 
     shown = [
         _shown(
-            each,
-            own := cells[before, each.place, each.case],
-            cells[after, each.place, each.case],
-            x_unit(results.benchmarks, each.case.benchmark),
-            target=is_target(own),
+            comparison,
+            plain := cells[before, comparison.place, comparison.case],
+            cells[after, comparison.place, comparison.case],
+            x_unit(results.benchmarks, comparison.case.benchmark),
+            target=is_target(plain),
         )
-        for each in results.comparisons
-        if (each.first, each.second) == (before, after)
+        for comparison in results.comparisons
+        if (comparison.first, comparison.second) == (before, after)
     ]
-    others = [each for each in shown if not each.target]
-    slower = [each for each in shown if _is_slower(each) or (each.is_slower_far and each in others)]
-    uncertain = [each for each in others if each not in slower and _may_be_slower(each)]
+    others = [case for case in shown if not case.target]
+    slower = [case for case in shown if _is_slower(case) or (case.is_slower_far and case in others)]
+    uncertain = [case for case in others if case not in slower and _may_be_slower(case)]
     return Confirmed(
-        [each for each in shown if each.target],
+        [case for case in shown if case.target],
         sorted(slower, key=_ratio),
         _broken(results, before, after),
-        _unguarded(shown, paths, {name for each in results.left_out for name in each.benchmarks}),
+        _unguarded(shown, paths, {name for left in results.left_out for name in left.benchmarks}),
         _by_path(shown),
         len(others),
-        sorted(uncertain, key=lambda each: (each.comparison.ci95 or (0.0,))[0]),
+        sorted(uncertain, key=lambda case: (case.comparison.ci95 or (0.0,))[0]),
         _detectable_loss(results, shown) if others else None,
         _host_messages(results, others, paths) if needs_gpu(buffers) else [],
     )
 
 
 def _host_messages(results: Results, shown: Sequence[Shown], paths: Sequence[str]) -> list[Shown]:
-    """Messages in host memory, smallest first; nothing where none were measured."""
-    found = [
-        each
-        for each in shown
-        if named(results.benchmarks, each.before.case.benchmark).one_message
-        and each.before.case.buffers == HOST_BUFFERS
-        and set(each.before.place.ends) == {"host"}
-        and each.before.place.path in paths
-        and _is_main(results, each.before)
+    """Returns the cases of messages in host memory, smallest first; none if none was measured."""
+    messages = [
+        case
+        for case in shown
+        if named(results.benchmarks, case.before.case.benchmark).one_message
+        and case.before.case.buffers == HOST_BUFFERS
+        and set(case.before.place.ends) == {"host"}
+        and case.before.place.path in paths
+        and _is_main(results, case.before)
     ]
-    first = min((paths.index(each.before.place.path) for each in found), default=0)
-    there = [each for each in found if each.before.place.path == paths[first]]
-    return sorted(there, key=lambda each: each.before.case.x)
+    first = min((paths.index(case.before.place.path) for case in messages), default=0)
+    on_first = [case for case in messages if case.before.place.path == paths[first]]
+    return sorted(on_first, key=lambda case: case.before.case.x)
 
 
 def _detectable_loss(results: Results, shown: Sequence[Shown]) -> float | None:
-    """`power.detectable_loss` of all cases of both, by the launches that the verdicts rest on."""
+    """Returns `power.detectable_loss` of all cases, from the launches that the verdicts rest on."""
     curves: dict[tuple[Place, Curve], list[Shown]] = {}
-    for each in shown:
-        curves.setdefault((each.before.place, each.before.case.curve), []).append(each)
+    for case in shown:
+        curves.setdefault((case.before.place, case.before.case.curve), []).append(case)
     sessions = {session.session for session in results.sessions if session.verdicts}
-    pairs = [
-        pair_of([each.before for each in of], [each.after for each in of], sessions)
-        for of in curves.values()
-    ]
+    pairs = []
+    for cases in curves.values():
+        before, after = [case.before for case in cases], [case.after for case in cases]
+        pairs.append(pair_of(before, after, sessions))
     judged = results.judging.pairs - len(results.judging.left_out)
     return detectable_loss([pair.question for pair in pairs if pair], judged, PRICE)
 
@@ -245,41 +254,41 @@ def _may_be_slower(shown: Shown) -> bool:
 def _unguarded(
     shown: Sequence[Shown], paths: Sequence[str], left_out: Collection[str]
 ) -> list[str]:
-    """`PATH`, where six blocks of nothing were measured; `PATH (bw)`, where they were of some
-    benchmarks and not of these, which the time did not hold."""
-    found = []
+    """Lists `PATH` for a path with fewer than six blocks of any benchmark, and `PATH (bw)` for a
+    path where benchmarks are missing that the time did not hold."""
+    unguarded = []
     for path in paths:
-        there = {
-            each.before.case.benchmark
-            for each in shown
-            if each.before.place.path == path and each.comparison.blocks >= FEWEST_FOR_INTERVAL
+        measured = {
+            case.before.case.benchmark
+            for case in shown
+            if case.before.place.path == path and case.comparison.blocks >= FEWEST_FOR_INTERVAL
         }
-        missing = sorted(set(left_out) - there)
-        if not there:
-            found.append(path)
+        missing = sorted(set(left_out) - measured)
+        if not measured:
+            unguarded.append(path)
         elif missing:
-            found.append(f"{path} ({', '.join(missing)})")
-    return found
+            unguarded.append(f"{path} ({', '.join(missing)})")
+    return unguarded
 
 
 def _shown(comparison: Comparison, before: Cell, after: Cell, unit: str, *, target: bool) -> Shown:
-    """A case, also at each distance of the CPUs."""
+    """Returns a case, also compared at each distance of the CPUs."""
     ratios = better_in(after.by_block, before.by_block, before.better)
     both = [_distances(cell) for cell in (before, after)]
-    found = []
+    by_distance = []
     for apart, blocks in _strata(both):
-        there = [ratios[block] for block in blocks if block in ratios]
-        if not there:
-            there = _by_medians(before, after, apart)
-        ci95 = interval(there)
-        times = median(there) if there else math.nan
+        speedups = [ratios[block] for block in blocks if block in ratios]
+        if not speedups:
+            speedups = _by_medians(before, after, apart)
+        ci95 = interval(speedups)
+        times = median(speedups) if speedups else math.nan
         if ci95:
             slower = ci95[1] < 1 and times < (PRICE if target else FEW)
         elif target:
-            slower = max(there, default=1) < FEW
+            slower = max(speedups, default=1) < FEW
         else:
             slower = _are_apart(before, after, apart)
-        found.append(
+        by_distance.append(
             At(
                 low_ns=apart.low_ns,
                 high_ns=apart.high_ns,
@@ -289,68 +298,71 @@ def _shown(comparison: Comparison, before: Cell, after: Cell, unit: str, *, targ
                 slower=slower,
             )
         )
-    distances = [at for at in found if not math.isnan(at.times)]
+    distances = [distance for distance in by_distance if not math.isnan(distance.times)]
     return Shown(comparison, before, after, unit, distances, target)
 
 
 def _by_medians(before: Cell, after: Cell, apart: Apart) -> list[float]:
-    """As fast at a distance at which no block has both; nothing where either has no launch."""
-    first, second = (_at(cell, apart) for cell in (before, after))
+    """Returns the ratio of the medians at a distance at which no block has both settings; empty if
+    either has no launch there."""
+    first, second = (_values_at(cell, apart) for cell in (before, after))
     if not (first and second):
         return []
     return [better_by(median(second), median(first), before.better)]
 
 
 def _are_apart(before: Cell, after: Cell, apart: Apart) -> bool:
-    """Whether few launches at a distance leave no doubt that a guarded case is slower there."""
-    first, second = (_at(cell, apart) for cell in (before, after))
+    """True if few launches at a distance leave no doubt that a guarded case is slower there."""
+    first, second = (_values_at(cell, apart) for cell in (before, after))
     ratios = [better_by(new, old, before.better) for old in first for new in second]
     limit = FEW_GUARDED if min(len(first), len(second)) > 1 else SINGLE_GUARDED
     return max(ratios, default=1.0) < limit
 
 
-def _at(cell: Cell, apart: Apart) -> list[float]:
-    """The launches of a case at a distance."""
-    known = _distances(cell).items()
-    return [cell.by_block[block] for block, ns in known if apart.low_ns <= ns <= apart.high_ns]
+def _values_at(cell: Cell, apart: Apart) -> list[float]:
+    """Returns the values of a case in the launches at a distance."""
+    distances = _distances(cell).items()
+    return [cell.by_block[block] for block, ns in distances if apart.low_ns <= ns <= apart.high_ns]
 
 
 def _distances(cell: Cell) -> dict[Block, float]:
-    """How far apart the CPUs were in each block, between host memories; else nothing."""
+    """Returns the distance of the CPUs in each block; empty unless all memory is host memory."""
     if set(cell.place.ends) != {"host"}:
         return {}
     return {b: ns for b, ns in zip(cell.blocks, cell.cache_line_ns, strict=False) if ns}
 
 
 def _strata(cells: Sequence[Mapping[Key, float]]) -> list[tuple[Apart, set[Key]]]:
-    """The distances at which these were mostly measured, and the blocks in which all of them were
-    at that one."""
-    values = [ns for known in cells for ns in known.values()]
-    of = dict(zip(values, map(int, strata(values)), strict=True))
-    found = []
-    for stratum in sorted(set(of.values())):
-        there = [ns for ns in values if of[ns] == stratum]
-        if len(there) < LEAST_SHARE * len(values):
+    """Groups the distances, and gives each group the blocks in which all of `cells` were at it.
+    Rare distances are left out."""
+    values = [ns for distances in cells for ns in distances.values()]
+    stratum_of = dict(zip(values, map(int, strata(values)), strict=True))
+    groups = []
+    for stratum in sorted(set(stratum_of.values())):
+        members = [ns for ns in values if stratum_of[ns] == stratum]
+        if len(members) < LEAST_SHARE * len(values):
             continue
-        apart = Apart(low_ns=min(there), high_ns=max(there), launches=len(there))
-        blocks = [{b for b, ns in known.items() if of[ns] == stratum} for known in cells]
-        found.append((apart, set.intersection(*blocks)))
-    return found
+        apart = Apart(low_ns=min(members), high_ns=max(members), launches=len(members))
+        blocks = set(cells[0])
+        for distances in cells:
+            blocks &= {b for b, ns in distances.items() if stratum_of[ns] == stratum}
+        groups.append((apart, blocks))
+    return groups
 
 
 def _by_path(shown: Sequence[Shown]) -> dict[str, list[Apart]]:
-    """The distances at which cases were measured on each path, by settings and block."""
-    known: dict[str, dict[tuple[Who, Block], float]] = {}
-    for each in shown:
-        for cell in (each.before, each.after):
+    """Groups the distances of each path, by settings and block."""
+    by_path: dict[str, dict[tuple[Who, Block], float]] = {}
+    for case in shown:
+        for cell in (case.before, case.after):
             for block, ns in _distances(cell).items():
-                known.setdefault(cell.place.path, {})[cell.who, block] = ns
-    return {path: apart(list(values.values())) for path, values in known.items()}
+                by_path.setdefault(cell.place.path, {})[cell.who, block] = ns
+    return {path: apart(list(values.values())) for path, values in by_path.items()}
 
 
 def apart(distances_ns: Sequence[float]) -> list[Apart]:
-    """The distances that these fall into, nearest first."""
-    return [found for found, _ in _strata([dict(enumerate(distances_ns))])]
+    """Groups distances in ns, nearest first."""
+    return [stratum for stratum, _ in _strata([dict(enumerate(distances_ns))])]
 
 
 def _ratio(shown: Shown) -> float:
@@ -358,20 +370,23 @@ def _ratio(shown: Shown) -> float:
 
 
 def _is_main(results: Results, cell: Cell) -> bool:
-    """Whether a cell has the first figure of its benchmark, in its usual way."""
+    """True if a cell has the main metric of its benchmark, with default axes."""
+    case = cell.case
+    on_host = not needs_gpu(case.buffers)
+
+    def has_default_axes(benchmark: Benchmark) -> bool:
+        return all(axis.default_of(on_host) == case.axes.get(axis.name) for axis in benchmark.axes)
+
     return any(
-        benchmark.name == cell.case.benchmark
-        and benchmark.main.name == cell.case.metric
-        and all(
-            axis.default_of(not needs_gpu(cell.case.buffers)) == cell.case.axes.get(axis.name)
-            for axis in benchmark.axes
-        )
+        (benchmark.name, benchmark.main.name) == (case.benchmark, case.metric)
+        and has_default_axes(benchmark)
         for benchmark in results.benchmarks
     )
 
 
 def _broken(results: Results, before: Who, after: Who) -> list[str]:
-    """What ended badly tuned, and well as it was."""
+    """Describes the failures with tuned settings of benchmarks that worked with the default
+    ones."""
     well = {
         (cell.place, cell.case.benchmark)
         for cell in results.cells
@@ -383,12 +398,10 @@ def _broken(results: Results, before: Who, after: Who) -> list[str]:
         if failure.who == before
         for name in failure.benchmarks
     }
+    broken = well - failed_before
     return [
         f"{failure.place.path}, {', '.join(failure.benchmarks)}: {failure.message}"
         for failure in results.failures
         if failure.who == after
-        and any(
-            (failure.place, name) in well and (failure.place, name) not in failed_before
-            for name in failure.benchmarks
-        )
+        and not broken.isdisjoint(itertools.product([failure.place], failure.benchmarks))
     ]

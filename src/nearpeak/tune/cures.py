@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cures of what GPU support costs messages in host memory, that leave device buffers to be sent
+"""Remedies for the cost of GPU support to messages in host memory that keep device buffers working
 (docs/pointer-queries.md)."""
 
 from pathlib import Path
@@ -14,16 +14,16 @@ SOURCE = "docs/pointer-queries.md"
 
 
 def cures(library: Library) -> list[Offered]:
-    """Lists the layer before the library with GPU support off, and what answers the driver's
-    question for host memory. Errors as build_layer."""
-    found = []
+    """Lists two preloads: the layer, with the library's GPU support off, and the library that
+    answers the driver's pointer query for host memory. Errors as build_layer."""
+    offers = []
     family = all_families().get(library.family)
     if family and family.gpu_off and not library.layer:
         summary = "Nearpeak's layer takes device buffers, and the library none"
-        found.append(_preloaded(library, build_layer(library), summary, family.gpu_off))
+        offers.append(_preloaded(library, build_layer(library), summary, family.gpu_off))
     summary = "the driver's quick question answers for host memory"
-    found.append(_preloaded(library, build_queries(), summary, {}))
-    return found
+    offers.append(_preloaded(library, build_queries(), summary, {}))
+    return offers
 
 
 def _preloaded(library: Library, file: Path, summary: str, with_: dict[str, str]) -> Offered:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trials between CPUs at several distances, brought to the distance of the first.
+"""Corrects trials for the distance of the CPUs: brings all to the distance of the first trial.
 
-A hypervisor may move the ranks' CPUs, and messages in the host's memory then take several times as
-long: far more than most settings do.
+A hypervisor may move the ranks' CPUs, and messages in host memory then take several times as long.
+Most settings have a smaller effect.
 """
 
 import numpy as np
@@ -22,9 +22,9 @@ class Distances:
         self._costs: list[Floats] = []
 
     def corrected(self, env: dict[str, str], distance_ns: float | None, costs: Floats) -> Floats:
-        """The costs (logarithms, by target) as they would be at the distance of the first trial, as
-        far as variables that were measured at both distances tell; as they are where none were, and
-        where the distance is not known."""
+        """Returns the costs (logarithms, by target) at the distance of the first trial. The
+        correction comes from variables that were measured at both distances. The costs stay as they
+        are if no variables were, or if the distance is unknown."""
         if not distance_ns:
             return costs
         self._keys.append(tuple(sorted(env.items())))
@@ -34,16 +34,16 @@ class Distances:
         if stratum[-1] == stratum[0]:
             return costs
         effects = [
-            np.median(there, axis=0) - np.median(first, axis=0)
+            np.median(latest, axis=0) - np.median(first, axis=0)
             for key in dict.fromkeys(self._keys)
-            if (first := self._of(key, stratum == stratum[0]))
-            and (there := self._of(key, stratum == stratum[-1]))
+            if (first := self._costs_of(key, stratum == stratum[0]))
+            and (latest := self._costs_of(key, stratum == stratum[-1]))
         ]
         return costs - np.median(effects, axis=0) if effects else costs
 
-    def _of(self, key: Key, chosen: Booleans) -> list[Floats]:
+    def _costs_of(self, key: Key, chosen: Booleans) -> list[Floats]:
         return [
             costs
-            for own, is_chosen, costs in zip(self._keys, chosen, self._costs, strict=True)
-            if own == key and is_chosen
+            for trial_key, is_chosen, costs in zip(self._keys, chosen, self._costs, strict=True)
+            if trial_key == key and is_chosen
         ]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a search believes of its launches: their noise, what a value does by all trials, and what
-rounds say of a candidate."""
+"""Statistics of a search: noise of launches, effects of values by all trials, and gains of a
+candidate by rounds."""
 
 import math
 from collections.abc import Sequence
@@ -11,26 +11,28 @@ import numpy as np
 from nearpeak.arrays import Booleans, Floats
 from nearpeak.statistics.levels import TOLERATED
 
-LEAST_GAIN = math.log(1.02)  # what is taken makes the targets at least so much faster
-SURE = 3.0  # standard errors: of what is taken in the search; the confirmation judges anew
-LIKELY = 2.0  # of what was chosen before, by other launches
-HARM = math.log(TOLERATED)  # on one target: what costs more there is offered for the others alone
+LEAST_GAIN = math.log(1.02)  # the least speedup of settings that are taken
+SURE = 3.0  # standard errors, for taking settings in the search; the study confirms them
+LIKELY = 2.0  # standard errors, if earlier launches have already chosen the settings
+HARM = math.log(TOLERATED)  # more on one target: offered for the other targets only
 LEAST_NOISE = 0.01  # of a launch, relative
 RIDGE = 1.0  # of the regression: as if each value had been seen once more, without effect
 NORMAL = 1.4826  # standard deviations of a normal distribution in its median absolute deviation
 
 
 def noise_of(deviations: Sequence[Floats]) -> Floats:
-    """Of one launch, by target: from the differences of equal launches from their median."""
+    """Returns the noise of one launch, by target, from the deviations of equal launches from their
+    median."""
     spread = NORMAL * np.median(np.abs(np.array(deviations)), axis=0)
     return np.asarray(np.maximum(spread, LEAST_NOISE))
 
 
 def effects_of(rows: Floats, costs: Floats) -> Floats:
-    """How much less each value makes the costs of the trials, by ridge regression of all of them.
+    """Returns by how much each value lowers the costs of the trials, by ridge regression over all
+    of them.
 
-    `rows`: trials x values, 1 where a trial has the value; `costs`: of each trial, one or several
-    columns, of which each value has an effect.
+    `rows`: trials x values, 1 where a trial has the value. `costs`: of each trial, one or several
+    columns; each value has an effect on each column.
     """
     centred = rows - rows.mean(axis=0)
     square = centred.T @ centred + RIDGE * np.eye(rows.shape[1])
@@ -38,7 +40,7 @@ def effects_of(rows: Floats, costs: Floats) -> Floats:
 
 
 class Estimate(NamedTuple):
-    """What rounds say of a candidate; as logarithms."""
+    """Gains of a candidate by its rounds, as logarithms."""
 
     gains: Floats  # of each target
     errors: Floats
@@ -47,40 +49,41 @@ class Estimate(NamedTuple):
 
     @property
     def better(self) -> bool:
-        """Whether the targets are faster in the mean, or one of them is, beyond chance."""
+        """True if the mean of the targets, or one of them, is significantly faster."""
         return self.better_by(SURE)
 
     def better_by(self, errors: float) -> bool:
-        """The same, by so many standard errors."""
+        """True if `better` holds with this many standard errors."""
         overall = self.mean > max(LEAST_GAIN, errors * self.error)
         return overall or bool((self.gains > np.maximum(HARM, errors * self.errors)).any())
 
     @property
     def harms(self) -> bool:
-        """Whether a target is slower by more than `HARM`, beyond chance."""
+        """True if a target is significantly slower, by more than `HARM`."""
         return bool(self.slower.any())
 
     @property
     def slower(self) -> Booleans:
-        """Which targets are."""
+        """The targets that are significantly slower, by more than `HARM`."""
         return self.slower_by(SURE)
 
     def slower_by(self, errors: float) -> Booleans:
-        """The same, by so many standard errors."""
+        """Returns the targets that are slower by this many standard errors."""
         return np.asarray(-self.gains > np.maximum(HARM, errors * self.errors))
 
 
 def estimate(gains: Floats, noise: Floats) -> Estimate:
-    """`gains`: rounds x targets; `noise`: of a launch, by target.
+    """Estimates the gains of a candidate. `gains`: rounds x targets; `noise`: of a launch, by
+    target.
 
-    Medians, as some launches are slow by far. The standard error of a median of n normal values is
-    1.25 times that of their mean; a few rounds that agree by chance count as if they scattered as
-    the launches do.
+    Uses medians, as a few launches are slow by far. The standard error of a median of n normal
+    values is 1.25 times that of their mean. If a few rounds agree by chance, the noise of launches
+    replaces their scatter.
     """
     means = gains.mean(axis=1)
-    whole = np.column_stack([gains, means])
+    with_mean = np.column_stack([gains, means])
     floor = math.sqrt(2) * np.append(noise, noise.mean() / math.sqrt(len(noise)))
-    middle = np.median(whole, axis=0)
-    spread = NORMAL * np.median(np.abs(whole - middle), axis=0)
+    middle = np.median(with_mean, axis=0)
+    spread = NORMAL * np.median(np.abs(with_mean - middle), axis=0)
     errors = 1.25 * np.maximum(spread, floor) / math.sqrt(len(gains))
     return Estimate(middle[:-1], errors[:-1], float(middle[-1]), float(errors[-1]))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What to try first: the settings that rules name for what an explanation shows, or that act at
-sizes like these, and the cost model of UCX where messages go over it."""
+"""Settings to try first: those that rules name for an explanation, those that act at the sizes of
+the targets, and the cost model of UCX if messages go over it."""
 
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
@@ -22,7 +22,7 @@ Named = list[tuple[str, str]]
 
 
 class Hints(NamedTuple):
-    """What is worth trying first."""
+    """Settings that are worth trying first."""
 
     named: Named  # variables with their values
     over_ucx: bool | None  # whether messages go over UCX; None: not known
@@ -31,8 +31,9 @@ class Hints(NamedTuple):
 def hints(
     single: Single, sizes: list[int], tell: Callable[[str], None], limit_seconds: float
 ) -> Hints:
-    """What rules name for messages of these sizes in bytes, and by what they go; nothing is looked
-    at where there is no size, or the library cannot be. `limit_seconds`: of a launch."""
+    """Returns the settings that rules name for messages of these sizes in bytes, and whether they
+    go over UCX. Explains nothing if there is no size, or if the library cannot be explained.
+    `limit_seconds`: of a launch."""
     seen: list[Explanation] = []
     if sizes:
         try:
@@ -46,13 +47,13 @@ def hints(
 
 
 def _acting(single: Single, sizes: list[int], who: Who, view: View) -> Iterable[tuple[str, str]]:
-    """What rules name for messages of such sizes alone, as where two protocols meet: only a study
-    with the sizes beside them shows whether they lose there."""
+    """Returns the settings that rules name by the message size only, as where two protocols meet.
+    Only a study that also measures neighbouring sizes shows whether the targets lose there."""
     settings = [
-        each
+        setting
         for rule in all_rules()
-        for each in rule.settings
-        if each.least_bytes and any(map(each.helps, sizes))
+        for setting in rule.settings
+        if setting.least_bytes and any(map(setting.helps, sizes))
     ]
     for change in suggested(settings, who, view.observations, single.path.place):
         if change.name and change.value is not None:
@@ -60,7 +61,7 @@ def _acting(single: Single, sizes: list[int], who: Who, view: View) -> Iterable[
 
 
 def _view(single: Single, who: Who, explanations: list[Explanation]) -> View:
-    """What a study would have that has nothing but these explanations."""
+    """Returns the view of a study that has only these explanations."""
     library = Library(
         who=who,
         family=single.library.family,

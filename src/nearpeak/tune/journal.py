@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tune.jsonl, the truth of a search: appended as it happens, played back by --resume."""
+"""tune.jsonl, the raw data of a search: appended as it happens, played back by --resume."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,7 +17,7 @@ SCHEMA = 1
 
 
 class Asked(msgspec.Struct, kw_only=True, frozen=True):
-    """What a search is for, as it was given."""
+    """The options of a search, as given."""
 
     mpi: str
     targets: str
@@ -46,7 +46,7 @@ class Begin(msgspec.Struct, kw_only=True, tag_field="record", tag="tune"):
     gpus: list[str]
     driver: str | None
     candidates: list[dict[str, str]]
-    study_seconds: float = 0.0  # of the least study that confirms, all in all
+    study_seconds: float = 0.0  # of the smallest confirming study, overrun included
 
 
 class Trial(msgspec.Struct, kw_only=True, tag_field="record", tag="trial"):
@@ -63,7 +63,7 @@ class Trial(msgspec.Struct, kw_only=True, tag_field="record", tag="trial"):
 
 
 class Hinted(msgspec.Struct, kw_only=True, tag_field="record", tag="hints"):
-    """What rules named for what an explanation showed: tried first."""
+    """The settings that rules named for an explanation: tried first."""
 
     named: list[tuple[str, str]]  # variables and values
     over_ucx: bool | None = None  # whether messages go over UCX; None: not known
@@ -78,14 +78,14 @@ class Calibrated(msgspec.Struct, kw_only=True, tag_field="record", tag="calibrat
 
 
 class Crossed(msgspec.Struct, kw_only=True, tag_field="record", tag="thresholds"):
-    """Where the two protocols of thresholds cross: tried first."""
+    """The sizes at which the two protocols of thresholds cross: tried first."""
 
     found: list[tuple[str, str]]  # variables and values
     seconds: float
 
 
 class Ruled(msgspec.Struct, kw_only=True, tag_field="record", tag="rules"):
-    """Which algorithms of collective operations are faster, by size: tried first."""
+    """The faster algorithms of collective operations, by size: tried first."""
 
     tables: list[Table]  # of the file that is tried; none: nothing is faster
     file: str  # its path, which trials name
@@ -93,11 +93,11 @@ class Ruled(msgspec.Struct, kw_only=True, tag_field="record", tag="rules"):
 
 
 class Checked(msgspec.Struct, kw_only=True, tag_field="record", tag="check"):
-    """What works with these variables."""
+    """The operations that work with these variables."""
 
     env: dict[str, str]
     ends: dict[str, str]  # by operation, buffers and path: empty, or how it ended
-    complete: bool = True  # False: the time was over before all were looked at
+    complete: bool = True  # False: the time was over before all were checked
     seconds: float
 
 
@@ -111,7 +111,7 @@ class Figure(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class Priced(msgspec.Struct, kw_only=True, tag_field="record", tag="price"):
-    """One launch elsewhere than where it is tuned."""
+    """One launch on another path than that of the targets."""
 
     env: dict[str, str]
     place: str
@@ -124,8 +124,8 @@ class Amended(msgspec.Struct, kw_only=True, tag_field="record", tag="amendment")
     """Time that was added to a tuning that ended or was cut off."""
 
     budget_seconds: float  # for all that follows
-    asked: str  # what was asked for: options of `nearpeak tune`
-    study: bool  # whether the study that confirms had begun, which has all of it then
+    asked: str  # options of `nearpeak tune`
+    study: bool  # the study that confirms had begun, and has all of the time
 
 
 Record = Begin | Hinted | Crossed | Ruled | Calibrated | Trial | Checked | Priced | Amended
@@ -138,12 +138,12 @@ resume_command, read = FORM.resume_command, FORM.read
 
 
 def seconds_of(records: Sequence[Record]) -> float:
-    """What all of them took."""
-    return sum(each.seconds for each in records if not isinstance(each, Begin | Amended))
+    """Returns the seconds that all records took."""
+    return sum(record.seconds for record in records if not isinstance(record, Begin | Amended))
 
 
 def budget_of(records: Sequence[Record]) -> Budget:
-    """The budget in force after these records."""
+    """Returns the budget in force after these records."""
     begun = FORM.begin(list(records))
     budget = Budget(begun.asked.budget_seconds, study=begun.study_seconds)
     for number, record in enumerate(records):
@@ -157,5 +157,5 @@ class TuneJournal(journal.RunJournal[Begin, Record]):
     """The open tune.jsonl of one search."""
 
     def __init__(self, folder: Path, begin: Begin | None = None) -> None:
-        """As RunJournal."""
+        """Opens the journal, as RunJournal does."""
         super().__init__(FORM, folder, begin)

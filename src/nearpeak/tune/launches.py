@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The launches of a search: all targets in one, and all that must go on working in a few."""
+"""Launches of a search: all targets in one launch, and all guarded benchmarks in a few."""
 
 import itertools
 import time
@@ -17,10 +17,10 @@ from nearpeak.tune.journal import Figure
 from nearpeak.tune.targets import Target, by_benchmark, cost
 
 SAMPLING = ["--slot-ms", "20", "--least-samples", "3"]
-GRACE_SECONDS = 1.0  # for a launch that hangs to end, both of whose ranks are on this host
+GRACE_SECONDS = 1.0  # for a hanging launch to end; both of its ranks are on this host
 GUARD_SIZES = "1,8,64,512,4K,8K,16K,32K,64K,128K,256K,512K,1M,4M"
-PRICED_SIZES = [8, 4096, 1 << 16, 1 << 24]  # of those that the study guards
-# For right or wrong, not for figures: few large messages at once, which may take long each.
+PRICED_SIZES = [8, 4096, 1 << 16, 1 << 24]  # some of the sizes that the study guards
+# To check data, not for figures: few large messages in flight, as each may take long.
 GUARD_SAMPLING = ["--slot-ms", "2", "--least-samples", "3", "--in-flight", "8M"]
 
 
@@ -36,8 +36,9 @@ class Value:
 
 @dataclass(frozen=True)
 class Launches:
-    """How a library is launched: `subjects` are its benchmarks where it is tuned, `guards` what
-    must go on working, `others` what must not become slower."""
+    """The launches of a library. `subjects`: benchmarks of the targets, by name. `guards`:
+    benchmarks that must keep working. `others`: benchmarks that must not become slower, by
+    place."""
 
     subjects: Mapping[str, Single]
     guards: Sequence[Single]
@@ -45,7 +46,7 @@ class Launches:
     others: Mapping[str, Sequence[Single]]  # by place: what is launched there
 
     def measure(self, env: Mapping[str, str], limit_seconds: float) -> list[Value]:
-        """The figure of each target, of one launch within this time; LaunchFailed."""
+        """Measures each target in one launch within this time; LaunchFailed."""
         parts = [
             (self.subjects[name], ["--sizes", format_sizes(sizes), *SAMPLING])
             for name, sizes in by_benchmark(self.targets).items()
@@ -53,26 +54,26 @@ class Launches:
         cases: list[Measured] = []
         for together in _launches(parts):
             cases += _run(together, env, limit_seconds)
-        found = []
+        values = []
         for target in self.targets:
             main = self.subjects[target.benchmark].benchmark.main.name
             wanted = (target.benchmark, target.size, main)
-            found += [
-                Value(each.value, each.case.unit, each.case.better, _distance(each))
-                for each in cases
-                if (each.case.benchmark, each.case.size_bytes, each.case.metric) == wanted
+            values += [
+                Value(figure.value, figure.case.unit, figure.case.better, _distance(figure))
+                for figure in cases
+                if (figure.case.benchmark, figure.case.size_bytes, figure.case.metric) == wanted
             ]
-        if len(found) != len(self.targets):
+        if len(values) != len(self.targets):
             raise LaunchFailed("not all targets had a figure")
-        return found
+        return values
 
     def curve(
         self, env: Mapping[str, str], sizes: Sequence[int], limit_seconds: float
     ) -> dict[int, float]:
-        """The cost of a message of each of these sizes, of one launch within this time;
-        LaunchFailed. By a benchmark of one message."""
+        """Measures the cost of a message of each of these sizes, in one launch within this time;
+        LaunchFailed. Uses a benchmark of one message."""
         every = itertools.chain(self.subjects.values(), *self.others.values())
-        single = next((each for each in every if each.benchmark.one_message), None)
+        single = next((candidate for candidate in every if candidate.benchmark.one_message), None)
         if single is None:
             raise LaunchFailed("no benchmark of one message runs here")
         costs, _ = _curves([(single, sizes)], env, limit_seconds)
@@ -81,21 +82,22 @@ class Launches:
     def curves(
         self, env: Mapping[str, str], sizes: Mapping[str, Sequence[int]], limit_seconds: float
     ) -> tuple[dict[str, dict[int, float]], float | None]:
-        """The cost of each of these sizes of benchmarks of the targets, of one launch within this
-        time, and how far apart its CPUs were (as of `Value`); LaunchFailed."""
-        wanted = [(self.subjects[name], own) for name, own in sizes.items()]
+        """Measures the cost of each of these sizes of benchmarks of the targets, in one launch
+        within this time; LaunchFailed. Also returns the distance of its CPUs (as in `Value`)."""
+        wanted = [(self.subjects[name], listed) for name, listed in sizes.items()]
         return _curves(wanted, env, limit_seconds)
 
     def guard(
         self, env: Mapping[str, str], limit_seconds: float, seconds: float
     ) -> dict[str, str] | None:
-        """How each of what must work ended, by what it is called: empty where it is well. Each
-        launch within `limit_seconds`; None: not all were looked at within `seconds`.
+        """Launches all guarded benchmarks and returns how each ended, by its label; empty if it
+        worked. Each launch takes at most `limit_seconds`. None: not all were launched within
+        `seconds`.
 
-        One launch for all in a place, and only if something is amiss in it one for each.
+        Benchmarks of one place share a launch. If it fails, each is launched alone.
         """
         until = time.monotonic() + seconds
-        found = {}
+        ends = {}
         groups: dict[tuple[str, str], list[Single]] = {}
         for single in self.guards:
             groups.setdefault((single.path.id, single.buffers), []).append(single)
@@ -110,72 +112,69 @@ class Launches:
                     end = _guarded([single], env, min(limit_seconds, left))
                 if end and time.monotonic() >= until:
                     return None
-                found[f"{single.benchmark.name} {buffers} on {path}"] = end
-        return found
+                ends[f"{single.benchmark.name} {buffers} on {path}"] = end
+        return ends
 
     def places(self) -> list[str]:
-        """Where `others` are."""
+        """Returns the places of `others`."""
         return list(self.others)
 
     def elsewhere(self, env: Mapping[str, str], place: str, limit_seconds: float) -> list[Figure]:
-        """The cases of one launch there within this time; LaunchFailed."""
+        """Measures the cases of one launch at this place within this time; LaunchFailed."""
         parts = [
-            (each, ["--sizes", format_sizes(each.benchmark.sizes(PRICED_SIZES)), *SAMPLING])
-            for each in self.others[place]
+            (single, ["--sizes", format_sizes(single.benchmark.sizes(PRICED_SIZES)), *SAMPLING])
+            for single in self.others[place]
         ]
-        mains = {each.benchmark.name: each.benchmark.main.name for each in self.others[place]}
+        mains = {single.benchmark.name: single.benchmark.main.name for single in self.others[place]}
         return [
             Figure(
-                case=f"{each.case.benchmark} at {size(each.case.size_bytes)}",
-                value=each.value,
-                unit=each.case.unit,
-                better=each.case.better,
+                case=f"{figure.case.benchmark} at {size(figure.case.size_bytes)}",
+                value=figure.value,
+                unit=figure.case.unit,
+                better=figure.case.better,
             )
             for together in _launches(parts)
-            for each in _run(together, env, limit_seconds)
-            if each.case.metric == mains[each.case.benchmark]
+            for figure in _run(together, env, limit_seconds)
+            if figure.case.metric == mains[figure.case.benchmark]
         ]
 
 
 def _curves(
     wanted: Sequence[tuple[Single, Sequence[int]]], env: Mapping[str, str], limit_seconds: float
 ) -> tuple[dict[str, dict[int, float]], float | None]:
-    """The cost of each size, by benchmark, and how far apart the CPUs were."""
-    parts = [(each, ["--sizes", format_sizes(sizes), *SAMPLING]) for each, sizes in wanted]
+    """Returns the cost of each size, by benchmark, and the distance of the CPUs."""
+    parts = [(single, ["--sizes", format_sizes(sizes), *SAMPLING]) for single, sizes in wanted]
     cases = [case for together in _launches(parts) for case in _run(together, env, limit_seconds)]
-    found = {
-        each.benchmark.name: {
-            case.case.size_bytes: cost(case.value, case.case.better)
-            for case in cases
-            if (case.case.benchmark, case.case.metric)
-            == (each.benchmark.name, each.benchmark.main.name)
-        }
-        for each, _ in wanted
-    }
-    if any(set(found[each.benchmark.name]) != set(sizes) for each, sizes in wanted):
+    mains = {single.benchmark.name: single.benchmark.main.name for single, _ in wanted}
+    costs: dict[str, dict[int, float]] = {name: {} for name in mains}
+    for case in cases:
+        name = case.case.benchmark
+        if mains.get(name) == case.case.metric:
+            costs[name][case.case.size_bytes] = cost(case.value, case.case.better)
+    if any(set(costs[single.benchmark.name]) != set(sizes) for single, sizes in wanted):
         raise LaunchFailed("not all sizes had a figure")
-    return found, usual_distance(map(_distance, cases))
+    return costs, usual_distance(map(_distance, cases))
 
 
 def usual_distance(distances: Iterable[float | None]) -> float | None:
-    """That of a launch, of those of its cases; None: not known."""
-    known = [each for each in distances if each]
-    return median(known) if known else None
+    """Returns the distance of a launch from those of its cases; None if unknown."""
+    measured = [distance for distance in distances if distance]
+    return median(measured) if measured else None
 
 
-def _distance(each: Measured) -> float | None:
-    """Of the first pair of ranks."""
-    return each.case.cache_line_ns[0] if each.case.cache_line_ns else None
+def _distance(figure: Measured) -> float | None:
+    """Returns the distance of the first pair of ranks."""
+    return figure.case.cache_line_ns[0] if figure.case.cache_line_ns else None
 
 
 _Part = tuple[Single, list[str]]
 
 
 def _guarded(group: Sequence[Single], env: Mapping[str, str], limit_seconds: float) -> str:
-    """How launches of all of these ended: empty where each is well."""
+    """Returns how launches of all of these ended; empty if each worked."""
     parts = [
-        (each, ["--sizes", GUARD_SIZES, *GUARD_SAMPLING] if each.benchmark.sized else [])
-        for each in group
+        (single, ["--sizes", GUARD_SIZES, *GUARD_SAMPLING] if single.benchmark.sized else [])
+        for single in group
     ]
     try:
         cases = [
@@ -183,21 +182,23 @@ def _guarded(group: Sequence[Single], env: Mapping[str, str], limit_seconds: flo
         ]
     except LaunchFailed as error:
         return str(error)
-    there = {each.case.benchmark for each in cases}
-    missing = [each.benchmark.name for each in group if each.benchmark.name not in there]
+    measured = {figure.case.benchmark for figure in cases}
+    missing = [single.benchmark.name for single in group if single.benchmark.name not in measured]
     return f"{', '.join(missing)}: no figure" if missing else ""
 
 
 def _launches(parts: Sequence[_Part]) -> list[list[_Part]]:
-    """Those that one launch measures; what nearpeak-native starts takes one at a time."""
+    """Groups the parts that one launch measures. nearpeak-native measures one part in a launch."""
     return [[part] for part in parts] if parts[0][0].native else [list(parts)]
 
 
 def _run(parts: Sequence[_Part], env: Mapping[str, str], limit_seconds: float) -> list[Measured]:
-    (first, words), *rest = parts
+    (first, first_options), *rest = parts
 
     def line(jsonl: list[str]) -> CommandLine:
-        more = [word for other, own in rest for word in (PART, *other.words([*own, *jsonl]))]
-        return first.line([*words, *jsonl, *more], env)
+        further = [
+            word for other, options in rest for word in (PART, *other.words([*options, *jsonl]))
+        ]
+        return first.line([*first_options, *jsonl, *further], env)
 
     return figures(*launched(first, line, first.native, limit_seconds, GRACE_SECONDS))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a search goes: a line for each value, and how much time is left of it."""
+"""Progress of a search: a line for each value, and the share of the time that is left."""
 
 import contextlib
 import sys
@@ -22,14 +22,14 @@ class Progress(contextlib.AbstractContextManager["Progress"]):
         self._task = self._bar.add_task("", total=1.0)
 
     def tell(self, line: str) -> None:
-        """A line, above the bar."""
+        """Prints a line above the bar."""
         if self._bar.disable:
             print(printable(line), file=sys.stderr, flush=True)
         else:
             self._bar.console.print(printable(line))
 
     def tick(self, left: float) -> None:
-        """The share of the time that is left."""
+        """Shows the share of the time that is left."""
         self._bar.update(self._task, completed=1.0 - max(0.0, left))
 
     def __enter__(self) -> "Progress":

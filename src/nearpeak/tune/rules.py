@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A file of rules: which algorithm a collective operation takes at which size.
+"""A file of rules: the algorithm of a collective operation, by message size.
 
-Each algorithm is forced alone, in launches that measure the operation at all sizes, between those
-of the library as it is. What is better at a size beyond chance becomes its rule; elsewhere the
-library's own choice stays. The file is a value of a setting like any other, for the search to try.
-It holds for as many ranks as were measured, and a variable that forces an algorithm for any number.
+Each algorithm is forced in launches that measure the operation at all sizes, interleaved with
+launches of the library with default settings. An algorithm that is significantly better at a size
+becomes its rule; elsewhere the library's own choice stays. The file is a value of a setting like
+any other, for the search to try. It applies only to the number of ranks that was measured; a
+variable that forces an algorithm applies to any number.
 """
 
 import math
@@ -23,20 +24,20 @@ from nearpeak.tune.distances import Distances
 from nearpeak.tune.estimate import HARM, LEAST_GAIN, LIKELY, SURE, Estimate, estimate, noise_of
 from nearpeak.tune.search import MOST_ROUNDS, SCREENED_BETWEEN
 
-LEAST_ROUNDS = 5  # more than of a race, as nothing proves each rule by itself
+LEAST_ROUNDS = 5  # more than of a race, as no proof follows for each rule
 
 
 class Way(NamedTuple):
-    """One algorithm of an operation, of all that are tried."""
+    """One algorithm of an operation."""
 
-    env: tuple[tuple[str, str], ...]  # what forces it
+    env: tuple[tuple[str, str], ...]  # the variables that force it
     algorithm: int  # as the library counts them
     segment: int  # bytes of the parts in which it sends; 0: whole
     words: str
 
     @property
     def label(self) -> str:
-        """`NAME=VALUE` of what chooses it."""
+        """`NAME=VALUE` of the variable that chooses it."""
         return "=".join(self.env[-1])
 
 
@@ -47,43 +48,50 @@ class Operation(NamedTuple):
     ruled: Ruled
     ways: tuple[Way, ...]
     sizes: tuple[int, ...]  # of its benchmark, ascending
-    targets: tuple[int, ...]  # of these, those that are to be faster
+    targets: tuple[int, ...]  # the sizes that are to be faster
     ranks: int
 
 
 class Curves(Protocol):
-    """Who measures (launches.Launches)."""
+    """The interface that measures curves (launches.Launches)."""
 
     def curves(
         self, env: Env, sizes: Mapping[str, Sequence[int]], limit_seconds: float, /
     ) -> tuple[dict[str, dict[int, float]], float | None]:
-        """The cost of each of these sizes of benchmarks, of one launch within this time, and how
-        far apart its CPUs were in ns (None: not known); LaunchFailed."""
+        """Measures the cost of each of these sizes of benchmarks in one launch within this time,
+        and the distance of its CPUs in ns (None: unknown); LaunchFailed."""
 
 
 def ways(offered: Sequence[Offered], benchmark: str) -> list[Way]:
-    """The algorithms of an operation that an installation has and a file of rules can say."""
-    mine = [each for each in offered if each.tunable.ruled and benchmark in each.tunable.benchmarks]
-    numbers = {each.tunable.name: each.numbers for each in mine if each.numbers}
-    found = []
-    for each in mine:
-        for value in each.values:
-            env = each.tunable.env(value)
+    """Returns the algorithms of an operation that an installation has and that a file of rules can
+    express."""
+    mine = [
+        setting
+        for setting in offered
+        if setting.tunable.ruled and benchmark in setting.tunable.benchmarks
+    ]
+    numbers = {setting.tunable.name: setting.numbers for setting in mine if setting.numbers}
+    algorithms = []
+    for setting in mine:
+        for value in setting.values:
+            env = setting.tunable.env(value)
             chosen = next((name for name in env if name in numbers), None)
             if chosen is None or env[chosen] not in numbers[chosen]:
                 continue
-            segment = int(value) if each.tunable.ruled and each.tunable.ruled.segment else 0
-            words = env[chosen] + (f" in parts of {size(segment)}" if segment else "")
+            segment = int(value) if setting.tunable.ruled and setting.tunable.ruled.segment else 0
+            description = env[chosen] + (f" in parts of {size(segment)}" if segment else "")
             number = numbers[chosen][env[chosen]]
-            found.append(Way(tuple(env.items()), number, segment, words))
-    return found
+            algorithms.append(Way(tuple(env.items()), number, segment, description))
+    return algorithms
 
 
 def sizes_of(possible: Sequence[int], targets: Sequence[int]) -> list[int]:
-    """Those of the sizes of a study that matter: up to the first one above all targets, so that it
-    is known how far their rule reaches."""
-    above = [each for each in possible if each > max(targets)]
-    return sorted({*(each for each in possible if each < max(targets)), *targets, *above[:1]})
+    """Returns the sizes of a study that matter: up to the first one above all targets, so that the
+    reach of their rule is known."""
+    above = [candidate for candidate in possible if candidate > max(targets)]
+    return sorted(
+        {*(candidate for candidate in possible if candidate < max(targets)), *targets, *above[:1]}
+    )
 
 
 def measure(
@@ -93,17 +101,18 @@ def measure(
     limit_seconds: float,
     left: Callable[[], float],
 ) -> list[Table]:
-    """What is better than the library's own choice, as far as there is time. `limit_seconds`: of a
-    launch; `left`: seconds for all of them."""
+    """Measures the algorithms and returns the tables of those that beat the library's own choice,
+    as far as there is time. `limit_seconds`: of a launch; `left`: returns the seconds left for all
+    of them."""
     race = _Race(launches, operations, tell, limit_seconds, left)
     race.run()
     tables: list[Table] = []
     for operation in operations:
-        chosen = winners(race.known(operation, LEAST_ROUNDS), len(operation.sizes))
+        chosen = winners(race.estimates(operation, LEAST_ROUNDS), len(operation.sizes))
         at_targets = [chosen[operation.sizes.index(target)] for target in operation.targets]
         if not any(at_targets):
-            why = "no algorithm is faster beyond chance" if race.timely else "no time to decide"
-            tell(f"{operation.name}: {why}, {race.words}")
+            reason = "no algorithm is faster beyond chance" if race.timely else "no time to decide"
+            tell(f"{operation.name}: {reason}, {race.effort}")
             continue
         table = Table(
             name=operation.name,
@@ -112,78 +121,91 @@ def measure(
             ranges=ranges(operation, chosen),
         )
         tables.append(table)
-        tell(f"{operation.name}: {_told(operation, chosen)}, {race.words}")
+        tell(f"{operation.name}: {_listed(operation, chosen)}, {race.effort}")
     return tables
 
 
 def forced(operations: Sequence[Operation], tables: Sequence[Table]) -> set[str]:
-    """The variables that would force an algorithm of what these tables are of, for any number of
-    ranks and at all sizes."""
+    """Returns the variables that would force an algorithm of the operations of these tables, for
+    any number of ranks and at all sizes."""
     named = {table.name for table in tables}
-    return {way.env[-1][0] for each in operations if each.name in named for way in each.ways}
+    return {
+        way.env[-1][0]
+        for operation in operations
+        if operation.name in named
+        for way in operation.ways
+    }
 
 
 def borders(operations: Sequence[Operation], tables: Sequence[Table]) -> list[int]:
-    """Sizes of their benchmarks on both sides of where the algorithm changes, powers of two, as
-    nothing is measured there; beyond the largest size the library chooses as before."""
-    measured = {each.name: each for each in operations}
-    found: set[int] = set()
+    """Returns the sizes of their benchmarks on both sides of each change of the algorithm, as
+    powers of two, since nothing is measured there. Beyond the largest size the library chooses by
+    itself."""
+    measured = {operation.name: operation for operation in operations}
+    sizes: set[int] = set()
     for table in tables:
         operation = measured[table.name]
-        for each in table.ranges[1:]:
-            before = -(-each.first // _blocks(operation)) - 1
+        for rule in table.ranges[1:]:
+            before = -(-rule.first // _blocks(operation)) - 1
             below = 1 << max(0, before.bit_length() - 1)  # an empty message is not measured
             if below < operation.sizes[-1]:
-                found.update((below, 2 * below))
-    return sorted(found)
+                sizes.update((below, 2 * below))
+    return sorted(sizes)
 
 
 def _blocks(operation: Operation) -> int:
-    """How many of what its benchmark counts the library counts as one message."""
+    """Returns how many messages of the benchmark the library counts as one."""
     return operation.ranks if operation.ruled.whole else 1
 
 
-def winners(known: Mapping[Way, Estimate], sizes: int) -> list[Way | None]:
-    """The way of each size, of so many; None: the library's own choice.
+def winners(estimates: Mapping[Way, Estimate], sizes: int) -> list[Way | None]:
+    """Returns the algorithm of each size; None for the library's own choice. `sizes`: their number.
 
-    What is better beyond chance, and within a standard error of the best there; of these what is so
-    at most sizes, so that there are few rules.
+    Candidates are significantly better than the library's own choice, and within a standard error
+    of the best at that size. Of these, the algorithm that is a candidate at most sizes wins, so
+    that there are few rules.
     """
     tied: list[set[Way]] = []
-    for at in range(sizes):
+    for index in range(sizes):
         better = {
-            way: own
-            for way, own in known.items()
-            if own.gains[at] > max(HARM, SURE * own.errors[at])
+            way: estimated
+            for way, estimated in estimates.items()
+            if estimated.gains[index] > max(HARM, SURE * estimated.errors[index])
         }
-        best = max(better.values(), key=lambda own: float(own.gains[at]), default=None)
+        best = max(
+            better.values(), key=lambda estimated: float(estimated.gains[index]), default=None
+        )
         tied.append(
             {
                 way
-                for way, own in better.items()
-                if best and own.gains[at] >= best.gains[at] - best.errors[at]
+                for way, estimated in better.items()
+                if best and estimated.gains[index] >= best.gains[index] - best.errors[index]
             }
         )
-    found: list[Way | None] = [None] * sizes
+    by_size: list[Way | None] = [None] * sizes
 
     def wins(way: Way) -> tuple[int, int, float]:
-        still = [at for at in range(sizes) if found[at] is None and way in tied[at]]
-        return len(still), -len(way.env), float(known[way].gains[still].sum())
+        still = [index for index in range(sizes) if by_size[index] is None and way in tied[index]]
+        return len(still), -len(way.env), float(estimates[way].gains[still].sum())
 
-    while any(found[at] is None and tied[at] for at in range(sizes)):
-        chosen = max(known, key=wins)
-        found = [
-            chosen if own is None and chosen in tied[at] else own for at, own in enumerate(found)
+    while any(by_size[index] is None and tied[index] for index in range(sizes)):
+        chosen = max(estimates, key=wins)
+        by_size = [
+            chosen if way is None and chosen in tied[index] else way
+            for index, way in enumerate(by_size)
         ]
-    return found
+    return by_size
 
 
 def ranges(operation: Operation, chosen: Sequence[Way | None]) -> list[Range]:
-    """The lines of its table. Between two sizes with other ways the border is their geometric mean,
-    as nothing is known of where they cross, above the smaller one, which keeps its own; beyond the
-    largest one the library chooses."""
+    """Returns the lines of the table of an operation.
+
+    Between two sizes with different algorithms the border is their geometric mean, since the
+    crossing is unknown. It lies above the smaller size, which keeps its algorithm. Beyond the
+    largest size the library chooses.
+    """
     times = _blocks(operation)
-    found: list[Range] = []
+    lines: list[Range] = []
     before: Way | None = None
     for number, way in enumerate(chosen):
         first = 0
@@ -191,11 +213,11 @@ def ranges(operation: Operation, chosen: Sequence[Way | None]) -> list[Range]:
             low, high = operation.sizes[number - 1 : number + 1]
             first = max(times * low + 1, round(times * math.sqrt(low * high)))
         if not number or way != before:
-            found.append(_range(first, way))
+            lines.append(_range(first, way))
         before = way
     if before is not None:
-        found.append(_range(times * operation.sizes[-1] + 1, None))
-    return found
+        lines.append(_range(times * operation.sizes[-1] + 1, None))
+    return lines
 
 
 def _range(first: int, way: Way | None) -> Range:
@@ -204,17 +226,17 @@ def _range(first: int, way: Way | None) -> Range:
     return Range(first=first, algorithm=way.algorithm, segment=way.segment, words=way.words)
 
 
-def _told(operation: Operation, chosen: Sequence[Way | None]) -> str:
-    found = [
-        f"{way.words} at {size(at)}"
-        for at, way in zip(operation.sizes, chosen, strict=True)
+def _listed(operation: Operation, chosen: Sequence[Way | None]) -> str:
+    parts = [
+        f"{way.words} at {size(size_bytes)}"
+        for size_bytes, way in zip(operation.sizes, chosen, strict=True)
         if way is not None
     ]
-    return ", ".join(found)
+    return ", ".join(parts)
 
 
 class _Race:
-    """Rounds of all ways of operations, one of each operation in a launch."""
+    """Rounds of all algorithms of operations, one of each operation in a launch."""
 
     def __init__(
         self,
@@ -229,42 +251,43 @@ class _Race:
         self._tell = tell
         self._limit = limit_seconds
         self._left = left
-        # By operation: launches of the library as it is, and the gains of each way that is left.
-        self._own: dict[str, list[Floats]] = {each.name: [] for each in operations}
-        self._gains: dict[str, dict[Way, list[Floats]]] = {
-            each.name: {way: [] for way in each.ways} for each in operations
-        }
-        self._distances = {each.name: Distances() for each in operations}
+        # By operation: default launches, and the gains of each algorithm that is left.
+        self._defaults: dict[str, list[Floats]] = {operation.name: [] for operation in operations}
+        self._gains: dict[str, dict[Way, list[Floats]]] = {}
+        for operation in operations:
+            self._gains[operation.name] = {way: [] for way in operation.ways}
+        self._distances = {operation.name: Distances() for operation in operations}
         self._longest = 0.0  # seconds of a launch
         self._done = 0  # launches
-        self.timely = True  # whether the time held rounds enough
+        self.timely = True  # the time held enough rounds
 
     @property
-    def words(self) -> str:
+    def effort(self) -> str:
         """`by 40 launches`."""
         return f"by {count(self._done, 'launch')}"
 
     def run(self) -> None:
-        """As many rounds as decide, or as there is time for."""
+        """Runs rounds until they decide, or until the time is over."""
         for number in range(MOST_ROUNDS):
             if not self._round(backwards=number % 2 == 1):
                 self.timely = number >= LEAST_ROUNDS or not any(self._gains.values())
                 break
-            for each in self._operations:
-                own = self._gains[each.name]
-                for way, known in self.known(each, 1).items():
-                    if _hopeless(known, number):
-                        del own[way]
+            for operation in self._operations:
+                gains = self._gains[operation.name]
+                for way, estimated in self.estimates(operation, 1).items():
+                    if _hopeless(estimated, number):
+                        del gains[way]
             self._fit(max(1, LEAST_ROUNDS - number - 1))
             if number + 1 >= LEAST_ROUNDS and not any(map(self._is_open, self._operations)):
                 break
 
-    def known(self, operation: Operation, rounds: int) -> dict[Way, Estimate]:
-        """What is known of the ways of an operation with so many rounds."""
-        own = self._own[operation.name]
-        if not own:
+    def estimates(self, operation: Operation, rounds: int) -> dict[Way, Estimate]:
+        """Returns the estimates of the algorithms of an operation that have at least this many
+        rounds."""
+        defaults = self._defaults[operation.name]
+        if not defaults:
             return {}
-        noise = noise_of(list(np.array(own) - np.median(own, axis=0)))
+        noise = noise_of(list(np.array(defaults) - np.median(defaults, axis=0)))
         return {
             way: estimate(np.array(gains), noise)
             for way, gains in self._gains[operation.name].items()
@@ -272,59 +295,64 @@ class _Race:
         }
 
     def _is_open(self, operation: Operation) -> bool:
-        return any(map(_open, self.known(operation, LEAST_ROUNDS).values()))
+        return any(map(_open, self.estimates(operation, LEAST_ROUNDS).values()))
 
     def _fit(self, rounds: int) -> None:
-        """Leaves out the ways that seem worst, so that so many rounds of the others have their
-        time."""
-        one = max(self._longest, 1e-3) * (1 + 1 / SCREENED_BETWEEN)
-        fitting = max(1, int(self._left() / (one * rounds)))
-        for each in self._operations:
-            known = self.known(each, 1)
-            best_first = sorted(known, key=lambda way: -float(known[way].gains.max()))
-            self._gains[each.name] = {
-                way: self._gains[each.name][way] for way in best_first[:fitting]
+        """Leaves out the algorithms that seem worst, so that the time holds this many rounds of the
+        others."""
+        seconds = max(self._longest, 1e-3) * (1 + 1 / SCREENED_BETWEEN)
+        fitting = max(1, int(self._left() / (seconds * rounds)))
+        for operation in self._operations:
+            estimates = self.estimates(operation, 1)
+            best_first = sorted(estimates, key=lambda way: -float(estimates[way].gains.max()))
+            self._gains[operation.name] = {
+                way: self._gains[operation.name][way] for way in best_first[:fitting]
             }
 
     def _round(self, *, backwards: bool) -> bool:
-        """Each way once; whether the time held it, and something is left. What fails is left
-        out."""
+        """Measures each algorithm once, and leaves out those that fail. True if the time held the
+        round and an algorithm is left."""
         order = {
-            each: list(self._gains[each.name])[:: -1 if backwards else 1]
-            for each in self._operations
-            if self._gains[each.name]
+            operation: list(self._gains[operation.name])[:: -1 if backwards else 1]
+            for operation in self._operations
+            if self._gains[operation.name]
         }
         before: dict[str, Floats] = {}
         for number in range(max(map(len, order.values()), default=0)):
             if number % SCREENED_BETWEEN == 0:
-                own = dict.fromkeys(order)
-                before = self._launch(own) or self._launch(own)  # one may be slow by chance
+                default_choices = dict.fromkeys(order)
+                # Launches once more if the first one fails: it may be slow by chance.
+                before = self._launch(default_choices) or self._launch(default_choices)
                 if not before:
                     return False
-                first = not any(self._own.values())
+                first = not any(self._defaults.values())
                 for name, costs in before.items():
-                    self._own[name].append(costs)
+                    self._defaults[name].append(costs)
                 if first and not self._holds_least():
                     return False
-            chosen = {each: ways[number] for each, ways in order.items() if number < len(ways)}
+            chosen = {
+                operation: ways[number] for operation, ways in order.items() if number < len(ways)
+            }
             if not self._fits():
                 return False
-            found = self._launch(chosen)
-            if not found and len(chosen) > 1:  # one of them fails
-                for each, way in chosen.items():
+            measured = self._launch(chosen)
+            if not measured and len(chosen) > 1:  # one of them fails
+                for operation, way in chosen.items():
                     if not self._fits():
                         return False
-                    found |= self._launch({each: way})
-            for each, way in chosen.items():
-                if each.name in found:
-                    self._gains[each.name][way].append(before[each.name] - found[each.name])
+                    measured |= self._launch({operation: way})
+            for operation, way in chosen.items():
+                if operation.name in measured:
+                    self._gains[operation.name][way].append(
+                        before[operation.name] - measured[operation.name]
+                    )
                 else:
-                    del self._gains[each.name][way]
+                    del self._gains[operation.name][way]
         return any(self._gains.values())
 
     def _holds_least(self) -> bool:
-        """Whether there is time for what decides about one way: a round of all, and others of
-        it."""
+        """True if the time holds what decides about one algorithm: a round of all, and further
+        rounds of it."""
         ways = max(map(len, self._gains.values()))
         launches = ways * (1 + 1 / SCREENED_BETWEEN) + 2 * (LEAST_ROUNDS - 1)
         return self._left() >= launches * self._longest
@@ -333,8 +361,8 @@ class _Race:
         return self._left() >= (self._longest or self._limit)
 
     def _launch(self, chosen: Mapping[Operation, Way | None]) -> dict[str, Floats]:
-        """The cost of each size, by operation; nothing where it failed, or the time does not hold
-        it. None: the library as it is."""
+        """Measures the cost of each size, by operation; empty if the launch failed or the time does
+        not hold it. None: the library's own choice."""
         if not self._fits():
             return {}
         before = self._left()
@@ -342,34 +370,33 @@ class _Race:
         ways = [way for way in chosen.values() if way]
         env = {name: value for way in ways for name, value in way.env}
         try:
-            found, distance_ns = self._launches.curves(
+            curves, distance_ns = self._launches.curves(
                 env,
-                {each.name: each.sizes for each in chosen},
+                {operation.name: operation.sizes for operation in chosen},
                 self._limit,
             )
         except LaunchFailed as error:
             self._tell(f"{' '.join(way.label for way in ways) or 'as it is'}: {error}")
             return {}
         self._longest = max(self._longest, before - self._left())
-        return {
-            each.name: self._distances[each.name].corrected(
-                dict(way.env) if way else {},
-                distance_ns,
-                np.array([found[each.name][size] for size in each.sizes]),
+        corrected = {}
+        for operation, way in chosen.items():
+            costs = np.array([curves[operation.name][size] for size in operation.sizes])
+            corrected[operation.name] = self._distances[operation.name].corrected(
+                dict(way.env) if way else {}, distance_ns, costs
             )
-            for each, way in chosen.items()
-        }
+        return corrected
 
 
-def _hopeless(own: Estimate, rounds_before: int) -> bool:
-    """Whether it is faster at no size; by one round alone, which may be slow by chance, with more
-    room."""
-    most = own.gains + (LIKELY if rounds_before else SURE) * own.errors
+def _hopeless(estimated: Estimate, rounds_before: int) -> bool:
+    """True if the algorithm is faster at no size. After only one round, which may be slow by
+    chance, the margin is wider."""
+    most = estimated.gains + (LIKELY if rounds_before else SURE) * estimated.errors
     return bool((most < LEAST_GAIN).all())
 
 
-def _open(own: Estimate) -> bool:
-    """Whether more rounds may decide about a size."""
-    better = own.gains > np.maximum(HARM, SURE * own.errors)
-    worse = own.gains + LIKELY * own.errors < HARM
+def _open(estimated: Estimate) -> bool:
+    """True if more rounds may decide about a size."""
+    better = estimated.gains > np.maximum(HARM, SURE * estimated.errors)
+    worse = estimated.gains + LIKELY * estimated.errors < HARM
     return bool((~better & ~worse).any())

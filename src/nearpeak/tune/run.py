@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A tuning from what was asked to what came of it; the study that confirms is run by others."""
+"""A tuning, from its options to its result; callers run the study that confirms it."""
 
 import itertools
 import math
@@ -23,7 +23,7 @@ from nearpeak.libraries.given import fixed
 from nearpeak.libraries.launch import forced_network, needed
 from nearpeak.libraries.library import UNSET, Library, Settings
 from nearpeak.libraries.profiles import SCHEMA as PROFILE_SCHEMA
-from nearpeak.libraries.profiles import Apart, Evidence, Profile, build_of
+from nearpeak.libraries.profiles import Apart, Evidence, Profile, build_of, slower_at
 from nearpeak.libraries.rules import Table, rules_text
 from nearpeak.libraries.settings import split
 from nearpeak.libraries.tunables import (
@@ -41,7 +41,7 @@ from nearpeak.statistics.intervals import interval
 from nearpeak.study.estimate import APPLICATION_SECONDS, GUESSES
 from nearpeak.study.fit import OVERTIME, blocks_wanted, budget_for, rounded
 from nearpeak.study.paths import select_paths
-from nearpeak.study.prepare import prepare as study
+from nearpeak.study.prepare import prepare as prepare_study
 from nearpeak.study.single import Single, beside, choose
 from nearpeak.terms.benchmarks import Benchmark, named
 from nearpeak.terms.buffers import default_buffers, needs_gpu
@@ -73,45 +73,45 @@ from nearpeak.tune.journal import (
     TuneJournal,
 )
 from nearpeak.tune.launches import Launches
-from nearpeak.tune.search import CALIBRATED_ROUNDS, Outcome, Search
+from nearpeak.tune.search import CALIBRATED_ROUNDS, Offer, Outcome, Search
 from nearpeak.tune.targets import Target, by_benchmark, parse_targets, resolved
 from nearpeak.tune.trials import Trials
 from nearpeak.tune.tried import tried
 from nearpeak.tune.written import ONLY
 
-TRIED = "tried"  # the folder of the file of rules that trials name, below the search's own
+TRIED = "tried"  # the folder of the file of rules of the trials, in the search's folder
 BEFORE = "as-it-was"  # settings that were tuned before
 UCX = "ucx"  # the component whose cost model takes ceilings
 SHARE_RULED = 1 / 3  # of the search's time, at most, for the algorithms of collective operations
-SHARE_RULED_ALONE = 1 / 2  # where all targets are such operations
+SHARE_RULED_ALONE = 1 / 2  # if all targets are such operations
 MOST_HINTED = 2  # sizes that are explained, the largest: some 10 s each
-# Launches of a search that may end with something taken: two looks and the library as it is, trials
-# by chance, a race of two, what is won proved twice, and what works with it and without.
+# Launches of the shortest search that can take settings: looks, default settings, random trials, a
+# race of two, two proofs of the winner, and checks with and without it.
 LEAST_LAUNCHES = 10 + 3 + 20 + 6 + 3 + 2 * 8 + 2 * 4
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """What is launched, and what is tried."""
+    """The launches of a tuning, and the candidates that it tries."""
 
     asked: Asked
     launches: Launches
     candidates: list[Candidate]
-    calibrated: list[Tunable]  # those that take ceilings
-    thresholds: list[Tunable]  # those between two protocols that can be forced within a host
-    operations: list[rules.Operation]  # the collective ones that a file of rules may say
-    ruled: Tunable | None  # what names it
-    collective: list[str]  # variables that say how collective operations of any ranks are done
+    calibrated: list[Tunable]  # variables that take ceilings
+    thresholds: list[Tunable]  # between two protocols that can be forced within a host
+    operations: list[rules.Operation]  # collective operations that a file of rules can express
+    ruled: Tunable | None  # the variable that names the file of rules
+    collective: list[str]  # variables for collective operations among any number of ranks
     of_ucx: list[str]  # variables of UCX
-    paths: list[str]  # ids of those that are guarded, the own one first
+    paths: list[str]  # ids of the guarded ones, first that of the targets
     usual: list[str]  # benchmarks that are guarded by the study
-    kinds: list[str]  # buffers that it measures, where the paths' own have not all of them
-    host: confirm.HostCheck | None  # with buffers in a GPU, where a path has host memory alone
-    study_seconds: float  # of the least study that confirms, all in all
+    kinds: list[str]  # buffers that the study measures; empty: each path's own
+    host: confirm.HostCheck | None  # with buffers in a GPU, if a path has only host memory
+    study_seconds: float  # of the smallest confirming study, overrun included
 
     @property
     def single(self) -> Single:
-        """One of what is launched: all have library, settings, path and buffers in common."""
+        """One of the launched benchmarks: all share library, settings, path and buffers."""
         return next(iter(self.launches.subjects.values()))
 
     @property
@@ -120,57 +120,61 @@ class Prepared:
         return split(self.asked.mpi)[0]
 
 
-def prepare(asked: Asked, say: Callable[[str], None] = lambda _: None) -> Prepared:
-    """UserError for what cannot be tuned, and for a budget that does not hold it. `say`: as of
-    `choose`."""
-    wanted = parse_targets(asked.targets)
-    names = list(dict.fromkeys(each.benchmark for each in wanted))
+def prepare(request: Asked, say: Callable[[str], None] = lambda _: None) -> Prepared:
+    """Prepares a tuning. UserError if nothing can be tuned, or if the budget is too short. `say`:
+    as in `choose`."""
+    wanted = parse_targets(request.targets)
+    names = list(dict.fromkeys(target.benchmark for target in wanted))
 
     def check_budget(library: Library, benchmarks: Sequence[Benchmark]) -> None:
         targets = resolved(wanted, {name: named(benchmarks, name) for name in names})
         launches = len(names) if is_native(library) else 1
-        least = least_seconds(asked.buffers, launches, _problems(targets))
-        if asked.budget_seconds < least:
+        least = least_seconds(request.buffers, launches, _problems(targets))
+        if request.budget_seconds < least:
             raise UserError(
-                f"--budget: {format_seconds(asked.budget_seconds)} is too short for a search and"
+                f"--budget: {format_seconds(request.budget_seconds)} is too short for a search and"
                 f" its confirmation: give {format_seconds(least)} or more"
             )
 
     first = choose(
         names[0],
-        asked.mpi,
+        request.mpi,
         "tune",
-        path=asked.path,
-        buffers=asked.buffers,
+        path=request.path,
+        buffers=request.buffers,
         say=say,
         check=check_budget,
     )
     subjects = {names[0]: first} | {
-        name: beside(first, name, path=first.path.id, buffers=asked.buffers) for name in names[1:]
+        name: beside(first, name, path=first.path.id, buffers=request.buffers) for name in names[1:]
     }
     targets = resolved(wanted, {name: single.benchmark for name, single in subjects.items()})
     described = programs.describe_library(first.library, programs.TOOLS)
     usual = list(dict.fromkeys(text.partition(":")[0] for text in described.defaults))
-    own = [target.benchmark for target in targets if target.of_messages]
-    guards = _guards(first, list(dict.fromkeys([*usual, *own])), first.path.id, asked.buffers)
-    paths = {first.path.id: asked.buffers}
+    target_benchmarks = [target.benchmark for target in targets if target.of_messages]
+    guards = _guards(
+        first, list(dict.fromkeys([*usual, *target_benchmarks])), first.path.id, request.buffers
+    )
+    paths = {first.path.id: request.buffers}
     guarded_paths = [first.path]
     for path in select_paths(first.machine, [], []):
         pair = path.transport == "memory" and len(path.ends) == 2
         if pair and not path.gpu_support and path.id not in paths:
             paths[path.id] = default_buffers(path, symmetric=True)[0]
             guarded_paths.append(path)
-    kinds = _kinds(guarded_paths, [single.benchmark for single in subjects.values()], asked.buffers)
+    kinds = _kinds(
+        guarded_paths, [single.benchmark for single in subjects.values()], request.buffers
+    )
     host = None
-    if needs_gpu(asked.buffers):
+    if needs_gpu(request.buffers):
         guards += _guards(first, usual, None, confirm.HOST_BUFFERS)
-        messages = {each.name for each in described.benchmarks if each.one_message}
+        messages = {benchmark.name for benchmark in described.benchmarks if benchmark.one_message}
         checked = [name for name in usual if name in messages]
         paths_of_hosts = [path.id for path in guarded_paths if _of_hosts(path)]
         host = next((confirm.HostCheck(path, checked) for path in paths_of_hosts), None)
     tcp = first.path.transport == "network" and not first.path.between_hosts
     forced = forced_network(first.library).env if tcp else {}
-    there = possible(
+    offers = possible(
         [*offered(first.library), *(cures(first.library) if first.path.gpu_support else [])],
         None if _problems(targets) else names,
         {
@@ -179,73 +183,83 @@ def prepare(asked: Asked, say: Callable[[str], None] = lambda _: None) -> Prepar
             **first.settings.env,
             **forced,
         },
-        gpu=needs_gpu(asked.buffers),
+        gpu=needs_gpu(request.buffers),
         network=first.path.between_hosts,
     )
-    if not there:
+    if not offers:
         raise UserError(
             f"nothing is known that could be set of {first.library.name} for these buffers: see"
             f" `nearpeak mpi settings {first.library.name}`"
         )
-    pairs = {each.name for each in described.benchmarks if each.is_pair}
-    measured = [each for each in described.benchmarks if each.ceiling == "measured"]
-    one = [each.name for each in measured if each.one_message or each.one_way]
-    guarded = [each.name for each in measured if each.name in usual]
-    others = {f"{path} {kinds}": _guards(first, one, path, kinds) for path, kinds in paths.items()}
+    pairs = {benchmark.name for benchmark in described.benchmarks if benchmark.is_pair}
+    measured = [benchmark for benchmark in described.benchmarks if benchmark.ceiling == "measured"]
+    priced = [
+        benchmark.name for benchmark in measured if benchmark.one_message or benchmark.one_way
+    ]
+    guarded = [benchmark.name for benchmark in measured if benchmark.name in usual]
+    others = {
+        f"{path} {kinds}": _guards(first, priced, path, kinds) for path, kinds in paths.items()
+    }
     return Prepared(
-        asked,
+        request,
         Launches(subjects, guards, targets, {k: v for k, v in others.items() if v}),
-        candidates(there),
-        [each.tunable for each in there if each.tunable.calibrated],
-        [each.tunable for each in there if each.tunable.threshold and not first.path.between_hosts],
-        _operations(there, subjects, targets),
-        next((each.tunable for each in there if each.tunable.file), None),
+        candidates(offers),
+        [offer.tunable for offer in offers if offer.tunable.calibrated],
         [
-            each.name
-            for each in library_tunables(first.library)
-            if each.benchmarks and not each.file and pairs.isdisjoint(each.benchmarks)
+            offer.tunable
+            for offer in offers
+            if offer.tunable.threshold and not first.path.between_hosts
         ],
-        [each.tunable.name for each in there if each.tunable.component == UCX],
+        _operations(offers, subjects, targets),
+        next((offer.tunable for offer in offers if offer.tunable.file), None),
+        [
+            tunable.name
+            for tunable in library_tunables(first.library)
+            if tunable.benchmarks and not tunable.file and pairs.isdisjoint(tunable.benchmarks)
+        ],
+        [offer.tunable.name for offer in offers if offer.tunable.component == UCX],
         list(paths),
         guarded,
         kinds,
         host,
         _study_seconds(
-            split(asked.mpi)[0], first.settings, list(paths), targets, guarded, kinds, host
+            split(request.mpi)[0], first.settings, list(paths), targets, guarded, kinds, host
         ),
     )
 
 
 def _operations(
-    there: Sequence[Offered], subjects: Mapping[str, Single], targets: Sequence[Target]
+    offers: Sequence[Offered], subjects: Mapping[str, Single], targets: Sequence[Target]
 ) -> list[rules.Operation]:
-    """Those of the targets with several algorithms that a file of rules can say."""
-    found = []
+    """Returns the targets with several algorithms that a file of rules can express."""
+    operations = []
     for name, sizes in by_benchmark(targets).items():
         single = subjects[name]
-        ways = rules.ways(there, name)
+        ways = rules.ways(offers, name)
         ruled = next(
-            (e.tunable.ruled for e in there if name in e.tunable.benchmarks and e.tunable.ruled),
+            (e.tunable.ruled for e in offers if name in e.tunable.benchmarks and e.tunable.ruled),
             None,
         )
         if ruled is None or len(ways) < 2:
             continue
         measured = rules.sizes_of(single.benchmark.sizes(confirm.GUARDED_SIZES), sizes)
-        found.append(
+        operations.append(
             rules.Operation(
                 name, ruled, tuple(ways), tuple(measured), tuple(sizes), len(single.path.ends)
             )
         )
-    return found
+    return operations
 
 
-def _kinds(paths: Sequence[DataPath], targets: Sequence[Benchmark], asked: str) -> list[str]:
-    """The buffers that the study measures: those asked for beside each path's own; none where the
-    first path's own are those."""
-    if all(asked in default_buffers(paths[0], target.symmetric) for target in targets):
+def _kinds(paths: Sequence[DataPath], targets: Sequence[Benchmark], buffers: str) -> list[str]:
+    """Returns the buffers that the study measures: the tuned ones with each path's own. Empty if
+    the first path has the tuned ones by default."""
+    if all(buffers in default_buffers(paths[0], target.symmetric) for target in targets):
         return []
-    own = [default_buffers(path, symmetric) for path in paths for symmetric in (True, False)]
-    return list(dict.fromkeys([asked, *itertools.chain(*own)]))
+    default_kinds = [
+        default_buffers(path, symmetric) for path in paths for symmetric in (True, False)
+    ]
+    return list(dict.fromkeys([buffers, *itertools.chain(*default_kinds)]))
 
 
 def _study_seconds(
@@ -257,23 +271,24 @@ def _study_seconds(
     kinds: Sequence[str],
     host: confirm.HostCheck | None,
 ) -> float:
-    """What a study of two settings takes that leaves out all that it may, by its own guess."""
+    """Returns the seconds of a study of two settings without all optional parts, by its own
+    estimate."""
     two = [_as_it_is(base), msgspec.structs.replace(base, name=TUNED)]
     wanted = confirm.options(
         mpi, two, paths, targets, usual, LEAST_SECONDS, buffers=kinds, host=host
     )
-    _, plan = study(wanted, programs.TOOLS, lambda _: None, retry=False, dry_run=True)
+    _, plan = prepare_study(wanted, programs.TOOLS, lambda _: None, retry=False, dry_run=True)
     return budget_for(plan, blocks_wanted(plan)) * OVERTIME
 
 
 def _problems(targets: Sequence[Target]) -> int:
-    """How many of them are problems of applications."""
+    """Counts the targets that are problems of applications."""
     return sum(not target.of_messages for target in targets)
 
 
 def least_seconds(buffers: str, launches: int, problems: int = 0) -> float:
-    """The least budget, by a guess of how long launches take. `launches`: of a trial; `problems`:
-    of applications, in it."""
+    """Returns the least budget in seconds, by an estimate of the time of launches. `launches`: of a
+    trial; `problems`: of applications, in it."""
     start = GUESSES["mpi", "gpu" if needs_gpu(buffers) else "memory"].start
     trial = launches * start + problems * APPLICATION_SECONDS
     return rounded(LEAST_LAUNCHES * trial / SEARCHED)
@@ -284,14 +299,14 @@ def _of_hosts(path: DataPath) -> bool:
 
 
 def _guards(first: Single, names: list[str], path: str | None, buffers: str) -> list[Single]:
-    """Those of these benchmarks that run there."""
-    found = []
+    """Returns the benchmarks that run on this path with these buffers."""
+    guards = []
     for name in names:
         try:
-            found.append(beside(first, name, path=path, buffers=buffers))
+            guards.append(beside(first, name, path=path, buffers=buffers))
         except UserError:  # it does not fit the path or the buffers
             continue
-    return found
+    return guards
 
 
 def begin(prepared: Prepared) -> Begin:
@@ -325,15 +340,15 @@ def search(
     tell: Callable[[str], None],
     tick: Callable[[float], None],
 ) -> Outcome:
-    """Searches, or goes on with it; UserError where the library or the catalogue has changed."""
+    """Searches, or continues a search; UserError if the library or the catalogue has changed."""
     begun = journal.begin
-    here = begin(prepared)
+    current = begin(prepared)
     if (begun.library, begun.version, begun.host, begun.candidates) != (
-        here.library,
-        here.version,
-        here.host,
-        here.candidates,
-    ) or (begun.build and (begun.build, begun.components) != (here.build, here.components)):
+        current.library,
+        current.version,
+        current.host,
+        current.candidates,
+    ) or (begun.build and (begun.build, begun.components) != (current.build, current.components)):
         raise UserError(
             f"{journal.folder} was begun with {begun.library} {begun.version} on {begun.host} and"
             " its settings of then: start anew in another folder"
@@ -346,7 +361,7 @@ def search(
     given = {*single.settings.env, *single.library.env}
     crossed = _crossed(prepared, trials, hinted, tell)
     ruled = _ruled(prepared, trials, journal.folder, tell)
-    named = [*hinted.named, *crossed, *(each.env[-1] for each in ruled)]
+    named = [*hinted.named, *crossed, *(candidate.env[-1] for candidate in ruled)]
     values = [*ruled, *_unforced(prepared, journal, _with_crossed(prepared, dict(crossed)))]
     tried, first = with_named(values, list(dict.fromkeys(named)), given)
     if hinted.over_ucx is False:
@@ -362,34 +377,34 @@ def search(
 def _crossed(
     prepared: Prepared, trials: Trials, hinted: Hints, tell: Callable[[str], None]
 ) -> list[tuple[str, str]]:
-    """The thresholds of what moves the messages, each with the value at which its protocols
-    cross."""
+    """Returns the thresholds of the components that move the messages, each with the value at which
+    its protocols cross."""
     idle_names = prepared.of_ucx if hinted.over_ucx is False else []
-    there = [each for each in prepared.thresholds if each.name not in idle_names]
-    if not there:
+    active = [tunable for tunable in prepared.thresholds if tunable.name not in idle_names]
+    if not active:
         return []
     with prepared.single.mps():
         return trials.thresholds(
-            lambda limit, left: thresholds.measure(prepared.launches, there, tell, limit, left)
+            lambda limit, left: thresholds.measure(prepared.launches, active, tell, limit, left)
         )
 
 
 def _with_crossed(prepared: Prepared, crossed: Mapping[str, str]) -> list[Candidate]:
-    """The values, with those at which protocols cross. The others stay: beside other settings they
-    cross elsewhere (MPICH's, with larger cells)."""
-    own = [
-        Candidate(tuple(each.env(crossed[each.name]).items()))
-        for each in prepared.thresholds
-        if each.name in crossed
+    """Returns the values, preceded by those at which protocols cross. The others stay, since
+    protocols cross elsewhere with other settings (MPICH's, with larger cells)."""
+    at_crossings = [
+        Candidate(tuple(tunable.env(crossed[tunable.name]).items()))
+        for tunable in prepared.thresholds
+        if tunable.name in crossed
     ]
-    return list(dict.fromkeys([*own, *prepared.candidates]))
+    return list(dict.fromkeys([*at_crossings, *prepared.candidates]))
 
 
 def _ruled(
     prepared: Prepared, trials: Trials, folder: Path, tell: Callable[[str], None]
 ) -> list[Candidate]:
-    """The value of a file of rules for collective operations, with what it needs; the file is
-    written. Nothing where nothing is faster."""
+    """Writes the file of rules for collective operations, and returns the variables that name it.
+    Returns nothing if no algorithm is faster."""
     if not prepared.operations or prepared.ruled is None:
         return []
     file = folder.resolve() / TRIED / prepared.ruled.file
@@ -413,7 +428,7 @@ def _ruled(
 
 
 def _tables(journal: TuneJournal) -> list[Table]:
-    """Those of the file of rules that trials name."""
+    """Returns the tables of the file of rules that trials name."""
     return [
         table for record in journal.records if isinstance(record, Ruled) for table in record.tables
     ]
@@ -422,31 +437,31 @@ def _tables(journal: TuneJournal) -> list[Table]:
 def _unforced(
     prepared: Prepared, journal: TuneJournal, values: Sequence[Candidate]
 ) -> list[Candidate]:
-    """Without those that force an algorithm of what has rules: they would have the last word over
-    these, at all sizes and with any number of ranks, of which those of the trials tell nothing."""
+    """Leaves out values that force an algorithm of an operation with rules. They would override the
+    rules at all sizes and for any number of ranks, while trials measure only one number."""
     forced = rules.forced(prepared.operations, _tables(journal))
-    return [each for each in values if not any(name in forced for name, _ in each.env)]
+    return [candidate for candidate in values if forced.isdisjoint(dict(candidate.env))]
 
 
 def borders(prepared: Prepared, journal: TuneJournal, env: Env) -> list[int]:
-    """Sizes between those that were measured, at which the file of rules of these variables changes
-    the algorithm."""
+    """Returns sizes between the measured ones, at which the file of rules of these variables
+    changes the algorithm."""
     taken = prepared.ruled is not None and prepared.ruled.name in env
     return rules.borders(prepared.operations, _tables(journal)) if taken else []
 
 
 def _last(prepared: Prepared, hinted: Hints, tried: Sequence[Candidate]) -> list[Candidate]:
-    """The values of UCX, where it was asked, moves none of the messages, and nothing that is tried
-    chooses it."""
+    """Returns the values of UCX if it moves none of the messages, and if no value that is tried
+    selects it."""
     return idle(tried, UCX, prepared.of_ucx) if hinted.over_ucx is False else []
 
 
 def _calibrated(
     prepared: Prepared, trials: Trials, tell: Callable[[str], None], used: Sequence[str]
 ) -> list[Candidate]:
-    """The values of the library's own cost model that follow from ceilings of this machine. `used`:
-    the components that move the messages, of those that have such a model."""
-    model = [each for each in prepared.calibrated if each.component in used]
+    """Returns the values of the library's own cost model that follow from ceilings of this machine.
+    `used`: the components with such a model that move the messages."""
+    model = [tunable for tunable in prepared.calibrated if tunable.component in used]
     if not model:
         return []
     ceilings = trials.ceilings(lambda limit: calibrate.measure(prepared.single, model, tell, limit))
@@ -454,7 +469,7 @@ def _calibrated(
 
 
 def _hints(prepared: Prepared, tell: Callable[[str], None], limit_seconds: float) -> Hints:
-    """By what goes on for the largest of the targets' messages."""
+    """Explains the largest messages of the targets."""
     subjects = prepared.launches.subjects.values()
     targets = prepared.launches.targets
     sizes = sorted({target.size for target in targets if target.of_messages})
@@ -465,23 +480,23 @@ def _hints(prepared: Prepared, tell: Callable[[str], None], limit_seconds: float
 
 
 def _as_it_is(base: Settings) -> Settings:
-    """What a tuning starts from, told apart from what it finds where it was tuned before."""
+    """Returns the base settings of a tuning, renamed if an earlier tuning made them."""
     return msgspec.structs.replace(base, name=BEFORE) if base.name in (TUNED, FREE) else base
 
 
 def settings(prepared: Prepared, outcome: Outcome) -> list[Settings]:
-    """Those that are confirmed: as it is, as it was tuned, and that without what costs something
-    elsewhere, if something does."""
+    """Returns the settings to confirm: the base, the tuned ones, and the part of these that costs
+    nothing elsewhere, if it differs."""
     base = _as_it_is(prepared.single.settings)
 
     def made(name: str, env: Env, summary: str) -> Settings:
         summary = f"nearpeak tune: {summary}"
         return msgspec.structs.replace(base.changed(env), name=name, summary=summary)
 
-    found = [base, made(TUNED, outcome.taken, "all that it found")]
+    compared = [base, made(TUNED, outcome.taken, "all that it found")]
     if outcome.free not in ({}, outcome.taken):
-        found.append(made(FREE, outcome.free, "what costs nothing elsewhere"))
-    return found
+        compared.append(made(FREE, outcome.free, "what costs nothing elsewhere"))
+    return compared
 
 
 def summed_up(
@@ -491,7 +506,7 @@ def summed_up(
     judged: Mapping[str, Confirmed],
     unused_seconds: float,
 ) -> tuned.Tuned:
-    """All that came of it. `judged`: what was confirmed, by the settings' name; `unused_seconds`:
+    """Returns the result of a tuning. `judged`: the confirmed settings, by name; `unused_seconds`:
     of the budget."""
     confirmed, free = judged.get(TUNED), judged.get(FREE)
     taken = Settings().changed(outcome.taken)
@@ -503,9 +518,9 @@ def summed_up(
     for record in journal.records:
         if isinstance(record, Hinted | Crossed):
             named += record.named if isinstance(record, Hinted) else record.found
-    known = {pair for env in begun.candidates for pair in env.items()}
+    catalogued = {pair for env in begun.candidates for pair in env.items()}
     further = [
-        {name: value} for name, value in [*named, *by_ceilings] if (name, value) not in known
+        {name: value} for name, value in [*named, *by_ceilings] if (name, value) not in catalogued
     ]
     by_rules = [
         prepared.ruled.env(record.file)
@@ -546,26 +561,22 @@ def summed_up(
         host_messages=[_evidence(shown) for shown in confirmed.host_messages] if confirmed else [],
         free=_free(outcome, free) if free else None,
         calibration=calibration,
-        offers=[
-            tuned.Offered(
-                setting=offer.candidate.label,
-                times=[round(math.exp(gain), 3) for gain in offer.gains],
-            )
-            for offer in outcome.offers
-        ],
+        offers=list(map(_offered, outcome.offers)),
         lacking=outcome.lacking,
         tried=tried(trials, [*begun.candidates, *by_rules, *further], named),
         unused_seconds=round(unused_seconds, 1),
-        refused=[tuned.Refused(setting=name, why=why) for name, why in outcome.refused.items()],
+        refused=[
+            tuned.Refused(setting=name, why=reason) for name, reason in outcome.refused.items()
+        ],
     )
 
 
 def _searched_at(prepared: Prepared, trials: Sequence[Trial]) -> dict[str, list[Apart]]:
-    """The distances of the CPUs in the trials; nothing but between host memories."""
-    known = [trial.distance_ns for trial in trials if trial.distance_ns]
-    if needs_gpu(prepared.asked.buffers) or not known:
+    """Returns the distances of the CPUs in the trials; empty unless buffers are in host memory."""
+    distances = [trial.distance_ns for trial in trials if trial.distance_ns]
+    if needs_gpu(prepared.asked.buffers) or not distances:
         return {}
-    return {prepared.single.path.id: apart(known)}
+    return {prepared.single.path.id: apart(distances)}
 
 
 def _free(outcome: Outcome, confirmed: Confirmed) -> tuned.Free:
@@ -579,6 +590,11 @@ def _free(outcome: Outcome, confirmed: Confirmed) -> tuned.Free:
         detectable_loss=_rounded(confirmed.detectable_loss),
         host_messages=[_evidence(shown) for shown in confirmed.host_messages],
     )
+
+
+def _offered(offer: Offer) -> tuned.Offered:
+    times = [round(math.exp(gain), 3) for gain in offer.gains]
+    return tuned.Offered(setting=offer.candidate.label, times=times)
 
 
 def _rounded(loss: float | None) -> float | None:
@@ -598,7 +614,7 @@ def _calibration(journal: TuneJournal, outcome: Outcome) -> tuned.Calibration | 
         env=dict(outcome.calibration.candidate.env),
         rounds=len(gains),
         times=[float(median(times)) for times in by_target],
-        ci95=[list(found) for found in intervals if found],
+        ci95=[list(bounds) for bounds in intervals if bounds],
     )
 
 
@@ -626,51 +642,65 @@ def _evidence(shown: Shown) -> Evidence:
     )
 
 
-def _not_far(found: tuned.Tuned) -> str:
-    """`, with the CPUs 60.0 ns apart and not 300 ns`, where a case is slower at one of several
-    distances."""
-    there = [each for each in found.slower if each.case.startswith(f"{found.path}, ")]
-    far = [at for each in [*found.evidence, *there] for at in each.slower_at]
-    own = found.distances.get(found.path, [])
-    slower = [
-        apart.label
-        for apart in own
-        if any(at.low_ns <= apart.high_ns and apart.low_ns <= at.high_ns for at in far)
+def _distances_scope(confirmed: Confirmed, path: str, measured: Sequence[Apart]) -> str:
+    """`, with the CPUs 60.0 ns apart and not 300 ns`, where a case on this path is slower at one of
+    several distances."""
+    on_path = [shown for shown in confirmed.slower if shown.path == path]
+    far = [
+        distance
+        for shown in [*confirmed.targets, *on_path]
+        for distance in slower_at(shown.distances)
     ]
+
+    def is_slower(group: Apart) -> bool:
+        return any(
+            distance.low_ns <= group.high_ns and group.low_ns <= distance.high_ns
+            for distance in far
+        )
+
+    slower = [group.label for group in measured if is_slower(group)]
     if not slower:
         return ""
-    others = [apart.label for apart in own if apart.label not in slower]
+    others = [group.label for group in measured if group.label not in slower]
     return (
         f", with the CPUs {' or '.join(others)} apart and not {' or '.join(slower)} (something is"
         " slower there; on a virtual machine nobody can choose, so do not use it)"
     )
 
 
-def _some(found: tuned.Tuned) -> str:
-    """`, for latency H,D at 8 B`: the targets that are faster, where another one is slower."""
-    slower = {each.case for each in found.slower}
-    if not any(each.case in slower for each in found.evidence):
+def _targets_scope(confirmed: Confirmed) -> str:
+    """`, for latency H,D at 8 B`: the faster targets, where another one is slower; else nothing."""
+    if not any(shown in confirmed.slower for shown in confirmed.targets):
         return ""
-    cases = [e.case for e in found.evidence if e.verdict == "faster" and e.case not in slower]
-    return f", for {' and '.join(case.removeprefix(f'{found.path}, ') for case in cases)}"
+    faster = [
+        shown.label_on_path
+        for shown in confirmed.targets
+        if shown.comparison.verdict == "faster" and shown not in confirmed.slower
+    ]
+    return f", for {' and '.join(faster)}"
 
 
 def _unknown(prepared: Prepared, env: Env) -> list[str]:
-    """What these variables do of which no launch tells: `A with other than 2 ranks`."""
+    """Lists untested effects of these variables: `A with other than 2 ranks`."""
     path = prepared.single.path
-    found = [
+    unknown = [
         f"{name} with other than {len(path.ends)} ranks"
         for name in prepared.collective
         if name in env
     ]
     if files(prepared.single.library, env) and not path.between_hosts:
-        found.append(f"its rules for {len(path.ends)} ranks on several hosts")
-    return found
+        unknown.append(f"its rules for {len(path.ends)} ranks on several hosts")
+    return unknown
 
 
-def profiles(prepared: Prepared, journal: TuneJournal, found: tuned.Tuned) -> dict[str, Profile]:
-    """What was taken, by the folder below the search's own that it is written to: "" for what costs
-    nothing elsewhere, so that it may be used for all."""
+def profiles(
+    prepared: Prepared,
+    journal: TuneJournal,
+    tuning: tuned.Tuned,
+    judged: Mapping[str, Confirmed],
+) -> dict[str, Profile]:
+    """Returns the profiles of the taken settings, by folder below that of the search. "" is the
+    folder of settings that cost nothing elsewhere and may be used for all."""
     begun, buffers = journal.begin, prepared.asked.buffers
     library, base = prepared.single.library, prepared.single.settings
 
@@ -707,22 +737,31 @@ def profiles(prepared: Prepared, journal: TuneJournal, found: tuned.Tuned) -> di
             evidence=taken.evidence,
             host_messages=taken.host_messages if needs_gpu(buffers) else None,
             slower=list(slower),
-            distances=found.distances,
-            lacking=found.lacking,
+            distances=tuning.distances,
+            lacking=tuning.lacking,
         )
 
     everywhere = f"on this machine, with this version of {begun.library}"
-    if found.unguarded:
-        everywhere += f" (not measured: {', '.join(found.unguarded)})"
-    here = f"for {begun.path} with buffers {buffers}{_some(found)} alone{_not_far(found)}"
-    if not all(each.is_slower_by_distance for each in found.slower):
-        here += ": elsewhere it is slower"
-    if found.verdict == "taken":
-        return {"": made(everywhere, found)}
+    if tuning.unguarded:
+        everywhere += f" (not measured: {', '.join(tuning.unguarded)})"
+    if tuning.verdict == "taken":
+        return {"": made(everywhere, tuning)}
     written = {}
-    if found.free and found.free.taken:
-        written[""] = made(everywhere, found.free)
-    if found.verdict == "taken here alone":
+    if tuning.free and tuning.free.taken:
+        written[""] = made(everywhere, tuning.free)
+    if tuning.verdict == "taken here alone":
         folder = ONLY + re.sub(r"[^\w.]+", "-", f"{begun.path} {buffers}")
-        written[folder] = made(here, found, found.slower)
+        written[folder] = made(_local_scope(tuning, judged[TUNED]), tuning, tuning.slower)
     return written
+
+
+def _local_scope(tuning: tuned.Tuned, confirmed: Confirmed) -> str:
+    """`for host-gpu pcie with buffers H,D alone: elsewhere it is slower`."""
+    distances = tuning.distances.get(tuning.path, [])
+    scope = (
+        f"for {tuning.path} with buffers {tuning.buffers}{_targets_scope(confirmed)} alone"
+        f"{_distances_scope(confirmed, tuning.path, distances)}"
+    )
+    if all(evidence.is_slower_by_distance for evidence in tuning.slower):
+        return scope
+    return f"{scope}: elsewhere it is slower"

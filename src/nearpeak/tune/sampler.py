@@ -13,12 +13,12 @@ FAILS = 1.0  # above the worst figure: what a failure costs for the sampler
 class Sampler:
     """Optuna's TPE sampler (Bergstra and others, NIPS 2011) over the values of each variable."""
 
-    def __init__(self, known: Sequence[Candidate], seed: int) -> None:
+    def __init__(self, candidates: Sequence[Candidate], seed: int) -> None:
         import optuna  # takes long to import
 
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         self._optuna = optuna
-        self._values = by_variable(known)
+        self._values = by_variable(candidates)
         # Indexes of values; -1: none. The order decides what a seed draws.
         self._space: dict[str, optuna.distributions.BaseDistribution] = {
             name: optuna.distributions.CategoricalDistribution([-1, *range(len(values))])
@@ -36,27 +36,31 @@ class Sampler:
         self._worst = 0.0
 
     def learn(self, values: Collection[Candidate], cost: float) -> None:
-        """A trial that was made already."""
+        """Adds an earlier trial."""
         self._worst = max(self._worst, cost)
-        chosen = {
-            name: next((n for n, each in enumerate(own) if each in values), -1)
-            for name, own in self._values.items()
-        }
+        chosen = dict.fromkeys(self._values, -1)
+        for name, candidates in self._values.items():
+            indexes = (n for n, candidate in enumerate(candidates) if candidate in values)
+            chosen[name] = next(indexes, -1)
         self._add(chosen, cost)
 
     def ask(self) -> list[Candidate]:
-        """What to try next: all variables at once, as a study asks for one after the other, and
-        copies all of them each time."""
+        """Proposes the values of the next trial. It samples all variables at once: a study would
+        sample one after the other, and copy all of them each time."""
         # A study keeps the trials that it has read: a new one reads all.
         study = self._optuna.load_study(
             study_name=self._study.study_name, storage=self._storage, sampler=self._sampler
         )
         trial = self._optuna.trial.create_trial(state=self._optuna.trial.TrialState.RUNNING)
         self._asked = self._sampler.sample_relative(study, trial, self._space)
-        return [own[n] for name, own in self._values.items() if (n := self._asked[name]) >= 0]
+        return [
+            candidates[n]
+            for name, candidates in self._values.items()
+            if (n := self._asked[name]) >= 0
+        ]
 
     def tell(self, cost: float) -> None:
-        """What came of it; nan: it failed."""
+        """Adds the cost of the proposed trial; nan if it failed."""
         if not math.isnan(cost):
             self._worst = max(self._worst, cost)
         self._add(self._asked, self._worst + FAILS if math.isnan(cost) else cost)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Thresholds between two protocols, by measuring both.
 
-Each protocol is forced for messages of all sizes, and the value is put where their times cross,
-which is tried before any value around the default.
+Each protocol is forced for messages of all sizes. The threshold is set to the size at which their
+times cross, and tried before any value around the default.
 """
 
 import math
@@ -19,18 +19,18 @@ from nearpeak.tune.candidates import Env
 from nearpeak.tune.estimate import HARM
 
 SIZES = [1 << power for power in range(8, 23)]  # bytes
-ROUNDS = 2  # of a launch of each protocol: of both the faster one counts, as some launches are slow
+ROUNDS = 2  # of a launch of each protocol; the faster launch counts, as some are slow
 POWERS = [1 << power for power in range(3, 25)]  # bytes, of messages that are guarded
-LEAST_SIZE = 64  # bytes: what is less is a number of something else
+LEAST_SIZE = 64  # bytes: a smaller number counts something else
 MOST_MOVED = 7  # sizes for a setting
 Curve = Mapping[int, float]  # the cost of each size in bytes (targets.cost)
 
 
 class Curves(Protocol):
-    """Who measures (launches.Launches)."""
+    """The interface that measures curves (launches.Launches)."""
 
     def curve(self, env: Env, sizes: Sequence[int], limit_seconds: float, /) -> dict[int, float]:
-        """The cost of each of these sizes, of one launch within this time; LaunchFailed."""
+        """Measures the cost of each of these sizes in one launch within this time; LaunchFailed."""
 
 
 def measure(
@@ -40,9 +40,9 @@ def measure(
     limit_seconds: float,
     left: Callable[[], float],
 ) -> list[tuple[str, str]]:
-    """Those of these settings that are thresholds and make a difference, each with its best value,
-    as far as there is time. `limit_seconds`: of a launch; `left`: seconds for all of them."""
-    found: list[tuple[str, str]] = []
+    """Returns the thresholds that make a difference, each with its best value, as far as there is
+    time. `limit_seconds`: of a launch; `left`: returns the seconds left for all of them."""
+    chosen: list[tuple[str, str]] = []
     longest = 0.0
     for tunable in tunables:
         if tunable.threshold is None:
@@ -60,35 +60,38 @@ def measure(
             tell(f"{tunable.name}: its protocols cannot be measured: {error}")
             continue
         longest = max(longest, before - left())
-        if median(abs(short[each] - long[each]) for each in SIZES) < HARM:
+        if median(abs(short[size_bytes] - long[size_bytes]) for size_bytes in SIZES) < HARM:
             tell(
                 f"{tunable.name}: its two protocols are as fast at most sizes, by"
                 f" {count(2 * ROUNDS, 'launch')} of single messages"
             )
             continue
-        at = crossing(short, long)
-        found.append((tunable.name, value_of(tunable.threshold, at)))
-        tell(f"{tunable.name}={found[-1][1]}: {_words(at)}, by {count(2 * ROUNDS, 'launch')}")
-    return found
+        border = crossing(short, long)
+        chosen.append((tunable.name, value_of(tunable.threshold, border)))
+        tried = count(2 * ROUNDS, "launch")
+        tell(f"{tunable.name}={chosen[-1][1]}: {_crossing_text(border)}, by {tried}")
+    return chosen
 
 
 def moved(tunables: Sequence[Tunable], env: Env) -> list[int]:
-    """Sizes of messages, in bytes, at which these variables may change the protocol: from below the
-    lesser of a value and its default to above the greater one, for each value that is a size."""
-    found: set[int] = set()
+    """Returns message sizes in bytes at which these variables may change the protocol. For each
+    value that is a size, they span from below the lesser of it and its default to above the
+    greater."""
+    sizes: set[int] = set()
     for tunable in tunables:
         if tunable.name not in env:
             continue
         texts = (env[tunable.name], tunable.default)
-        ends = [at for at in (_bytes(tunable, text) for text in texts) if at >= LEAST_SIZE]
+        values = [_bytes(tunable, text) for text in texts]
+        ends = [value for value in values if value >= LEAST_SIZE]
         if ends:
-            there = [size for size in POWERS if min(ends) / 4 <= size <= 2 * max(ends)]
-            found.update(there[:: math.ceil(len(there) / MOST_MOVED)])
-    return sorted(found)
+            between = [size for size in POWERS if min(ends) / 4 <= size <= 2 * max(ends)]
+            sizes.update(between[:: math.ceil(len(between) / MOST_MOVED)])
+    return sorted(sizes)
 
 
 def _bytes(tunable: Tunable, text: str) -> int:
-    """A value as bytes; 0 for one that is no size."""
+    """Returns a value in bytes; 0 if it is no size."""
     before, _, behind = (tunable.threshold.written if tunable.threshold else "{}").partition("{}")
     try:
         return parse_bytes(text.removeprefix(before).removesuffix(behind))
@@ -97,16 +100,20 @@ def _bytes(tunable: Tunable, text: str) -> int:
 
 
 def _fastest(launches: Curves, env: Env, limit_seconds: float) -> dict[int, float]:
-    rounds = [launches.curve(env, SIZES, limit_seconds) for _ in range(ROUNDS)]
-    return {each: min(own[each] for own in rounds) for each in SIZES}
+    fastest = dict.fromkeys(SIZES, math.inf)
+    for _ in range(ROUNDS):
+        curve = launches.curve(env, SIZES, limit_seconds)
+        for size_bytes in SIZES:
+            fastest[size_bytes] = min(fastest[size_bytes], curve[size_bytes])
+    return fastest
 
 
 def crossing(short: Curve, long: Curve) -> float:
-    """From how many bytes on the protocol of long messages is to be taken: between the two sizes
-    at which a change costs least over all of them; 0: always; inf: never."""
+    """Returns the size in bytes from which the protocol of long messages is to be used: between the
+    two sizes at which a switch costs least over all sizes. 0: always; inf: never."""
     sizes = sorted(short)
     costs = [
-        sum(short[each] for each in sizes[:place]) + sum(long[each] for each in sizes[place:])
+        sum(map(short.__getitem__, sizes[:place])) + sum(map(long.__getitem__, sizes[place:]))
         for place in range(len(sizes) + 1)
     ]
     place = costs.index(min(costs))
@@ -115,17 +122,17 @@ def crossing(short: Curve, long: Curve) -> float:
     return math.inf if place == len(sizes) else math.sqrt(sizes[place - 1] * sizes[place])
 
 
-def value_of(threshold: Threshold, at: float) -> str:
-    """What the setting is set to for it."""
-    if at == 0:
+def value_of(threshold: Threshold, border: float) -> str:
+    """Returns the value of the setting for this border in bytes."""
+    if border == 0:
         return threshold.long
     most = math.inf if threshold.most is None else threshold.most
-    return threshold.short if at >= most else threshold.written.format(round(at))
+    return threshold.short if border >= most else threshold.written.format(round(border))
 
 
-def _words(at: float) -> str:
-    if at == 0:
+def _crossing_text(border: float) -> str:
+    if border == 0:
         return f"the protocol of long messages is faster from {size(SIZES[0])} on"
-    if math.isinf(at):
+    if math.isinf(border):
         return f"the protocol of short messages is faster up to {size(SIZES[-1])}"
-    return f"its two protocols are as fast near {round(at)} B"
+    return f"its two protocols are as fast near {round(border)} B"

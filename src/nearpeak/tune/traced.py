@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an application is to be tuned for, by a trace of it."""
+"""Targets for an application, from a trace of it."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,7 +15,7 @@ from nearpeak.trace.trace import SCHEMA, Entry, Trace
 from nearpeak.tune.targets import Target
 
 MOST = 4  # targets: each makes every trial longer
-LEAST = 0.05  # of the time in MPI: what has less is no target
+LEAST = 0.05  # of the time in MPI: the least share of a target
 MEMORY = {"H,H": "host", "D,D": "device"}
 # A call counts all of its blocks (docs/trace.md), the benchmark one (docs/from-omb.md).
 ALL_BLOCKS = ("MPI_Alltoall", "MPI_Alltoallv", "MPI_Reduce_scatter_block")
@@ -28,19 +28,19 @@ class Chosen(NamedTuple):
 
     @property
     def targets(self) -> str:
-        """As of `--for`."""
+        """The targets as `--for` takes them."""
         return ",".join(target.label for target in self.shares)
 
     @property
-    def words(self) -> str:
-        """For people."""
-        told = [f"{target.label} ({percent(share)} %)" for target, share in self.shares.items()]
+    def summary(self) -> str:
+        """A sentence that lists the targets and their shares."""
+        parts = [f"{target.label} ({percent(share)} %)" for target, share in self.shares.items()]
         rest = percent(max(0.0, 1 - sum(self.shares.values())))
-        return f"Of the time in MPI, by the trace: {', '.join(told)}; {rest} % in other calls"
+        return f"Of the time in MPI, by the trace: {', '.join(parts)}; {rest} % in other calls"
 
 
 def read_trace(file: Path) -> Trace:
-    """What `nearpeak trace -o` wrote; UserError for anything else."""
+    """Reads the output of `nearpeak trace -o`; UserError for anything else."""
     try:
         trace = msgspec.json.decode(file.read_bytes(), type=Trace)
     except OSError as error:
@@ -58,11 +58,12 @@ def read_trace(file: Path) -> Trace:
 
 
 def choose(trace: Trace, buffers: str, benchmarks: Sequence[Benchmark]) -> Chosen:
-    """Those of these benchmarks, and sizes, in which an application is longest, of messages within
-    a host.
+    """Chooses the benchmarks and sizes that take most of the time of an application, for messages
+    within a host.
 
-    The time of calls that wait for messages is that of the messages that were begun, by their
-    bytes. UserError where no benchmark measures what takes a twentieth of the time in MPI, or more.
+    The time of calls that wait for messages is shared among the messages that were begun, by their
+    bytes. UserError if no benchmark measures a call that takes a twentieth of the time in MPI or
+    more.
     """
     memory = MEMORY.get(buffers)
     if memory is None:
@@ -83,33 +84,46 @@ def choose(trace: Trace, buffers: str, benchmarks: Sequence[Benchmark]) -> Chose
     return Chosen(_largest(seconds, trace.mpi_seconds, buffers))
 
 
-def _largest(seconds: Mapping[Target, float], whole: float, buffers: str) -> dict[Target, float]:
-    shares = {target: time / whole for target, time in seconds.items()} if whole > 0 else {}
+def _largest(
+    seconds: Mapping[Target, float], total_seconds: float, buffers: str
+) -> dict[Target, float]:
+    shares = (
+        {target: time / total_seconds for target, time in seconds.items()}
+        if total_seconds > 0
+        else {}
+    )
     largest = sorted(shares, key=shares.__getitem__, reverse=True)[:MOST]
-    found = {target: shares[target] for target in largest if shares[target] >= LEAST}
-    if not found:
+    chosen = {target: shares[target] for target in largest if shares[target] >= LEAST}
+    if not chosen:
         raise UserError(
             f"--trace: no message or collective operation with buffers {buffers} within a host has"
             f" {percent(LEAST)} % of the time in MPI: say by --for what is to be faster"
         )
-    return found
+    return chosen
 
 
 def _target(entry: Entry, trace: Trace, benchmarks: Sequence[Benchmark]) -> Target | None:
-    """The benchmark that does the same, at the size of the entry's class; None where none does."""
+    """Returns the benchmark of the same operation, at the size of the entry's class; None if there
+    is none."""
     size = entry.size_bytes
     if not size:
         return None
     name = entry.operation.removeprefix("MPI_").lower()
-    alone = [each for each in benchmarks if each.name == name and not each.is_pair]
+    alone = [
+        benchmark for benchmark in benchmarks if benchmark.name == name and not benchmark.is_pair
+    ]
     if alone and not entry.begins:
         blocks = max(rank.world for rank in trace.ranks) if entry.operation in ALL_BLOCKS else 1
         # A power of two: whole elements of every type.
-        whole = max(1 << (max(size // blocks, 1).bit_length() - 1), alone[0].smallest)
-        return Target(name, whole) if alone[0].sizes([whole]) else None
-    usual = [each for each in benchmarks if each.default and entry.peer == "same host"]
+        block_bytes = max(1 << (max(size // blocks, 1).bit_length() - 1), alone[0].smallest)
+        return Target(name, block_bytes) if alone[0].sizes([block_bytes]) else None
+    usual = [
+        benchmark for benchmark in benchmarks if benchmark.default and entry.peer == "same host"
+    ]
     if entry.operation in BLOCKING:
-        alike = [each.name for each in usual if each.one_message]
+        alike = [benchmark.name for benchmark in usual if benchmark.one_message]
     else:
-        alike = [each.name for each in usual if each.one_way and kind_of(entry) == "sent"]
+        alike = [
+            benchmark.name for benchmark in usual if benchmark.one_way and kind_of(entry) == "sent"
+        ]
     return Target(alike[0], size) if alike else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bench of a search: launches that are recorded, and played back where they were before."""
+"""The bench of a search: launches that are recorded, and played back on --resume."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -38,32 +38,33 @@ from nearpeak.tune.targets import cost
 from nearpeak.tune.tuned import Ceiling
 
 LEAST_LIMIT = 4.0  # seconds of a launch
-MOST_TIMES = 2.5  # as long as the usual launch without anything
-FIRST_SHARE = 0.2  # of what is left, at most, for a launch whose usual time is not known yet
-SWEPT_SHARE = 0.1  # of the search's, at most, for the protocols of thresholds
-LOOKED_SHARE = 0.05  # of all of it, at most, for a launch of the two looks before the first trial
-LIMIT_SECONDS = 60.0  # of such a launch, at most
+MOST_TIMES = 2.5  # times the usual launch with default settings: the limit of a launch
+FIRST_SHARE = 0.2  # of the time left, at most, for a launch of unknown usual time
+SWEPT_SHARE = 0.1  # of the search's time, at most, for the protocols of thresholds
+LOOKED_SHARE = 0.05  # of the search's time, at most, for a launch before the first trial
+LIMIT_SECONDS = 60.0  # the longest limit of a launch of unknown usual time
 Played = TypeVar("Played", Hinted, Crossed, Ruled, Calibrated, Trial, Checked, Priced)
 
 
 class Launcher(Protocol):
-    """Who launches (launches.Launches)."""
+    """The interface that launches (launches.Launches)."""
 
     def measure(self, env: Env, limit_seconds: float, /) -> list[Value]:
-        """The figure of each target, within this time; LaunchFailed."""
+        """Measures each target within this time; LaunchFailed."""
 
     def guard(self, env: Env, limit_seconds: float, seconds: float, /) -> dict[str, str] | None:
-        """How each of what must work ended; None: not all was looked at in so many seconds."""
+        """Returns how each guarded benchmark ended; None if not all were launched within
+        `seconds`."""
 
     def places(self) -> list[str]:
-        """Where else it is used."""
+        """Returns the other places where the library is used."""
 
     def elsewhere(self, env: Env, place: str, limit_seconds: float, /) -> list[Figure]:
-        """The cases of one launch there, within this time; LaunchFailed."""
+        """Measures the cases of one launch at this place within this time; LaunchFailed."""
 
 
 class Trials(Bench):
-    """A search's launches, within a time."""
+    """The launches of a search, within a budget."""
 
     def __init__(
         self,
@@ -71,7 +72,7 @@ class Trials(Bench):
         launcher: Launcher,
         tick: Callable[[float], None] = lambda _: None,
     ) -> None:
-        """`tick` is told which share of the time for trials is left after each."""
+        """`tick` is called after each launch with the share of the time for trials that is left."""
         self._journal = journal
         self._launcher = launcher
         self._budget = budget_of(journal.records[:1])
@@ -82,25 +83,26 @@ class Trials(Bench):
         self._distances = Distances()
 
     def hints(self, look: Callable[[float], Hints]) -> Hints:
-        """What `look` finds to try first, or found before; it is given the limit of a launch."""
+        """Returns the settings that `look` finds to try first, or found before. `look` takes the
+        limit of a launch."""
         record = self._played(Hinted)
         if record is None:
             start = time.monotonic()
-            found = look(self._look_limit())
+            hinted = look(self._look_limit())
             seconds = round(time.monotonic() - start, 3)
-            record = Hinted(named=found.named, over_ucx=found.over_ucx, seconds=seconds)
+            record = Hinted(named=hinted.named, over_ucx=hinted.over_ucx, seconds=seconds)
             self._record(record)
         self._count(record.seconds)
         return Hints(record.named, record.over_ucx)
 
     def ceilings(self, look: Callable[[float], list[Ceiling]]) -> list[Ceiling]:
-        """What `look` measures for the library's own cost model, or measured before; it is given
-        the limit of a launch."""
+        """Returns the ceilings that `look` measures for the library's own cost model, or measured
+        before. `look` takes the limit of a launch."""
         record = self._played(Calibrated)
         if record is None:
             start = time.monotonic()
-            found = look(self._look_limit())
-            record = Calibrated(ceilings=found, seconds=round(time.monotonic() - start, 3))
+            ceilings = look(self._look_limit())
+            record = Calibrated(ceilings=ceilings, seconds=round(time.monotonic() - start, 3))
             self._record(record)
         self._count(record.seconds)
         return record.ceilings
@@ -108,13 +110,13 @@ class Trials(Bench):
     def thresholds(
         self, look: Callable[[float, Callable[[], float]], list[tuple[str, str]]]
     ) -> list[tuple[str, str]]:
-        """What `look` finds for thresholds, or found before; it is given the limit of a launch, and
-        what tells the seconds that are left for all of them."""
+        """Returns the values that `look` finds for thresholds, or found before. `look` takes the
+        limit of a launch and a function that returns the seconds left for all of them."""
         record = self._played(Crossed)
         if record is None:
             start = time.monotonic()
-            found = look(self._look_limit(), self._share(SWEPT_SHARE))
-            record = Crossed(found=found, seconds=round(time.monotonic() - start, 3))
+            thresholds = look(self._look_limit(), self._share(SWEPT_SHARE))
+            record = Crossed(found=thresholds, seconds=round(time.monotonic() - start, 3))
             self._record(record)
         self._count(record.seconds)
         return record.found
@@ -122,15 +124,16 @@ class Trials(Bench):
     def rules(
         self, look: Callable[[float, Callable[[], float]], list[Table]], file: Path, share: float
     ) -> list[Table]:
-        """What `look` finds for collective operations, or found before, in such a share of the
-        search's time; it is given what that of `thresholds` is. `file`: what trials name.
-        UserError where they named another one."""
+        """Returns the rules that `look` finds for collective operations, or found before, within
+        this share of the search's time. `look` takes the same arguments as that of `thresholds`.
+        `file`: the file of rules that trials name. UserError if earlier trials named another
+        one."""
         record = self._played(Ruled)
         if record is None:
             start = time.monotonic()
-            found = look(self._look_limit(), self._share(share))
+            tables = look(self._look_limit(), self._share(share))
             seconds = round(time.monotonic() - start, 3)
-            record = Ruled(tables=found, file=str(file), seconds=seconds)
+            record = Ruled(tables=tables, file=str(file), seconds=seconds)
             self._record(record)
         if record.tables and record.file != str(file):
             raise UserError(
@@ -140,17 +143,19 @@ class Trials(Bench):
         self._count(record.seconds)
         return record.tables
 
-    def measure(self, env: Env, why: str) -> Floats | Failed:
-        """As Bench has it."""
-        trial = self._played(Trial, env) or self._new(env, why)
+    def measure(self, env: Env, purpose: str) -> Floats | Failed:
+        """Measures one launch, as Bench does."""
+        trial = self._played(Trial, env) or self._new(env, purpose)
         self._count(trial.seconds)
         if trial.failed:
             return Failed(trial.failed)
-        costs = [cost(value, how) for value, how in zip(trial.values, trial.better, strict=True)]
+        costs = [
+            cost(value, better) for value, better in zip(trial.values, trial.better, strict=True)
+        ]
         return self._distances.corrected(env, trial.distance_ns, np.array(costs))
 
     def check(self, env: Env) -> str | None:
-        """As Bench has it; what does not work without the variables is not looked at."""
+        """Checks variables, as Bench does. Benchmarks that fail without them do not count."""
         plain = self._checked({})
         now = None if plain is None else self._checked(env)
         if plain is None or now is None:
@@ -159,11 +164,11 @@ class Trials(Bench):
         return "; ".join(broken)
 
     def places(self) -> list[str]:
-        """As Bench has it."""
+        """Measures one launch elsewhere, as Bench does."""
         return self._launcher.places()
 
     def elsewhere(self, env: Env, place: str) -> dict[str, float] | Failed:
-        """As Bench has it."""
+        """Measures one launch elsewhere, as Bench does."""
         record = self._played(Priced, env)
         if record is None:
             start = time.monotonic()
@@ -179,40 +184,41 @@ class Trials(Bench):
         self._count(record.seconds)
         if record.failed:
             return Failed(record.failed)
-        return {each.case: cost(each.value, each.better) for each in record.figures}
+        return {figure.case: cost(figure.value, figure.better) for figure in record.figures}
 
     def left(self) -> float:
-        """As Bench has it."""
+        """Returns the share of the time that is left, as Bench does."""
         usual, check = self._usual()
         begins = self._budget.begins
         most = self._budget.trials_until(TO_COME * usual + check) - begins
         return 1.0 - (self._spent - begins) / most if most > 0 else 0.0
 
     def holds(self, launches: int, checks: int, work: Work) -> bool:
-        """As Bench has it, by the usual launch and the check without anything."""
+        """True if the time holds this work, by the usual launch and check with default settings."""
         usual, check = self._usual()
         return launches * usual + checks * check <= self._left_seconds(work)
 
     def foreseen(self, launches: int) -> float | None:
-        """As Bench has it, by the usual launch and the check without anything."""
+        """Returns the needed budget, by the usual launch and check with default settings."""
         usual, check = self._usual()
         so_far = self._spent - self._budget.begins
         needed = self._budget.that_holds(so_far + launches * usual + check)
         return needed if needed > self._budget.seconds else None
 
-    def more(self) -> bool:
-        """As Bench has it; what was added after the study had begun is not for the search."""
+    def time_added(self) -> bool:
+        """Applies added time, as Bench does. Time that was added after the study had begun is not
+        for the search."""
         return self._amend()
 
     def lend(self) -> bool:
-        """As Bench has it."""
+        """Lends the study's spare time to the search, as Bench does."""
         if self._budget.lent:
             return False
         self._budget = replace(self._budget, lent=True)
         return self.left() > 0
 
     def _checked(self, env: Env) -> dict[str, str] | None:
-        known = next(
+        earlier = next(
             (
                 record
                 for record in self._done()
@@ -220,24 +226,24 @@ class Trials(Bench):
             ),
             None,
         )
-        if known is not None:
-            return known.ends
-        found = self._played(Checked, env)
-        if found is None:
+        if earlier is not None:
+            return earlier.ends
+        record = self._played(Checked, env)
+        if record is None:
             start = time.monotonic()
             usual = [r.seconds for r in self._done() if isinstance(r, Checked) and r.complete]
             ends = self._launcher.guard(
                 env, self._limit(usual), max(0.0, self._left_seconds("proof"))
             )
             seconds = round(time.monotonic() - start, 3)
-            found = Checked(env=env, ends=ends or {}, complete=ends is not None, seconds=seconds)
-            self._record(found)
-        self._count(found.seconds)
-        return found.ends if found.complete else None
+            record = Checked(env=env, ends=ends or {}, complete=ends is not None, seconds=seconds)
+            self._record(record)
+        self._count(record.seconds)
+        return record.ends if record.complete else None
 
     def _played(self, kind: type[Played], env: Env | None = None) -> Played | None:
-        """The next record of before; UserError where it is not what is asked for now: of another
-        kind, or with other variables."""
+        """Returns the next record to play back; None if there is none. UserError if it is not the
+        requested one: of another kind, or with other variables."""
         self._amend()
         if self._at >= len(self._before):
             return None
@@ -250,8 +256,7 @@ class Trials(Bench):
         return record
 
     def _amend(self) -> bool:
-        """Goes on with the budget that was added here for the search, if one was; whether it
-        was."""
+        """Applies a budget that was added here for the search; true if one was."""
         amended = False
         while self._at < len(self._before):
             record = self._before[self._at]
@@ -262,30 +267,30 @@ class Trials(Bench):
             amended = True
         return amended
 
-    def _new(self, env: Env, why: str) -> Trial:
+    def _new(self, env: Env, purpose: str) -> Trial:
         start = time.monotonic()
         values: list[Value] = []
         failed = ""
         try:
-            values = self._launcher.measure(env, self._limit(self._own()))
+            values = self._launcher.measure(env, self._limit(self._default_seconds()))
         except LaunchFailed as error:
             failed = str(error)
         trial = Trial(
-            why=why,
+            why=purpose,
             env=env,
-            values=[each.value for each in values],
-            units=[each.unit for each in values],
-            better=[each.better for each in values],
+            values=[value.value for value in values],
+            units=[value.unit for value in values],
+            better=[value.better for value in values],
             failed=failed,
-            distance_ns=usual_distance(each.distance_ns for each in values),
+            distance_ns=usual_distance(value.distance_ns for value in values),
             seconds=round(time.monotonic() - start, 3),
         )
         self._record(trial)
         return trial
 
     def _limit(self, usual: Sequence[float]) -> float:
-        """Seconds of a launch: what takes a few times as long as the library as it is has lost.
-        `usual`: how long launches of its kind took."""
+        """Returns the limit of a launch in seconds: a few times the usual time. `usual`: seconds of
+        earlier launches of its kind."""
         if not usual:
             first = FIRST_SHARE * self._left_seconds("search")
             return max(LEAST_LIMIT, min(LIMIT_SECONDS, first))
@@ -297,16 +302,17 @@ class Trials(Bench):
         return max(LEAST_LIMIT, LOOKED_SHARE * left)
 
     def _share(self, share: float) -> Callable[[], float]:
-        """What tells the seconds that are left of such a share of the search's time, from now."""
+        """Returns a function that returns the seconds left of this share of the search's time, from
+        now."""
         until = time.monotonic() + share * (self._budget.until("search") - self._budget.begins)
         return lambda: until - time.monotonic()
 
     def _done(self) -> list[Record]:
-        """What was asked for until now, be it played back."""
+        """Returns the records up to now, also when they are played back."""
         return self._journal.records[: 1 + self._at]
 
-    def _own(self) -> list[float]:
-        """Seconds of the launches of the library as it is."""
+    def _default_seconds(self) -> list[float]:
+        """Returns the seconds of the launches with default settings."""
         return [
             record.seconds
             for record in self._done()
@@ -314,13 +320,14 @@ class Trials(Bench):
         ]
 
     def _usual(self) -> tuple[float, float]:
-        """Seconds of a launch and of a check without anything; 0 before there was one."""
-        own = self._own()
+        """Returns the seconds of a launch and of a check with default settings; 0 before the
+        first."""
+        launches = self._default_seconds()
         plain = [r.seconds for r in self._done() if isinstance(r, Checked) and not r.env]
-        return median(own) if own else 0.0, max(plain, default=0.0)
+        return median(launches) if launches else 0.0, max(plain, default=0.0)
 
     def _priced(self, place: str) -> list[float]:
-        """Seconds of the launches elsewhere that had figures."""
+        """Returns the seconds of the launches elsewhere that had figures."""
         return [
             record.seconds
             for record in self._done()

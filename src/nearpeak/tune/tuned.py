@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What came of a tuning: tune.json (docs/tuning.md)."""
+"""Result of a tuning: tune.json (docs/tuning.md)."""
 
 from typing import Literal
 
@@ -16,7 +16,7 @@ class Offered(msgspec.Struct, kw_only=True):
     """A value that makes some targets faster and others slower."""
 
     setting: str
-    times: list[float]  # as fast, of each target, by the search: too good, as it chose by it
+    times: list[float]  # speedup of each target, by the search: biased, as it selected by it
 
 
 class Refused(msgspec.Struct, kw_only=True):
@@ -30,16 +30,16 @@ class Tried(msgspec.Struct, kw_only=True):
     """A value, by all launches of the search."""
 
     setting: str
-    launches: int  # that had it, most of them with others
-    # As fast, of each target, by a regression; none where no launch that had it worked.
+    launches: int  # that had it, most of them with other values
+    # Speedup of each target, by a regression; none if no launch with it worked.
     times: list[float]
-    failed: str = ""  # how the last launch with it alone failed
-    # Whether rules, or where protocols cross, named it for these messages: it was tried first.
+    failed: str = ""  # how the last launch with only this value failed
+    # It was tried first, as rules or the crossing of protocols named it for these messages.
     named: bool = False
 
 
 class Ceiling(msgspec.Struct, kw_only=True, frozen=True):
-    """What this machine carries without MPI, by one method (calibrate.WAYS)."""
+    """A rate or time that this machine sustains without MPI (calibrate.MEASUREMENTS)."""
 
     name: str
     value: float
@@ -52,12 +52,13 @@ class Calibration(msgspec.Struct, kw_only=True):
     ceilings: list[Ceiling]
     env: dict[str, str]
     rounds: int  # of a launch with it and one without
-    times: list[float]  # as fast, of each target: nothing was chosen by it; none: too few rounds
+    times: list[float]  # speedup of each target, unbiased; none: too few rounds
     ci95: list[list[float]]  # 95 % interval of each
 
 
 class Free(msgspec.Struct, kw_only=True):
-    """What of `env` and `unset` costs nothing elsewhere, by the search; where these do."""
+    """The part of `env` and `unset` that costs nothing elsewhere, by the search, if some of them
+    do."""
 
     env: dict[str, str]
     unset: list[str] = []
@@ -69,7 +70,7 @@ class Free(msgspec.Struct, kw_only=True):
 
 
 class Tuned(msgspec.Struct, kw_only=True):
-    """All of it."""
+    """The whole of tune.json."""
 
     schema: int
     nearpeak: str
@@ -86,31 +87,31 @@ class Tuned(msgspec.Struct, kw_only=True):
     candidates: int
     launches: int
     seconds: float  # of the search
-    env: dict[str, str]  # what the search took
+    env: dict[str, str]  # taken by the search
     unset: list[str] = []  # variables that Nearpeak gives, without which it is faster
     rules: list[Table] = []  # of the file that `env` names
     verdict: Word
     evidence: list[Evidence]
     slower: list[Evidence]
     broken: list[str]
-    breaks: list[str] = []  # what may stop working with the settings, as the catalogue knows it
-    # Ids of paths on which too little was measured to tell, or benchmarks on them.
+    breaks: list[str] = []  # what may stop working with the settings, by the catalogue
+    # Ids of paths with too few measurements, or benchmarks on them.
     unguarded: list[str]
     guarded: int = 0  # cases that are no targets
-    # Of these, those that are not shown to be slower, nor to be no slower than 5 %.
+    # Guarded cases that are neither significantly slower nor significantly within 5 %.
     uncertain: list[Evidence] = []
     # The smallest relative loss of all cases (0.1: they take 1.1 times as long) that half of them
     # or more show with a probability of 80 %; None: blocks are too few to show any, or no other
     # case was measured.
     detectable_loss: float | None = None
-    # With buffers in a GPU: what it does to messages in host memory, smallest first; none: unknown.
+    # With buffers in a GPU: effects on messages in host memory, smallest first; none: unknown.
     host_messages: list[Evidence] = []
-    # Of the CPUs, by path of host memory: of the study, or without one of the search's own path.
+    # Of the CPUs, by path of host memory: of the study, or else of the search, on its path.
     distances: dict[str, list[Apart]]
-    free: Free | None  # None: all of it costs nothing, or nothing is left without what does
+    free: Free | None  # None: all of it costs nothing elsewhere, or none of it is free
     calibration: Calibration | None  # None: its cost model takes no ceiling that is known here
     offers: list[Offered]
     refused: list[Refused]
-    lacking: list[str] = []  # what the time did not hold, in words
+    lacking: list[str] = []  # work that the time did not hold, in words
     tried: list[Tried] = []
     unused_seconds: float = 0.0  # of the budget, where nothing was taken
