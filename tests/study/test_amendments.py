@@ -11,7 +11,7 @@ from nearpeak.study.amendments import CUT_OFF, amend, extend, words
 from nearpeak.study.history import History
 from nearpeak.study.journal import NAME, read_records
 from nearpeak.study.plan import Plan, Spare
-from nearpeak.study.planning import Suits, added
+from nearpeak.study.planning import Eligibility, added
 from nearpeak.study.records import AmendmentRecord, LaunchRecord, SessionRecord
 
 
@@ -163,7 +163,7 @@ def extended(study: Any, standins: ModuleType, plan: Plan, *how: Any) -> Amendme
     """Adds a library to a study."""
     before = History(study.folder, plan)
     new = [standins.contender("new")]
-    adds = added(plan, new, [], Suits(), before.state.begun_blocks)
+    adds = added(plan, new, [], Eligibility(), before.state.begun_blocks)
     made = extend(before.state, before.ended, adds, *how)
     study.run(plan.grown(adds), amendment=made)
     return made
@@ -204,7 +204,7 @@ def test_two_blocks_with_a_library_are_measured_whatever_the_budget(
 def test_launches_are_added_to_blocks_that_were_not_begun(study: Any, standins: ModuleType) -> None:
     plan = standins.small_plan(launches=2)
     study.run(plan)
-    adds = added(plan, [standins.contender("new")], [], Suits(), 1)
+    adds = added(plan, [standins.contender("new")], [], Eligibility(), 1)
     made = extend(History(study.folder, plan).state, "so", adds, None, 2)
     with pytest.raises(ValueError, match="it adds launches to the first 2 blocks"):
         study.run(plan.grown(adds), amendment=made)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares other hosts with this machine, which paths between hosts take them to be like."""
+"""Compares other hosts with this machine: paths between hosts assume that they are alike."""
 
 import contextlib
 import os

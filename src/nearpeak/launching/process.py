@@ -26,7 +26,7 @@ _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 _libc = ctypes.CDLL(None, use_errno=True)
 
-TICK_SECONDS = 0.25  # rare, because the watcher shares the machine with what is measured
+TICK_SECONDS = 0.25  # rare, because the watcher shares the machine with the measurement
 TERM_GRACE_SECONDS = 5.0  # for a launcher to end its ranks, remote ones too
 LEFTOVER_GRACE_SECONDS = 1.0  # for helpers of a launcher that has ended by itself
 LOG_BYTES = 8 << 20  # a longer log is cut

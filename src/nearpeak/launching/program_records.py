@@ -61,7 +61,7 @@ class SamplesRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="sampl
     seconds: float  # spent on this case, all in all
     limited: str | None = None  # why fewer samples than asked for were taken
     offset: int = 0  # bytes from a page boundary to the first buffer
-    verified: bool = True  # whether what arrived was looked at
+    verified: bool = True  # whether the received data was verified
     # Of a ceiling's method, what no library can count on: "gpu", it holds the GPU between messages;
     # "window", it has all messages of a window before it moves the first.
     needs: list[str] = []
@@ -96,7 +96,7 @@ class ProblemRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="probl
     byte: int | None = None
     expected: int | None = None
     got: int | None = None
-    at_least: float | None = None  # too slow: what one iteration came to, in the metric's unit
+    at_least: float | None = None  # too slow: the value of one iteration, in the metric's unit
 
 
 def case_of(record: CaseRecord | SamplesRecord | ProblemRecord, metric: str) -> Case:

@@ -197,7 +197,9 @@ def _run(parts: Sequence[_Part], env: Mapping[str, str], limit_seconds: float) -
     (first, words), *rest = parts
 
     def line(jsonl: list[str]) -> CommandLine:
-        more = [word for other, own in rest for word in (PART, *other.words([*own, *jsonl]))]
+        more = [
+            word for other, own in rest for word in (PART, *other.program_options([*own, *jsonl]))
+        ]
         return first.line([*words, *jsonl, *more], env)
 
     return figures(*launched(first, line, first.native, limit_seconds, GRACE_SECONDS))
