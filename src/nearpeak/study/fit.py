@@ -250,7 +250,7 @@ def cuts(plan: Plan, options: Options) -> Iterator[Cut]:
     yield from _paths(plan, options)
 
 
-def _numa_nodes(path: DataPath) -> set[int]:
+def _numa_nodes(path: DataPath) -> set[int | None]:
     return {end.numa_node for end in path.ends}
 
 
