@@ -10,7 +10,7 @@ import pytest
 from nearpeak.compare.failures import Launched, find, launched
 from nearpeak.observations.sources.study import load
 from nearpeak.statistics.counts import RUN
-from nearpeak.study.state import GIVE_UP_AFTER
+from nearpeak.study.schedule import GIVE_UP_AFTER
 from nearpeak.terms.identity import CEILING, Case, Place, Who
 
 WHO, PLACE = Who("alpha"), Place(path="here")

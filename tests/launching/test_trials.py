@@ -22,7 +22,7 @@ SIZES = [8, 4 << 20]
     ],
 )
 def test_sizes_are_of_checks_that_look_at_messages_of_them(case: TrialCase, words: str) -> None:
-    told = " ".join(trials.words(case, SIZES))
+    told = " ".join(trials.probe_options(case, SIZES))
     assert told == f"--buffers H,H --operations put {words}"
 
 

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from nearpeak.errors import UserError
-from nearpeak.study.amendments import CUT_OFF, amend, extend, words
+from nearpeak.study.amendments import CUT_OFF, amend, describe, extend
 from nearpeak.study.history import History
 from nearpeak.study.journal import NAME, read_records
 from nearpeak.study.plan import Plan, Spare
-from nearpeak.study.planning import Suits, added
+from nearpeak.study.planning import Eligibility, added
 from nearpeak.study.records import AmendmentRecord, LaunchRecord, SessionRecord
 
 
@@ -35,7 +35,7 @@ def test_blocks_are_added_to_a_study_that_ended(study: Any, standins: ModuleType
         every=True,
         asked="--resume --launches 4",
     )
-    assert words(made) == "blocks until each case has 4 launches"
+    assert describe(made) == "blocks until each case has 4 launches"
     end = study.run(plan, amendment=made)
     assert (end.status, end.message) == ("complete", "all 4 blocks were run")
     assert launched(study) == [(0, 0), (0, 1), (1, 2), (1, 3)]
@@ -60,7 +60,7 @@ def test_time_is_added_for_what_is_not_precise(study: Any, standins: ModuleType)
     made = amend(History(study.folder, plan).state, "so", 1000.0, None)
     assert made.looks[:3] == [12, 18, 24]
     assert not made.every
-    assert words(made) == "blocks for 16m40s"
+    assert describe(made) == "blocks for 16m40s"
     made.looks = [12]
     study.run(plan, amendment=made)
     assert [launch for launch in launched(study) if launch[0] == 1] == [
@@ -163,7 +163,7 @@ def extended(study: Any, standins: ModuleType, plan: Plan, *how: Any) -> Amendme
     """Adds a library to a study."""
     before = History(study.folder, plan)
     new = [standins.contender("new")]
-    adds = added(plan, new, [], Suits(), before.state.begun_blocks)
+    adds = added(plan, new, [], Eligibility(), before.state.begun_blocks)
     made = extend(before.state, before.ended, adds, *how)
     study.run(plan.grown(adds), amendment=made)
     return made
@@ -177,7 +177,7 @@ def test_a_library_is_measured_with_all_that_are_there(study: Any, standins: Mod
     # What was given up stays so; three contenders are judged by 7 blocks.
     assert (made.looks, made.every) == ([13], True)
     assert made.asked == "--extend --mpi new"
-    assert words(made) == "new and blocks until each new case has 7 launches"
+    assert describe(made) == "new and blocks until each new case has 7 launches"
     found = [
         (record.block, record.library or record.role)
         for record in study.records()
@@ -195,7 +195,7 @@ def test_two_blocks_with_a_library_are_measured_whatever_the_budget(
     study.run(plan)
     made = extended(study, standins, plan, 0.001, None)
     assert made.looks[:4] == [9, 12, 15, 21]
-    assert words(made) == "new and blocks for 0.0 s"
+    assert describe(made) == "new and blocks for 0.0 s"
     assert [launch for launch in launched(study) if launch[0] == 1] == [
         (1, block) for block in (3, 3, 4, 4)
     ]
@@ -204,7 +204,7 @@ def test_two_blocks_with_a_library_are_measured_whatever_the_budget(
 def test_launches_are_added_to_blocks_that_were_not_begun(study: Any, standins: ModuleType) -> None:
     plan = standins.small_plan(launches=2)
     study.run(plan)
-    adds = added(plan, [standins.contender("new")], [], Suits(), 1)
+    adds = added(plan, [standins.contender("new")], [], Eligibility(), 1)
     made = extend(History(study.folder, plan).state, "so", adds, None, 2)
     with pytest.raises(ValueError, match="it adds launches to the first 2 blocks"):
         study.run(plan.grown(adds), amendment=made)

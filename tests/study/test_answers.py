@@ -90,24 +90,24 @@ def record(plan: Any, block: int = 0) -> LaunchRecord:
 
 def begun(plan: Any) -> Answers:
     answers = Answers(plan)
-    answers.take(record(plan))
+    answers.check(record(plan))
     return answers
 
 
 def test_everything_is_owed_until_it_is_answered(plan: Any) -> None:
     answers = begun(plan)
     assert answers.lacking() == NO_PLACE
-    answers.take(environment([0], [1]))
+    answers.check(environment([0], [1]))
     assert answers.lacking().startswith("2 of the 2 cases that it was to measure are missing")
-    answers.take(samples())
+    answers.check(samples())
     assert answers.lacking() == (
         "1 of the 2 cases that it was to measure are missing, latency latency of 100 bytes first"
     )
-    answers.take(problem(100))
+    answers.check(problem(100))
     assert answers.lacking() == ""
     # The next launch owes all of it again.
-    answers.take(record(plan, 1))
-    answers.take(environment([0], [1]))
+    answers.check(record(plan, 1))
+    answers.check(environment([0], [1]))
     assert answers.lacking().startswith("2 of the 2 cases")
 
 
@@ -119,13 +119,13 @@ def test_a_benchmark_owes_all_its_metrics_and_no_size_below_its_smallest(
     first = next(launch for launch in standins.small_plan().launches if launch.role == "mpi")
     plan.launches = [msgspec.structs.replace(first, path=plan.paths[0].id)]
     answers = begun(plan)
-    answers.take(environment([0], [1]))
+    answers.check(environment([0], [1]))
     assert answers.lacking().startswith("2 of the 2 cases")
-    answers.take(
+    answers.check(
         samples(benchmark="mbw_mr", metric="mbw", unit="GB/s", better="higher", samples=[2.0])
     )
     assert "mbw_mr mr of 8 bytes first" in answers.lacking()
-    answers.take(problem(8, "wrong data", "mbw_mr"))  # of a case is of all its metrics
+    answers.check(problem(8, "wrong data", "mbw_mr"))  # of a case is of all its metrics
     assert answers.lacking() == ""
 
 
@@ -134,11 +134,11 @@ def test_what_has_no_sizes_owes_one_answer_of_0_bytes(plan: Any) -> None:
         msgspec.structs.replace(benchmark, sized=False) for benchmark in plan.benchmarks
     ]
     answers = begun(plan)
-    answers.take(environment([0], [1]))
+    answers.check(environment([0], [1]))
     with pytest.raises(ValueError, match="size 8 was not asked for"):
-        answers.take(samples())
+        answers.check(samples())
     assert answers.lacking().startswith("1 of the 1 cases")
-    answers.take(samples(size_bytes=0))
+    answers.check(samples(size_bytes=0))
     assert answers.lacking() == ""
 
 
@@ -161,22 +161,22 @@ def test_what_has_no_sizes_owes_one_answer_of_0_bytes(plan: Any) -> None:
 )
 def test_what_was_not_asked_for_is_no_answer(plan: Any, changes: Any, why: str) -> None:
     answers = begun(plan)
-    answers.take(environment([0], [1]))
+    answers.check(environment([0], [1]))
     with pytest.raises(ValueError, match=why):
-        answers.take(samples(**changes))
+        answers.check(samples(**changes))
     assert answers.lacking().startswith("2 of the 2 cases")
 
 
 def test_an_answer_comes_once(plan: Any) -> None:
     answers = begun(plan)
-    answers.take(samples())
+    answers.check(samples())
     with pytest.raises(ValueError, match="latency of 8 bytes was measured twice"):
-        answers.take(samples())
+        answers.check(samples())
 
 
 def test_axes_that_a_program_leaves_out_have_their_defaults(plan: Any) -> None:
     given = samples(axes={})
-    begun(plan).take(given)
+    begun(plan).check(given)
     assert given.axes == AXES
 
 
@@ -187,13 +187,13 @@ def test_where_a_launch_ran(plan: Any) -> None:
         (([0],), "rank 1 ran on host None, wanted that of rank 0, h"),
     ):
         answers = begun(plan)
-        answers.take(environment(*cpus))
+        answers.check(environment(*cpus))
         assert answers.misplaced == where
         with pytest.raises(ValueError, match="it said too often where it ran"):
-            answers.take(environment([0], [1]))
+            answers.check(environment([0], [1]))
         assert answers.misplaced == where
     with pytest.raises(msgspec.ValidationError):
-        begun(plan).take(environment([0], "all"))
+        begun(plan).check(environment([0], "all"))
 
 
 def test_which_library_a_launch_ran_with(plan: Any) -> None:
@@ -202,7 +202,7 @@ def test_which_library_a_launch_ran_with(plan: Any) -> None:
         ("Fake 2, built on monday\n", "it ran with Fake 2, built on monday, wanted Fake 1"),
     ):
         answers = begun(plan)
-        answers.take(environment([0], [1], library=library))
+        answers.check(environment([0], [1], library=library))
         assert answers.misplaced == where
 
 
@@ -229,21 +229,21 @@ def test_which_library_a_launch_ran_with(plan: Any) -> None:
 )
 def test_a_launch_is_the_plans(plan: Any, changes: Any, why: str) -> None:
     with pytest.raises(ValueError, match=why):
-        Answers(plan).take(msgspec.structs.replace(record(plan), **changes))
+        Answers(plan).check(msgspec.structs.replace(record(plan), **changes))
 
 
 def test_what_was_added_is_of_no_block_before(plan: Any) -> None:
     begin = record(plan)
     plan.launches = [msgspec.structs.replace(launch, since=1) for launch in plan.launches]
     with pytest.raises(ValueError, match="launch 0 is not of block 0"):
-        Answers(plan).take(begin)
+        Answers(plan).check(begin)
     begin.block = 1
-    Answers(plan).take(begin)
+    Answers(plan).check(begin)
 
 
 def test_a_launch_is_known_by_what_it_measures_in_any_order(standins: ModuleType) -> None:
     plan = standins.small_plan(benchmarks=("latency", "bw", "bibw"))
-    find = Templates(plan).find
+    find = Templates(plan).index_of
     for block in range(4):
         for planned in plan.block(block):
             begin = launch_record(plan, planned, 0, "run", "now")
@@ -275,26 +275,26 @@ def test_each_group_of_a_launch_says_where_its_ranks_ran(standins: ModuleType) -
     )
     planned = next(launch for launch in plan.block(0) if launch.role == "mpi")
     answers = Answers(plan)
-    answers.take(launch_record(plan, planned, 0, "run", "now"))
+    answers.check(launch_record(plan, planned, 0, "run", "now"))
     for group in planned.groups:
         wanted = wanted_place(plan, planned, group)
         place = environment(*wanted.cpus, launch=0, devices=wanted.devices)
-        answers.take(place)
+        answers.check(place)
         assert answers.misplaced == ""
         shape = {"benchmark": "bw", "metric": "bw", "unit": "GB/s", "better": "higher"}
         other = {"H,D": "D,H", "D,H": "H,D"}[group.buffers]
         with pytest.raises(ValueError, match="was not asked for"):
-            answers.take(samples(launch=0, buffers=other, **shape))
-        answers.take(samples(launch=0, buffers=group.buffers, **shape))
+            answers.check(samples(launch=0, buffers=other, **shape))
+        answers.check(samples(launch=0, buffers=group.buffers, **shape))
     assert answers.lacking() == ""
     with pytest.raises(ValueError, match="it said too often where it ran"):
-        answers.take(place)
+        answers.check(place)
 
 
 def test_a_record_of_another_study(plan: Any) -> None:
     first = StudyRecord(schema=SCHEMA, id="other", nearpeak="0", started="now", seed=1)
     with pytest.raises(ValueError, match="two different studies"):
-        Answers(plan).take(first)
+        Answers(plan).check(first)
 
 
 def test_the_plateau_is_an_answer_of_ceilings_alone(standins: ModuleType) -> None:
@@ -302,7 +302,7 @@ def test_the_plateau_is_an_answer_of_ceilings_alone(standins: ModuleType) -> Non
     made.plateaus = {"host-host same-numa": 4096}
     for planned in made.block(0):
         answers = Answers(made)
-        answers.take(launch_record(made, planned, 0, "run", "now"))
+        answers.check(launch_record(made, planned, 0, "run", "now"))
         ceiling = planned.role == "ceiling"
         record = samples(
             launch=0,
@@ -311,7 +311,7 @@ def test_the_plateau_is_an_answer_of_ceilings_alone(standins: ModuleType) -> Non
             method="ring" if ceiling else None,
         )
         if ceiling:
-            answers.take(record)
+            answers.check(record)
         else:
             with pytest.raises(ValueError, match="4096 was not asked for"):
-                answers.take(record)
+                answers.check(record)

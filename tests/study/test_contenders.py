@@ -12,7 +12,7 @@ from nearpeak.libraries.discover import UnknownNameError
 from nearpeak.libraries.library import Contender, Library, Settings
 from nearpeak.machine.machine import unknown
 from nearpeak.study import contenders
-from nearpeak.study.contenders import choose_contenders, looked_at, not_here
+from nearpeak.study.contenders import check_modules, choose_contenders, why_missing
 from nearpeak.study.options import LibraryChoice
 
 
@@ -59,13 +59,13 @@ def test_names_that_no_machine_knows_are_refused_and_others_are_told(
     monkeypatch.setattr(contenders, "resolve", resolve)
     away = LibraryChoice(mpi="cray-8.1", settings=("no-such",))  # of which nothing is known here
     profile = LibraryChoice(mpi="mpich", settings=("there/profile.toml",))
-    assert [*not_here([away, profile])] == ["no 'cray-8.1' here"]
+    assert [*why_missing([away, profile])] == ["no 'cray-8.1' here"]
     for wrong, message in (
         (LibraryChoice(mpi="mpihc"), "unknown 'mpihc'"),
         (LibraryChoice(mpi="mpich", settings=("no-such",)), "unknown settings 'no-such' of mpich"),
     ):
         with pytest.raises(UserError, match=message):
-            list(not_here([away, wrong]))
+            list(why_missing([away, wrong]))
 
 
 def test_settings_of_a_study_file_leave_out_what_nearpeak_gives(
@@ -91,7 +91,7 @@ def test_a_library_that_is_not_whole_is_measured_and_named(monkeypatch: pytest.M
     chosen = [Contender(library=MPICH, settings=one) for one in settings]
     chosen.append(Contender(library=CRAY, settings=Settings()))
     lines: list[str] = []
-    first, second, whole_one = looked_at(chosen, unknown(), lines.append)
+    first, second, whole_one = check_modules(chosen, unknown(), lines.append)
     what = "libuct_a.so.0 does not load (liba.so.1 is not found): UCX lacks its transports"
     assert first.library.broken == second.library.broken == [what]
     assert whole_one.library.broken == []

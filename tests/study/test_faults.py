@@ -122,7 +122,7 @@ class Command:
 
     def ends(self) -> "dict[LaunchId, LaunchEndRecord]":
         """How the last try of each launch ended."""
-        find = Templates(read_plan(self.folder)).find
+        find = Templates(read_plan(self.folder)).index_of
         tries = {
             record.launch: LaunchId(record.block, find(record))
             for record in self.records(LaunchRecord)

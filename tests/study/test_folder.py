@@ -19,7 +19,7 @@ from nearpeak.study.amendments import extend
 from nearpeak.study.folder import create, read_plan, reopen
 from nearpeak.study.history import History
 from nearpeak.study.journal import NAME, StudyJournal
-from nearpeak.study.planning import Suits, added
+from nearpeak.study.planning import Eligibility, added
 from two_users import TwoUsers
 
 
@@ -56,7 +56,7 @@ def test_what_another_added_before_the_lock_was_had_is_in_the_plan(
     plan, file = standins.small_plan(launches=1), study.folder / NAME
     create(study.folder, discover(), plan).close()
     study.run(plan)
-    adds = added(plan, [standins.contender("new")], [], Suits(), 1)
+    adds = added(plan, [standins.contender("new")], [], Eligibility(), 1)
     before = file.read_bytes()
     other = StudyJournal(study.folder)
     other.append(extend(History(study.folder, plan).state, "so", adds, None, None))

@@ -22,8 +22,8 @@ from nearpeak.study.options import Options
 from nearpeak.study.plan import Plan, Template
 from nearpeak.study.planning import (
     SIZES,
-    Known,
-    Suits,
+    Eligibility,
+    PlanContext,
     make_plan,
     summary,
 )
@@ -209,7 +209,7 @@ def test_the_seconds_of_trials_are_taken_from_the_budget(standins: ModuleType) -
         whole.variants,
         whole.paths,
         standins.BENCHMARKS,
-        Known(trial_seconds=budget / 3),
+        PlanContext(trial_seconds=budget / 3),
     )
     assert len(tight.sizes) < len(SIZES)
     assert tight.budget_seconds == budget
@@ -354,7 +354,9 @@ def test_contenders_are_measured_where_they_run(standins: ModuleType) -> None:
         [latency(), staged],
         [standins.data_path()],
         standins.BENCHMARKS,
-        Known(Suits(lambda who, variant: (who.library.name == "a") == (variant == staged))),
+        PlanContext(
+            Eligibility(lambda who, variant: (who.library.name == "a") == (variant == staged))
+        ),
     )
     launched = {
         (launch.contender, *launch.variants) for launch in plan.launches if launch.role == "mpi"
@@ -417,8 +419,10 @@ def test_what_is_not_safe_behind_others_has_a_launch_of_its_own(standins: Module
         variants,
         [standins.data_path()],
         standins.BENCHMARKS,
-        Known(
-            Suits(alone=lambda who, variant: (who.library.name, variant.benchmark) == ("a", "bw"))
+        PlanContext(
+            Eligibility(
+                alone=lambda who, variant: (who.library.name, variant.benchmark) == ("a", "bw")
+            )
         ),
     )
     launched = {

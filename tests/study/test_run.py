@@ -16,12 +16,12 @@ from nearpeak.launching.program_records import EnvironmentRecord, SamplesRecord
 from nearpeak.libraries.families import natives
 from nearpeak.machine import allocation
 from nearpeak.study import run
-from nearpeak.study.amendments import what_is_left
+from nearpeak.study.amendments import remaining_lines
 from nearpeak.study.answers import Templates
 from nearpeak.study.history import History
 from nearpeak.study.plan import LaunchId, Spare
 from nearpeak.study.records import LaunchRecord, LeftOutRecord, TakenUpRecord
-from nearpeak.study.state import State, linked
+from nearpeak.study.schedule import Schedule, linked
 from nearpeak.terms.sizes import format_seconds
 from nearpeak.watch import watched
 
@@ -166,7 +166,7 @@ def test_three_failures_in_a_row_are_enough(study: Any, standins: ModuleType) ->
     bad = ends_of(study, "bad")
     assert len(bad) == 3
     assert [end.given_up_after for end in bad] == [0, 0, 3]
-    assert bad[-1].words.endswith("; given up after 3 failures in a row without a sample")
+    assert bad[-1].text.endswith("; given up after 3 failures in a row without a sample")
     assert len(ends_of(study, "good")) == 5
 
 
@@ -236,7 +236,7 @@ def test_no_more_time_is_left_than_budget_and_job_have(
     """Whatever the blocks that are run anyhow are expected to take."""
     plan = standins.small_plan(launches=2)
     plan.budget_seconds = budget
-    monkeypatch.setattr(State, "seconds_left", lambda *_: 400.0 if budget is None else 9000.0)
+    monkeypatch.setattr(Schedule, "seconds_left", lambda *_: 400.0 if budget is None else 9000.0)
     monkeypatch.setattr(run.StudyRun, "_in_time", lambda *_: True)
     told = Told()
     study.run(plan, told, seconds=seconds)
@@ -299,7 +299,7 @@ def test_a_resumed_study_goes_on_as_it_would_have(
     plan.slot_ms, plan.slot_fixed = 40.0, False
     assert study.run(plan, InterruptAt(number)).status == "interrupted"
     assert study.run(plan).status == "complete"
-    find = Templates(plan).find
+    find = Templates(plan).index_of
     found = {
         LaunchId(other.block, find(other)): other for other in recorded(study)
     }  # the last try of each
@@ -616,7 +616,7 @@ def test_what_takes_longer_than_guessed_is_left_out_behind_the_first_block(
         "bw",
     }
     # Who goes on with it knows, as the report does.
-    again = State(plan)
+    again = Schedule(plan)
     for record in study.records():
         again.feed(record)
     assert {launch.path for launch in again.remaining(2)} == {"host-host same-numa"}
@@ -638,10 +638,10 @@ def test_what_was_left_out_is_taken_up_once_launches_turn_out_to_be_short(
     plan.budget_seconds = 1000.0
     plan.spare = [Spare(kind="path", name=far, why="so", paths=[far])]
 
-    def pessimistic(_: State, first: int, *_others: object) -> dict[int, float]:
+    def pessimistic(_: Schedule, first: int, *_others: object) -> dict[int, float]:
         return {0: 2000.0} if first == 2 else {}
 
-    monkeypatch.setattr(State, "to_leave_out", pessimistic)
+    monkeypatch.setattr(Schedule, "to_leave_out", pessimistic)
     monkeypatch.setattr(run, "blocks_wanted", lambda _: 3)  # in place of 6
     study.run(plan)
     turns = [
@@ -666,8 +666,8 @@ def test_the_job_in_which_a_study_begins_bounds_what_it_measures_and_not_its_bud
     # Another job has all that was not spent, and time enough for what the first one had not.
     state = History(study.folder, plan).state
     assert state.budget_seconds == 1000.0
-    assert f"{format_seconds(1000.0)} of the budget are left'" in str(what_is_left(state))
-    assert "of the budget are left, 0.0 s in this job'" in str(what_is_left(state, 0.001))
+    assert f"{format_seconds(1000.0)} of the budget are left'" in str(remaining_lines(state))
+    assert "of the budget are left, 0.0 s in this job'" in str(remaining_lines(state, 0.001))
     assert study.run(plan, seconds=1000.0).status == "complete"
     assert [left.spare for left in study.records() if isinstance(left, LeftOutRecord)] == []
 

@@ -40,8 +40,8 @@ def lends(standins: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 @pytest.mark.usefixtures("lends")
 def test_all_that_is_chosen_runs_where_the_job_lets_it() -> None:
     first = single.choose("latency", "one", "tune")
-    other = single.beside(first, "bw", path=first.path.id, buffers="H,H")
-    anywhere = single.beside(first, "bw", path=None, buffers="H,H")
+    other = single.another_benchmark(first, "bw", path=first.path.id, buffers="H,H")
+    anywhere = single.another_benchmark(first, "bw", path=None, buffers="H,H")
     assert [[end.cpus for end in each.path.ends] for each in (first, other, anywhere)] == [
         [[4], [5]]
     ] * 3

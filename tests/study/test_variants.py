@@ -15,7 +15,7 @@ from nearpeak.machine.machine import Machine
 from nearpeak.study.paths import paths_within, select_paths
 from nearpeak.study.planning import is_measured_on, is_usual
 from nearpeak.study.variants import (
-    Awarenesses,
+    GpuSupport,
     choose_variants,
     for_ceilings,
     has_gpu_switch,
@@ -41,7 +41,7 @@ def test_what_could_not_be_tried_is_measured_all_the_same(
     standins: ModuleType, described: Description
 ) -> None:
     variants = choose_variants(described, ["latency"], [], [standins.gpu_path()])
-    known = Awarenesses([tried("a", "not tried")], described)
+    known = GpuSupport([tried("a", "not tried")], described)
     assert known.with_staging([standins.contender("a")], variants) == variants
     assert known.takes(standins.contender("a"), variants[0])
 
@@ -94,7 +94,7 @@ def test_without_a_gpu_nothing_is_staged(standins: ModuleType, described: Descri
 def test_what_a_library_cannot_take_is_staged(standins: ModuleType, described: Description) -> None:
     good, bad = standins.contender("good"), standins.contender("bad")
     (variant,) = choose_variants(described, ["latency"], [], [standins.gpu_path()])
-    known = Awarenesses(
+    known = GpuSupport(
         [tried("good", "ok"), tried("bad", "crashed"), tried("good", "crashed", operation="bcast")],
         described,
     )
@@ -121,7 +121,7 @@ def test_staging_asked_for_is_measured_beside_the_librarys_own_way(
     asked = choose_variants(
         described, ["latency", "latency:staging=pinned"], [], [standins.gpu_path()]
     )
-    known = Awarenesses([tried("good", "ok")], described)
+    known = GpuSupport([tried("good", "ok")], described)
     assert [known.runs(standins.contender("good"), variant, asked) for variant in asked] == [
         True,
         True,
@@ -136,7 +136,7 @@ def test_a_library_is_judged_by_the_benchmark_itself(
         described, ["latency", "allreduce"], [], [standins.gpu_path()]
     )
     found = [tried("a", "crashed", operation=name) for name in ("allreduce", "put")]
-    known = Awarenesses(found, described)
+    known = GpuSupport(found, described)
     assert known.takes(standins.contender("a"), latency)
     assert not known.takes(standins.contender("a"), allreduce)
 
@@ -147,7 +147,7 @@ def test_what_the_program_packs_itself_is_judged_by_what_bounds_it(
     (latency,) = (benchmark for benchmark in described.benchmarks if benchmark.name == "latency")
     vector = msgspec.structs.replace(latency, name="vector", bound_by="latency")
     described = msgspec.structs.replace(described, benchmarks=[*described.benchmarks, vector])
-    known = Awarenesses([tried("a", "crashed", operation="vector")], described)
+    known = GpuSupport([tried("a", "crashed", operation="vector")], described)
     takes = {
         pack: known.takes(
             standins.contender("a"),
@@ -232,10 +232,10 @@ def test_who_needs_a_gpu_in_each_rank_is_measured_where_both_hold_one(
     same = standins.gpu_path("host-gpu near same-gpu", device="GPU-1")
     variants = choose_variants(described, ["latency"], ["H,D"], [bare, same])
     (variant,) = variants
-    fine = Awarenesses([], described)
+    fine = GpuSupport([], described)
     assert fine.needed([bare, same], variants) == [bare]
     refusal = msgspec.structs.replace(tried("a", "crashed", buffers="H,D"), host_device="none")
-    known = Awarenesses([refusal], described)
+    known = GpuSupport([refusal], described)
     assert known.needed([bare, same], variants) == [bare, same]
     assert known.takes(standins.contender("a"), variant)  # it is no matter of buffers
     runs = {
@@ -279,7 +279,7 @@ def test_gpu_support_is_measured_of_libraries_that_can_switch_it(
     plain = standins.contender("a")
     library = msgspec.structs.replace(plain.library, family=family, layer=layer)
     contender = msgspec.structs.replace(plain, library=library)
-    known = Awarenesses([], described)
+    known = GpuSupport([], described)
     assert known.takes_on(contender, variant, support) is measured
     assert known.takes_on(contender, variant, host)
     assert known.takes_on(contender, variant, msgspec.structs.replace(support, named=True))

@@ -19,7 +19,7 @@ from nearpeak.study.estimate import guess_cost
 from nearpeak.study.folder import create
 from nearpeak.study.options import Options
 from nearpeak.study.plan import Plan, PlannedLaunch
-from nearpeak.study.planning import Known, make_plan, summary
+from nearpeak.study.planning import PlanContext, make_plan, summary
 from nearpeak.terms.path import DataPath, Endpoint
 
 
@@ -58,7 +58,7 @@ def plan_of(
         variants,
         paths,
         standins.BENCHMARKS,
-        Known(perftest=perftest),
+        PlanContext(perftest=perftest),
     )
 
 

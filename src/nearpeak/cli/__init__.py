@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from nearpeak.machine.machine import Diagnosis
     from nearpeak.results.requirements import Requirement
     from nearpeak.results.results import Results
-    from nearpeak.study.batch import Asked
+    from nearpeak.study.batch import JobRequest
     from nearpeak.study.plan import Plan
     from nearpeak.study.single import Single
 
@@ -183,7 +183,7 @@ def check_words(chosen: "Single", words: Sequence[str], command: str) -> None:
     benchmark = chosen.benchmark.name
     try:
         done = subprocess.run(
-            [str(TOOLS.mpi_program(chosen.library)), "--check", *chosen.words(words)],
+            [str(TOOLS.mpi_program(chosen.library)), "--check", *chosen.program_options(words)],
             env={**os.environ, **environment(chosen.library)},
             stdin=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -277,7 +277,7 @@ def conclude(results: "Results") -> None:
         raise typer.Exit(1)
 
 
-def write_script(file: Path, asked: "Asked", lacking: Iterable[str], *left_out: str) -> None:
+def write_script(file: Path, asked: "JobRequest", lacking: Iterable[str], *left_out: str) -> None:
     """Writes the script of a job that runs this command without --sbatch, and without `left_out`,
     options with a value. `lacking`: why libraries that are named are none here."""
     from nearpeak.files import put_whole, working_folder

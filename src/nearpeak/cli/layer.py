@@ -207,7 +207,7 @@ def _chosen(mpi: str, path: str | None, pairs: Sequence[str]) -> "list[Single]":
     from nearpeak.launching.programs import TOOLS, describe_library
     from nearpeak.libraries import settings
     from nearpeak.libraries.discover import LAYER, resolve
-    from nearpeak.study.single import beside, choose
+    from nearpeak.study.single import another_benchmark, choose
 
     spec, wanted = settings.split(mpi)
     spec = spec.removesuffix(LAYER) + LAYER
@@ -220,7 +220,7 @@ def _chosen(mpi: str, path: str | None, pairs: Sequence[str]) -> "list[Single]":
     for buffers in pairs:
         try:
             if chosen:
-                chosen.append(beside(chosen[0], benchmark, path=path, buffers=buffers))
+                chosen.append(another_benchmark(chosen[0], benchmark, path=path, buffers=buffers))
             else:
                 chosen.append(
                     choose(benchmark, asked, command, path=path, buffers=buffers, say=say)

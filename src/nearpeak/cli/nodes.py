@@ -238,10 +238,10 @@ def _lacking(mpi: str) -> list[str]:
     from nearpeak.libraries import discover, settings
     from nearpeak.libraries.families import is_native
     from nearpeak.nodes.run import check_library
-    from nearpeak.study.contenders import not_here
+    from nearpeak.study.contenders import why_missing
     from nearpeak.study.options import library_choice
 
-    lacking = [*not_here([library_choice(mpi)])]
+    lacking = [*why_missing([library_choice(mpi)])]
     if not lacking:
         library = discover.resolve(settings.split(mpi)[0])
         check_library(library, is_native(library))
@@ -251,12 +251,12 @@ def _lacking(mpi: str) -> list[str]:
 def _write_script(file: Path, chosen: "Chosen", folder: Path) -> None:
     from nearpeak.nodes import plan
     from nearpeak.nodes.journal import NAME
-    from nearpeak.study.batch import Asked
+    from nearpeak.study.batch import JobRequest
 
     lacking = _lacking(chosen.mpi)
     seconds = plan.cost(chosen, plan.planned(chosen)).seconds
     hosts = [node for node in chosen.nodes if node]
-    asked = Asked(LONGER * seconds, len(chosen.nodes), hosts, folder, NAME)
+    asked = JobRequest(LONGER * seconds, len(chosen.nodes), hosts, folder, NAME)
     for line in plan.summary(chosen):
         print(printable(line))
     write_script(file, asked, lacking, "--nodes")

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from nearpeak.study.options import Options
     from nearpeak.study.plan import Plan
     from nearpeak.study.records import AmendmentRecord, SessionRecord
-    from nearpeak.study.state import State
+    from nearpeak.study.schedule import Schedule
 
 HELP = """Measure every MPI library on every data path, and what the path carries without MPI.
 
@@ -359,7 +359,7 @@ def study(
     folder = Path(output) if output else own
     if sbatch is not None:
         from nearpeak.study.batch import check_paths, of_study
-        from nearpeak.study.contenders import not_here
+        from nearpeak.study.contenders import why_missing
         from nearpeak.study.prepare import check_named
 
         if dry_run:
@@ -370,7 +370,7 @@ def study(
         options = replace(options, require=require or options.require)
         requirements = requirements_of(options.require)
         check_paths(options, [requirement.path for requirement in requirements])
-        write_script(sbatch, of_study(options, folder), not_here(options.libraries))
+        write_script(sbatch, of_study(options, folder), why_missing(options.libraries))
         return
     _start(options, folder, require or options.require, retry, explain, dry_run)
 
@@ -397,7 +397,7 @@ def _start(
     from nearpeak.study.history import History
     from nearpeak.study.paths import why_not
     from nearpeak.study.prepare import prepare
-    from nearpeak.study.state import State
+    from nearpeak.study.schedule import Schedule
     from nearpeak.study.subjects import planned
 
     requirements = requirements_of(required)
@@ -414,7 +414,7 @@ def _start(
     check(requirements, planned(plan), lambda path: why_not(path, machine, plan.hosts))
     plan.requirements = required
     if dry_run:  # what is read first stands last
-        _print_lines(plan, State(plan), expected_blocks(plan))
+        _print_lines(plan, Schedule(plan), expected_blocks(plan))
     _show(plan, dry_run)
     if dry_run:
         return
@@ -477,15 +477,15 @@ def _resume(
     from nearpeak.machine.discover import discover
     from nearpeak.owners import check_output
     from nearpeak.results.requirements import check
-    from nearpeak.study.amendments import what_is_left
-    from nearpeak.study.folder import mend, read_plan, reopen
+    from nearpeak.study.amendments import remaining_lines
+    from nearpeak.study.folder import read_plan, reopen, repair
     from nearpeak.study.history import History
     from nearpeak.study.paths import why_not
     from nearpeak.study.subjects import planned
 
     if not dry_run:
         check_output(folder)  # before anything is mended in it
-        mend(folder)
+        repair(folder)
     plan = read_plan(folder)
     requirements = requirements_of(required or plan.requirements)
     check(requirements, planned(plan), lambda path: why_not(path, discover(), plan.hosts))
@@ -511,7 +511,7 @@ def _resume(
             return
         session = _session(folder, plan, discover(), history, force=force)
         expected = History(folder, plan)  # of its own: the session is fed to the other as it runs
-        _print(what_is_left(_begun(expected, amendment), measuring_seconds()), sys.stdout)
+        _print(remaining_lines(_begun(expected, amendment), measuring_seconds()), sys.stdout)
         print(_session_words(session, history, amendment), flush=True)
         ended_by = _run(folder, plan, journal, history, session, amendment, explain=explain)
         _conclude(folder, required, history, ended_by)
@@ -532,7 +532,7 @@ def _extend(
     from nearpeak.machine.discover import discover
     from nearpeak.results.requirements import check
     from nearpeak.study.additions import choose_new, prepare_addition
-    from nearpeak.study.amendments import extend, what_follows
+    from nearpeak.study.amendments import extend, plan_of_new_blocks
     from nearpeak.study.folder import read_plan, reopen
     from nearpeak.study.history import History
     from nearpeak.study.paths import why_not
@@ -559,7 +559,7 @@ def _extend(
         history = History(folder, plan)
         if dry_run:
             _print_rest(plan, history, amendment)
-        _show(what_follows(plan, amendment), dry_run)
+        _show(plan_of_new_blocks(plan, amendment), dry_run)
         if dry_run:
             return
         session = _session(folder, plan, machine, history, force=force)
@@ -589,7 +589,7 @@ def _print(lines: list[str], to: TextIO) -> None:
         print("\n".join(printable(line) for line in lines), file=to, flush=True)
 
 
-def _begun(history: "History", amendment: "AmendmentRecord | None") -> "State":
+def _begun(history: "History", amendment: "AmendmentRecord | None") -> "Schedule":
     """The state as another session begins with it."""
     history.state.begin_session()
     if amendment:
@@ -603,7 +603,7 @@ def _print_rest(plan: "Plan", history: "History", amendment: "AmendmentRecord | 
     _print_lines(plan, state, state.expected_blocks())
 
 
-def _print_lines(plan: "Plan", state: "State", blocks: int) -> None:
+def _print_lines(plan: "Plan", state: "Schedule", blocks: int) -> None:
     """What is left of so many first blocks; to a terminal, the first lines of it."""
     from nearpeak.launching.programs import TOOLS
     from nearpeak.libraries.launch import shell_line
@@ -725,14 +725,14 @@ def _conclude(
 def _session_words(
     session: "SessionRecord", history: "History", amendment: "AmendmentRecord | None"
 ) -> str:
-    from nearpeak.study.amendments import words
+    from nearpeak.study.amendments import describe
 
     begun = history.state.begun_blocks
     where = f"after {count(begun, 'block')}"
     if begun and history.state.remaining(begun - 1):
         where = f"in the middle of block {begun}"
     line = f"session:    {session.session + 1} of this study, {where}"
-    return f"{line}; adds {words(amendment)}" if amendment else line
+    return f"{line}; adds {describe(amendment)}" if amendment else line
 
 
 def _report(folder: Path, required: list[str]) -> "Results":

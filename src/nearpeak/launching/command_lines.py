@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line of a launch: a program of ours, where its ranks sit, and what it is told."""
+"""The command line of a launch: one of Nearpeak's programs, the places of its ranks, its
+options."""
 
 import secrets
 import uuid
@@ -20,7 +21,7 @@ from nearpeak.terms.path import NO_DEVICE, DataPath, rank_devices
 
 @dataclass(frozen=True)
 class Tools:
-    """What launches are made of: nearpeak.libraries, or stand-ins in tests."""
+    """Makes command lines and builds programs: nearpeak.libraries, or stand-ins in tests."""
 
     command_line: Callable[[Library, Launch], CommandLine]
     mpi_program: Callable[[Library], Path]
@@ -28,20 +29,21 @@ class Tools:
 
 
 class Seats(NamedTuple):
-    """Where the ranks of a launch sit, and what buffers they have there."""
+    """The ends of a path that the ranks of a launch sit at, and their buffers there."""
 
     path: DataPath
     ends: Ends  # of the path, one for each rank
     buffers: str
 
 
-# By which both ends of a ceiling between hosts know each other (bench/group/socket.cpp).
+# By this variable both ends of a ceiling between hosts recognise each other
+# (bench/group/socket.cpp).
 TOKEN = "NEARPEAK_TOKEN"
 
 
 def with_token(env: Mapping[str, str]) -> dict[str, str]:
-    """The environment with a new token, where the launch takes one: no record has it, as records
-    are of the command line before."""
+    """Returns the environment with a new token if the launch takes one. No record has it, as
+    records hold the command line before this."""
     return {**env, TOKEN: secrets.token_hex(16)} if TOKEN in env else dict(env)
 
 
@@ -70,10 +72,12 @@ def rank_launch(
     )
 
 
-def probe_launch(tools: Tools, contender: Contender, words: list[str], seats: Seats) -> CommandLine:
-    """`nearpeak-mpi probe` with its ranks in these seats, with devices if the buffers, of
-    whichever it tries, need them."""
-    program = [str(tools.mpi_program(contender.library)), "probe", *words]
+def probe_launch(
+    tools: Tools, contender: Contender, options: list[str], seats: Seats
+) -> CommandLine:
+    """Returns the command line of `nearpeak-mpi probe` with its ranks in these seats. They have
+    devices if the buffers need them."""
+    program = [str(tools.mpi_program(contender.library)), "probe", *options]
     program += device_options(seats.ends, seats.buffers)
     launch = rank_launch(program, seats, contender.settings)
     return tools.command_line(contender.library, launch)
@@ -84,9 +88,9 @@ def path_environment(path: DataPath) -> dict[str, str]:
     on_gpus = any(end.gpu or end.device for end in path.ends)
     env = mps.environment(mps=path.mps) if on_gpus else {}
     if env and path.between_hosts:
-        # Their GPUs are named by NVML's index: CUDA has an order of its own.
+        # Their GPUs are named by NVML's index, and CUDA's own order may differ.
         env["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"
-    # Taken by whatever runs over UCX; for others there is no one word.
+    # UCX reads it; other transports have no common variable.
     return {**env, "UCX_NET_DEVICES": path.nic} if path.nic else env
 
 
@@ -97,7 +101,7 @@ def library_of_ceilings(
     options: list[str],
     settings: Settings,
 ) -> CommandLine:
-    """nearpeak-native in the place of a library: the best of its ways to move data; errors as
+    """Returns the command line of nearpeak-native as a library: the best of its methods; errors as
     ceilings_line."""
     line = ceilings_line(tools, seats, benchmarks, ["--as-library", *options])
     return CommandLine(argv=line.argv, env={**settings.env, **line.env})
@@ -106,18 +110,18 @@ def library_of_ceilings(
 def ceilings_line(
     tools: Tools, seats: Seats, benchmarks: list[str], options: list[str]
 ) -> CommandLine:
-    """nearpeak-native with all its ways to move data.
+    """Returns the command line of nearpeak-native with all its methods.
 
-    UserError between two hosts, where it has nobody to start the far end.
+    UserError between two hosts, as nothing starts the far end.
     """
     if seats.path.between_hosts:
         raise UserError(
             f"{seats.path.id}: the ceiling is measured on one host alone: leave --mpi ceiling out"
         )
-    where = within_host(seats)
-    what = ["--metrics", ",".join(benchmarks)]
+    mode = within_host(seats)
+    metrics = ["--metrics", ",".join(benchmarks)]
     return CommandLine(
-        argv=[str(tools.native_program()), *where, *what, *options],
+        argv=[str(tools.native_program()), *mode, *metrics, *options],
         env=path_environment(seats.path),
     )
 
@@ -126,18 +130,24 @@ def loaded_by_native(
     tools: Tools,
     library: Library,
     seats: Seats,
-    words: list[str],
+    benchmark_options: list[str],
     settings: Settings,
 ) -> CommandLine:
-    """A launch of nearpeak-native that loads a library, like NCCL: `words` are benchmarks with
-    their options."""
+    """Returns the command line of nearpeak-native that loads a library, like NCCL.
+    `benchmark_options`: benchmarks with their options."""
     family = all_families()[library.family]
     backend = f"{family.backend}:" if family.backend else ""
     named = [backend + check_word(device) for device in memory_devices(seats.ends)]
-    where = [*_first_cpus(seats.ends), "--devices", ",".join(named)]
-    what = ["--buffers", seats.buffers, "--library", str(library.libmpi)]
+    place_options = [*_first_cpus(seats.ends), "--devices", ",".join(named)]
+    library_options = ["--buffers", seats.buffers, "--library", str(library.libmpi)]
     return CommandLine(
-        argv=[str(tools.native_program()), str(family.mode), *where, *what, *words],
+        argv=[
+            str(tools.native_program()),
+            str(family.mode),
+            *place_options,
+            *library_options,
+            *benchmark_options,
+        ],
         env={**settings.env, **path_environment(seats.path)},
     )
 
@@ -157,10 +167,10 @@ def within_host(seats: Seats) -> list[str]:
     return ["pair", *cpus]
 
 
-def parts_of(words: Sequence[str]) -> list[list[str]]:
+def parts_of(arguments: Sequence[str]) -> list[list[str]]:
     """The command lines that a + parts."""
     parts: list[list[str]] = [[]]
-    for word in words:
+    for word in arguments:
         if word == PART:
             parts.append([])
         else:
@@ -180,15 +190,15 @@ def options_of(axes: Mapping[str, str]) -> list[str]:
 
 
 def rank_places(ends: Ends) -> list[Rank]:
-    """Where the ranks that sit at these ends run."""
+    """Returns the CPUs and the host of each rank at these ends."""
     return [Rank(cpus=end.cpus, host=end.host) for end in ends]
 
 
 def device_options(ends: Ends, buffers: str) -> list[str]:
-    """What names each rank's device to nearpeak-mpi."""
+    """Returns the options that name each rank's device to nearpeak-mpi; none without devices."""
     all_hold = all(end.device not in (None, NO_DEVICE) for end in ends)
     if not (needs_gpu(buffers) or all_hold):
         return []
     rows = [(check_word(name), len(list(row))) for name, row in groupby(rank_devices(ends))]
-    words = [f"{name}*{n}" if n > 2 else ",".join([name] * n) for name, n in rows]
-    return ["--devices", ",".join(words)]
+    devices = [f"{name}*{n}" if n > 2 else ",".join([name] * n) for name, n in rows]
+    return ["--devices", ",".join(devices)]

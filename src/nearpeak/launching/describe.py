@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a program can measure, in its own words (`--describe`), and variants checked by it."""
+"""The benchmarks that a program offers (`--describe`), and variants checked against them."""
 
 import itertools
 import subprocess
@@ -32,7 +32,7 @@ class Operation(msgspec.Struct, frozen=True):
 
 
 class Allocator(msgspec.Struct, frozen=True):
-    """A way to get memory of a kind, beside the usual one."""
+    """A way to allocate memory of a kind, other than the usual one."""
 
     name: str
     buffers: str  # "H", "P", "D" or "M"
@@ -54,27 +54,27 @@ class Description(msgspec.Struct, frozen=True):
     allocators: list[Allocator] = []
 
     def measures(self, variant: Variant, defaults: Mapping[str, str]) -> bool:
-        """Whether it has the benchmark with these axes. Where it lacks an axis, its `defaults` are
-        what it does."""
+        """True if it has the benchmark with these axes. It behaves like `defaults` on an axis that
+        it lacks."""
         for benchmark in self.benchmarks:
             if benchmark.name == variant.benchmark:
-                known = {axis.name: axis.values for axis in benchmark.axes}
+                offered = {axis.name: axis.values for axis in benchmark.axes}
                 return all(
-                    value in known.get(name, [defaults[name]])
+                    value in offered.get(name, [defaults[name]])
                     for name, value in variant.axes.items()
                 )
         return False
 
     def of_families(self, families: Sequence[str]) -> list[str]:
-        """The names of the benchmarks of these families, or of `all` that are no applications;
-        UserError for one that there is not."""
-        known = sorted({benchmark.family for benchmark in self.benchmarks} - {""})
+        """Returns the names of the benchmarks of these families; `all` stands for those that are no
+        applications. UserError for an unknown family."""
+        offered = sorted({benchmark.family for benchmark in self.benchmarks} - {""})
         over_bytes = {benchmark.family for benchmark in self.benchmarks if benchmark.over_bytes}
         if EVERYTHING in families:
-            families = [family for family in known if family in over_bytes or family in families]
+            families = [family for family in offered if family in over_bytes or family in families]
         for family in families:
-            if family not in known:
-                raise UserError(f"there are no operations {family!r}{closest(family, known)}")
+            if family not in offered:
+                raise UserError(f"there are no operations {family!r}{closest(family, offered)}")
         return [
             benchmark.name
             for family in families
@@ -91,25 +91,25 @@ class Description(msgspec.Struct, frozen=True):
     def usual(self, names: Iterable[str]) -> list[str]:
         """Benchmarks with each value of their axes that a study measures by itself, as
         `parse_variant` takes them."""
-        known = {benchmark.name: benchmark for benchmark in self.benchmarks}
-        found = []
+        by_name = {benchmark.name: benchmark for benchmark in self.benchmarks}
+        texts = []
         for name in names:
             choices = [
                 ["" if value == axis.default else f"{axis.name}={value}" for value in axis.usual]
-                for axis in known[name].axes
+                for axis in by_name[name].axes
                 if axis.usual
             ]
             for chosen in itertools.product(*choices):
-                found.append(":".join(filter(None, [name, ",".join(filter(None, chosen))])))
-        return found
+                texts.append(":".join(filter(None, [name, ",".join(filter(None, chosen))])))
+        return texts
 
 
 def describe(program: Path, env: dict[str, str], mode: str | None = None) -> Description:
     """Asks a measuring program, or a mode of it, what it measures; UserError when it does not
     answer."""
-    words = [str(program), *filter(None, [mode]), "--describe"]
+    command = [str(program), *filter(None, [mode]), "--describe"]
     try:
-        answer = subprocess.run(words, env=env, capture_output=True, check=True, timeout=60)
+        answer = subprocess.run(command, env=env, capture_output=True, check=True, timeout=60)
         schema = msgspec.json.decode(answer.stdout, type=_Version).schema
         if schema == SCHEMA:
             return msgspec.json.decode(answer.stdout, type=Description)
@@ -124,20 +124,21 @@ def describe(program: Path, env: dict[str, str], mode: str | None = None) -> Des
 
 
 def joined(descriptions: Sequence[Description]) -> Description:
-    """What any of them measures, with all values that an axis has in any; else the first's word."""
+    """Merges descriptions: every benchmark, with all values that an axis has in any. The rest is as
+    in the first."""
     first, *others = descriptions
-    known = {benchmark.name: benchmark for benchmark in first.benchmarks}
+    merged = {benchmark.name: benchmark for benchmark in first.benchmarks}
     for benchmark in itertools.chain.from_iterable(other.benchmarks for other in others):
-        mine = known.setdefault(benchmark.name, benchmark)
-        more = {axis.name: axis.values for axis in benchmark.axes}
+        mine = merged.setdefault(benchmark.name, benchmark)
+        values = {axis.name: axis.values for axis in benchmark.axes}
         axes = [
             msgspec.structs.replace(
-                axis, values=list(dict.fromkeys([*axis.values, *more.get(axis.name, [])]))
+                axis, values=list(dict.fromkeys([*axis.values, *values.get(axis.name, [])]))
             )
             for axis in mine.axes
         ]
-        known[benchmark.name] = msgspec.structs.replace(mine, axes=axes)
-    return msgspec.structs.replace(first, benchmarks=list(known.values()))
+        merged[benchmark.name] = msgspec.structs.replace(mine, axes=axes)
+    return msgspec.structs.replace(first, benchmarks=list(merged.values()))
 
 
 def check_axis(benchmark: Benchmark, name: str, value: str) -> None:

@@ -6,14 +6,14 @@ from pathlib import Path
 
 
 class GrowingFile:
-    """What a file gets, from `offset` (bytes) on; one that is not there yet has nothing."""
+    """The content of a file from `offset` (bytes) on; nothing while there is no file."""
 
     def __init__(self, file: Path, offset: int = 0) -> None:
         self._file = file
         self._offset = offset
 
     def waiting(self) -> bytes:
-        """What was not taken yet."""
+        """Returns the bytes that were not taken yet."""
         try:
             with self._file.open("rb") as file:
                 file.seek(self._offset)
@@ -22,21 +22,21 @@ class GrowingFile:
             return b""
 
     def take(self, count: int) -> None:
-        """So many bytes of it are done with."""
+        """Skips so many bytes, which are done with."""
         self._offset += count
 
 
 class GrowingLines(GrowingFile):
-    """Its whole lines."""
+    """The whole lines of a growing file."""
 
     def read(self) -> list[bytes]:
-        """Takes those that are new, without their ends."""
+        """Takes the new lines, without their line ends."""
         *lines, half = (data := self.waiting()).split(b"\n")
         self.take(len(data) - len(half))
         return lines
 
     def give(self, take: Callable[[bytes], None]) -> bool:
-        """Gives each that is new away; whether there were any."""
+        """Passes each new line to `take`; True if there were any."""
         lines = self.read()
         for line in lines:
             take(line)

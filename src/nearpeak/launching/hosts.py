@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether other hosts are like this machine, as paths between hosts take them to be."""
+"""Compares other hosts with this machine: paths between hosts assume that they are alike."""
 
 import contextlib
 import os
@@ -32,49 +32,51 @@ AT_ONCE = 16  # hosts that are called at the same time
 
 
 def describe(
-    here: Machine, hosts: Sequence[str], remote_shell: str | None, ranks: int | None = None
+    this_machine: Machine, hosts: Sequence[str], remote_shell: str | None, ranks: int | None = None
 ) -> dict[str, Machine | str]:
-    """The machine that each host is, by its own word, or why it does not say: this program runs
-    there, from the same folder. Of this host, `here`. `ranks`: with what doctor finds for so many.
+    """Returns the machine that each host reports itself to be, or the reason why it does not
+    report: this program runs there, from the same folder. For this host it is `this_machine`.
+    `ranks`: with doctor's diagnoses for so many.
 
-    Nodes of a job describe themselves by srun, where no remote shell is given; others are called.
-    UserError for what is no name of a host.
+    Nodes of a job describe themselves by srun, if no remote shell is given; others are called.
+    UserError for an invalid name of a host.
     """
     for host in hosts:
         check_host(host)
     others = [host for host in hosts if not is_here(host)]
     if others and remote_shell is None and allocation.by_srun():
-        told = _by_srun(others, ranks)
+        described = _by_srun(others, ranks)
     else:
         with ThreadPoolExecutor(AT_ONCE) as pool:
-            asked = pool.map(lambda host: _ask(host, remote_shell or "ssh", ranks), others)
-            told = dict(zip(others, asked, strict=True))
-    return {host: told.get(host, here) for host in hosts}
+            answers = pool.map(lambda host: _ask(host, remote_shell or "ssh", ranks), others)
+            described = dict(zip(others, answers, strict=True))
+    return {host: described.get(host, this_machine) for host in hosts}
 
 
 def tell(ranks: int | None, folder: str | None) -> None:
-    """What runs on a host: its description, as JSON on stdout, or in a file of the folder that is
-    called as Slurm calls the node."""
-    found = discover()
+    """Describes a host, on which it runs, as JSON on stdout, or in a file of the folder with
+    Slurm's name of the node."""
+    machine = discover()
     if ranks is not None:
-        diagnoses = examine(machine=found, ranks=ranks)
-        found = msgspec.structs.replace(found, diagnoses=diagnoses)
-    whole = msgspec.json.encode(found)
+        diagnoses = examine(machine=machine, ranks=ranks)
+        machine = msgspec.structs.replace(machine, diagnoses=diagnoses)
+    encoded = msgspec.json.encode(machine)
     if folder is None:
-        sys.stdout.buffer.write(whole)
+        sys.stdout.buffer.write(encoded)
     else:
-        write_whole(Path(folder) / os.environ["SLURMD_NODENAME"], whole.decode())
+        write_whole(Path(folder) / os.environ["SLURMD_NODENAME"], encoded.decode())
 
 
 def _telling(ranks: int | None, folder: Path | None) -> list[str]:
-    told = None if folder is None else str(folder)
-    code = f"from nearpeak.launching.hosts import tell; tell({ranks!r}, {told!r})"
+    target = None if folder is None else str(folder)
+    code = f"from nearpeak.launching.hosts import tell; tell({ranks!r}, {target!r})"
     return [sys.executable, "-c", code]
 
 
 def _by_srun(hosts: Sequence[str], ranks: int | None) -> dict[str, Machine | str]:
-    """In one step for all: into files, as srun cuts long lines of several tasks into pieces."""
-    found: dict[str, Machine | str] = {}
+    """Describes all hosts in one step. It writes files, as srun cuts long lines of several tasks
+    into pieces."""
+    described: dict[str, Machine | str] = {}
     make_private(cache())
     with tempfile.TemporaryDirectory(prefix="hosts-", dir=cache()) as shared:
         folder, log = Path(shared), Path(shared) / ".log"
@@ -83,17 +85,17 @@ def _by_srun(hosts: Sequence[str], ranks: int | None) -> dict[str, Machine | str
         env = {**os.environ, **allocation.SHARING_STEPS}
         ended = run_tree([*argv, *_telling(ranks, folder)], env=env, log=log, limit_seconds=SECONDS)
         if ended.end == "hung":
-            why = f"no answer within {SECONDS:.0f} s"
+            reason = f"no answer within {SECONDS:.0f} s"
         else:
-            why = ended.reason or last_words(log)
+            reason = ended.reason or last_words(log)
         for host in hosts:
             try:
-                found[host] = msgspec.json.decode((folder / host).read_bytes(), type=Machine)
+                described[host] = msgspec.json.decode((folder / host).read_bytes(), type=Machine)
             except FileNotFoundError:
-                found[host] = why
+                described[host] = reason
             except (OSError, msgspec.MsgspecError) as error:
-                found[host] = str(error)
-    return found
+                described[host] = str(error)
+    return described
 
 
 def _ask(host: str, shell: str, ranks: int | None) -> Machine | str:
@@ -109,25 +111,26 @@ def _ask(host: str, shell: str, ranks: int | None) -> Machine | str:
             )
         return msgspec.json.decode(done.stdout, type=Machine)
     except subprocess.CalledProcessError as error:
-        said: list[str] = error.stderr.decode(errors="replace").strip().splitlines()
-        return said[-1] if said else "no reason given"
+        lines: list[str] = error.stderr.decode(errors="replace").strip().splitlines()
+        return lines[-1] if lines else "no reason given"
     except subprocess.TimeoutExpired:
         return f"no answer within {SECONDS:.0f} s"
     except (OSError, msgspec.MsgspecError) as error:
         return str(error)
 
 
-def remarks(here: Machine, hosts: Sequence[str], remote_shell: str | None) -> Iterator[str]:
-    """A line for each thing in which a host differs, and for each host that does not say."""
-    for host, other in describe(here, hosts, remote_shell).items():
+def remarks(this_machine: Machine, hosts: Sequence[str], remote_shell: str | None) -> Iterator[str]:
+    """Yields a line for each difference of a host, and for each host that does not describe
+    itself."""
+    for host, other in describe(this_machine, hosts, remote_shell).items():
         if isinstance(other, str):
             yield f"{host} does not say what it is ({other}): it is taken to be like this machine"
             continue
-        for difference in differences(here, other):
+        for difference in differences(this_machine, other):
             yield f"{host} is not like this machine, as it is taken to be: {difference}"
 
 
-# What paths and bindings follow from, in words.
+# The facts that paths and bindings follow from, as text.
 FACTS: dict[str, Callable[[Machine], str]] = {
     "CPU": lambda machine: machine.cpu_model,
     "usable CPUs": lambda machine: format_list(machine.allowed_cpus),
@@ -147,26 +150,26 @@ FACTS: dict[str, Callable[[Machine], str]] = {
 }
 
 
-def differences(here: Machine, other: Machine) -> Iterator[str]:
-    """What is not the same there: `usable CPUs: 0, here 0-1`."""
+def differences(this_machine: Machine, other: Machine) -> Iterator[str]:
+    """Yields the facts that differ: `usable CPUs: 0, here 0-1`."""
     for name, fact in FACTS.items():
-        if (there := fact(other)) != (mine := fact(here)):
-            yield f"{name}: {there or 'none'}, here {mine or 'none'}"
+        if (theirs := fact(other)) != (mine := fact(this_machine)):
+            yield f"{name}: {theirs or 'none'}, here {mine or 'none'}"
 
 
 def is_here(host: str) -> bool:
-    """Whether a name, or an address, is that of this host: what Slurm or the host calls itself, or
-    one of its interfaces."""
-    whole = socket.gethostname()
-    if host in ("localhost", whole, whole.partition(".")[0], socket.getfqdn()):
+    """True if a name or an address is that of this host: Slurm's name for it, its own, or one of
+    its interfaces."""
+    hostname = socket.gethostname()
+    if host in ("localhost", hostname, hostname.partition(".")[0], socket.getfqdn()):
         return True
-    if (found := allocation.current()) is not None and host in found.nodes:
-        return host == found.here
+    if (job := allocation.current()) is not None and host in job.nodes:
+        return host == job.here
     try:
-        known = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+        addresses = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         return False
-    for family, kind, protocol, _, address in known:
+    for family, kind, protocol, _, address in addresses:
         with contextlib.suppress(OSError), socket.socket(family, kind, protocol) as end:
             end.bind(address)
             return True

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ends a launch, and what it is part of, before its time: signals, and the end of the job."""
+"""Ends a launch and its study early: signals, and the end of the job."""
 
 import contextlib
 import math
@@ -11,7 +11,7 @@ from types import FrameType
 from nearpeak.machine import allocation
 from nearpeak.signals import handled
 
-JOB_SECONDS = 30.0  # for which a job that goes on is taken to do so
+JOB_SECONDS = 30.0  # between two checks whether the job goes on
 SIGNAL_SECONDS = 5.0  # from the end of a job's launch to the signal that ends the study
 JOB_ENDED = "the job was ended"
 
@@ -24,15 +24,15 @@ class Interrupt:
 
     def __init__(self) -> None:
         self.signal: int | None = None
-        self.job_ended = False  # as it was found last
-        self._asked = -math.inf
+        self.job_ended = False  # by the last check
+        self._checked_at = -math.inf
 
     def __call__(self, number: int, _frame: FrameType | None) -> None:
         self.signal = number
 
     def has_come(self) -> bool:
-        """Whether a launch that failed did so with all else: Ctrl-C, and the end of a job, reach
-        both, and the launch maybe first."""
+        """True if a launch that failed was ended together with the study: Ctrl-C, and the end of a
+        job, reach both, and maybe the launch first."""
         if self.signal is None and allocation.is_ending():
             self.job_ended = True
             deadline = time.monotonic() + SIGNAL_SECONDS
@@ -41,20 +41,21 @@ class Interrupt:
         return self.signal is not None or self.job_ended
 
     def job_is_over(self) -> bool:
-        """Whether the job has ended without us: a command of salloc's may get no signal, and what
-        it starts on its own node goes on, beside what other jobs run there."""
-        if (now := time.monotonic()) >= self._asked + JOB_SECONDS:
-            self._asked = now
+        """True if the job has ended without us. A command of salloc may get no signal, and its
+        processes on its own node continue next to those of other jobs."""
+        if (now := time.monotonic()) >= self._checked_at + JOB_SECONDS:
+            self._checked_at = now
             self.job_ended = allocation.is_ending()
         return self.job_ended
 
     def reason(self) -> str:
-        """What has come, for people: of the end of a job why it is, where its manager says so."""
+        """Returns the reason of the interrupt, for people. The job's manager may name it for the
+        end of a job."""
         return why_ended(self.signal)
 
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:
-        """Takes the signals, and gives them back."""
+        """Handles the signals, and restores their handlers."""
         taken = [signal.SIGINT, signal.SIGTERM]
         if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
             taken.append(signal.SIGHUP)
@@ -63,8 +64,9 @@ class Interrupt:
 
 
 def why_ended(number: int | None) -> str:
-    """What a signal came for, for people; None: there was none, and the job has ended."""
-    told = None if number == signal.SIGINT else allocation.why_ending()
-    if told is not None:
-        return told
+    """Returns the reason of a signal, for people. None: there was no signal, and the job has
+    ended."""
+    reason = None if number == signal.SIGINT else allocation.why_ending()
+    if reason is not None:
+        return reason
     return JOB_ENDED if number is None else f"ended by {signal.Signals(number).name}"

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A daemon of NVIDIA's MPS of our own, for launches whose ranks share one GPU through it.
+"""A private daemon of NVIDIA's MPS, for launches whose ranks share one GPU through it.
 
-Its pipes lie in a folder of this process's own, with a name that nobody can guess, so that no other
-program comes to use it, and nobody else's daemon is taken for it. It lives as long as the launch.
-All other launches on GPUs look for a daemon where none can be. (NVIDIA, "Multi-Process Service", on
+Its pipes lie in a private folder with a name that nobody can guess, so that no other program uses
+it, and nobody else's daemon is mistaken for it. It lives as long as the launch. All other launches
+on GPUs look for a daemon in a folder that cannot exist. (NVIDIA, "Multi-Process Service", on
 CUDA_MPS_PIPE_DIRECTORY and the commands.)
 """
 
@@ -38,23 +38,25 @@ LONGEST_BASE = 44  # bytes: the path of a socket has 107, that below the base up
 
 
 class MpsError(Exception):
-    """The daemon cannot be had: one line that says why."""
+    """The daemon cannot run; the message gives the reason in one line."""
 
 
 def environment(*, mps: bool) -> dict[str, str]:
-    """What makes a program run under the daemon of this process, or without MPS."""
+    """Returns the variables that make a program run under the daemon of this process, or without
+    MPS."""
     return {VARIABLE: str(pipe_folder()) if mps else NOWHERE}
 
 
 def pipe_folder() -> Path:
-    """Where a daemon of this process has its pipes. UserError as of `_private_folder`."""
+    """Returns the folder of the pipes of this process's daemon. UserError as of
+    `_private_folder`."""
     return _private_folder() / PIPES
 
 
 @functools.cache
 def _private_folder() -> Path:
-    """A new folder for the user alone, which goes when this process ends. Those of processes that
-    were killed go first. UserError where others can exchange it wherever it may be."""
+    """Creates a folder for the user only, which is removed when this process ends. Removes those of
+    killed processes first. UserError if others could exchange it in every base folder."""
     bases = [
         Path(name)
         for name in (os.environ.get("XDG_RUNTIME_DIR"), tempfile.gettempdir(), "/tmp")
@@ -78,8 +80,9 @@ def _private_folder() -> Path:
 
 
 def _new_folder(base: Path) -> Path | None:
-    """A new private folder, locked; None: there can be none, or other processes take each of them
-    for one left behind. Without locks it has none, and so nobody takes it for that."""
+    """Creates a private folder and locks it. None if none can be created, or if other processes
+    take each of them for one left behind. If files cannot be locked it has no lock, and so nobody
+    takes it for that."""
     for _ in range(_ATTEMPTS):
         try:
             folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=base))
@@ -98,8 +101,8 @@ def _new_folder(base: Path) -> Path | None:
 
 
 def _locked(folder: Path) -> int | None:
-    """The lock of a private folder, which this process has from now on; None where another has.
-    OSError where there is none, or nothing can be locked."""
+    """Locks a private folder for this process and returns the lock; None if another process has it.
+    OSError if there is no lock, or nothing can be locked."""
     lock = os.open(folder / LOCK, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -113,9 +116,9 @@ def _locked(folder: Path) -> int | None:
 
 
 def _remove_left(base: Path) -> None:
-    """Removes the folders of this user's processes that were killed; a daemon may have outlived
-    its process, and is asked to quit. Where nothing can be locked, none is removed: nobody can tell
-    whether its process lives."""
+    """Removes the folders of this user's killed processes. A daemon may have outlived its process,
+    and is asked to quit. If nothing can be locked, no folder is removed: its process may be
+    alive."""
     for folder in base.glob(f"{PREFIX}*"):
         with contextlib.suppress(OSError):
             mine = folder.lstat().st_uid == os.geteuid() and not folder.is_symlink()
@@ -137,12 +140,12 @@ def daemon() -> Iterator[None]:
     env = {**os.environ, **environment(mps=True), "CUDA_MPS_LOG_DIRECTORY": str(folder)}
     folder.mkdir(mode=0o700)
     try:
-        with (folder / "said").open("wb") as said:
+        with (folder / "said").open("wb") as output:
             process = subprocess.Popen(
                 [program, "-f"],  # in the foreground: it stays ours to end
                 env=env,
                 stdin=subprocess.DEVNULL,
-                stdout=said,
+                stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
                 preexec_fn=end_with_parent,

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names that are mistyped, told before a program is built or asked.
+"""Rejects mistyped names before a program is built or asked.
 
-What there is, the programs say (`--describe`). Before they can, a name is refused only if no source
-that they are built from spells it; names.txt, which tests hold to what they say, has those that are
-suggested in its place.
+The programs list their names (`--describe`). Before they can, a name is refused only if none of
+their sources spells it. names.txt holds the names to suggest instead; tests compare it with the
+programs.
 """
 
 from importlib import resources
@@ -19,22 +19,22 @@ def known_names() -> list[str]:
 
 
 def check_name(name: str) -> None:
-    """UserError as of `named` for what no program will have. Benchmarks of the user's own only a
-    program knows."""
-    known = known_names()
-    if name not in known and not own_benchmarks() and not _is_spelled(name):
-        raise unknown(name, known)
+    """UserError as of `named` for a name that no program will have. Only a program knows the user's
+    own benchmarks."""
+    names = known_names()
+    if name not in names and not own_benchmarks() and not _is_spelled(name):
+        raise unknown(name, names)
 
 
 def check_family(name: str) -> None:
-    """The same of families of benchmarks, or `all`."""
+    """UserError for a name that is no family of benchmarks, nor `all`."""
     if name not in (*FAMILIES, EVERYTHING) and not own_benchmarks():
         raise UserError(f"there are no operations {name!r}{closest(name, (*FAMILIES, EVERYTHING))}")
 
 
 def _is_spelled(name: str) -> bool:
-    """Whether a source of the programs has the name in quotes, or a collective operation the one
-    whose form beside computation is called so: `ibcast`."""
+    """True if a source of the programs has the name in quotes. The overlapped form of a collective
+    operation, like `ibcast`, counts if its source has the plain one."""
     folder = sources()
     for file in folder.rglob("*.cpp"):
         kind = file.relative_to(folder).parts[0]

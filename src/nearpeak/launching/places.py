@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a launch was to run and with which library, and where its program says that it ran.
+"""The requested places and library of a launch, compared with those that its program reports.
 
 A study and `nearpeak run` believe no figure of a launch that ran elsewhere.
 """
@@ -18,7 +18,7 @@ NO_PLACE = "it did not say where it ran"
 
 @dataclass(frozen=True)
 class Wanted:
-    """Where each rank was to run; None of a device or of the library: whichever."""
+    """The requested place of each rank. None for a device or the library: any."""
 
     hosts: Sequence[str | None]  # those of one name, or of none, are one host
     cpus: Sequence[Sequence[int]]
@@ -31,7 +31,7 @@ class _Device(msgspec.Struct):
 
 
 class _Rank(msgspec.Struct):
-    """What is looked at of where a rank ran."""
+    """The reported place of a rank, as far as it is checked."""
 
     rank: int
     host: str | None = None
@@ -42,8 +42,8 @@ class _Rank(msgspec.Struct):
 def wanted_at(
     ends: Ends, *, between_hosts: bool, ceiling: bool = False, library: str | None = None
 ) -> Wanted:
-    """Ranks at these ends of a path. A ceiling within a host has one CPU at each. Between two hosts
-    devices are not known by UUID."""
+    """Returns the requested places of ranks at these ends of a path. A ceiling within a host has
+    one CPU at each. Between two hosts devices are not known by UUID."""
     return Wanted(
         hosts=[end.host for end in ends],
         cpus=[end.cpus[:1] if ceiling and not between_hosts else end.cpus for end in ends],
@@ -53,10 +53,10 @@ def wanted_at(
 
 
 def misplaced(wanted: Wanted, environment: EnvironmentRecord) -> str:
-    """Which rank did not run on the host, CPUs and device asked for, or that all ran with another
-    library; "" when all is as it was to be."""
-    said = {rank.rank: rank for rank in msgspec.convert(environment.ranks, list[_Rank])}
-    ranks = [said.get(number, _Rank(number)) for number in range(len(wanted.hosts))]
+    """Names the first rank that did not run on its host, CPUs and device, or the library if all ran
+    with another one; "" if all is as requested."""
+    reported = {rank.rank: rank for rank in msgspec.convert(environment.ranks, list[_Rank])}
+    ranks = [reported.get(number, _Rank(number)) for number in range(len(wanted.hosts))]
     firsts: dict[str | None, _Rank] = {}  # of each host that was wanted
     for rank, host in zip(ranks, wanted.hosts, strict=True):
         first = firsts.setdefault(host, rank)
@@ -86,5 +86,5 @@ def misplaced(wanted: Wanted, environment: EnvironmentRecord) -> str:
 
 
 def _short(version_text: str) -> str:
-    """The first line of it, which may be long."""
+    """Returns the first line of a version text, cut to 80 characters."""
     return version_text.strip().partition("\n")[0][:80]

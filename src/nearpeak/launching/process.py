@@ -26,7 +26,7 @@ _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 _libc = ctypes.CDLL(None, use_errno=True)
 
-TICK_SECONDS = 0.25  # rare, because the watcher shares the machine with what is measured
+TICK_SECONDS = 0.25  # rare, because the watcher shares the machine with the measurement
 TERM_GRACE_SECONDS = 5.0  # for a launcher to end its ranks, remote ones too
 LEFTOVER_GRACE_SECONDS = 1.0  # for helpers of a launcher that has ended by itself
 LOG_BYTES = 8 << 20  # a longer log is cut
@@ -37,7 +37,7 @@ KILL_SECONDS = 10.0  # a process that the kernel holds on to longer than this is
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a process tree ended. `exit_status` is negative for a signal, None when not started."""
+    """The end of a process tree. `exit_status` is negative for a signal, None when not started."""
 
     end: str  # "exited", "hung", "stopped" or "not started"
     exit_status: int | None
@@ -155,7 +155,7 @@ def _end_rest(
 
 
 def _alive(process: subprocess.Popen[bytes], before: set[psutil.Process]) -> list[psutil.Process]:
-    """What the launch started and still runs; what has ended is reaped on the way."""
+    """Returns the processes of the launch that still run, and reaps those that have ended."""
     process.poll()
     alive = []
     for child in psutil.Process().children(recursive=True):
@@ -173,8 +173,8 @@ def _alive(process: subprocess.Popen[bytes], before: set[psutil.Process]) -> lis
 
 
 def bound(log: Path) -> None:
-    """Keep the beginning and the end of a log that is too long, and say what was left out. Who
-    appends to it may go on meanwhile. A disk that takes nothing leaves it as it is."""
+    """Keep the beginning and the end of a log that is too long, and note how much was left out.
+    Writers may append meanwhile. On a full disk the log stays unmodified."""
     with contextlib.suppress(OSError), log.open("r+b") as file:
         size = os.fstat(file.fileno()).st_size
         if size <= LOG_BYTES:
@@ -186,8 +186,8 @@ def bound(log: Path) -> None:
             left_out += int(earlier[1]) - len(earlier[0])
         file.seek(size - LOG_ENDS_BYTES)
         end = file.read()
-        while more := file.read():  # what was appended meanwhile
-            end += more
+        while appended := file.read():  # meanwhile
+            end += appended
         file.truncate(LOG_ENDS_BYTES)
     with contextlib.suppress(OSError), log.open("ab") as file:
         file.write(b"\n[nearpeak: %d bytes left out]\n" % left_out + end)
@@ -203,5 +203,6 @@ def _reaping_orphans() -> Iterator[None]:
 
 
 def end_with_parent() -> None:
-    """In a child, before exec: it gets SIGTERM when we are killed; a launcher ends its ranks."""
+    """Makes a child get SIGTERM when this process is killed; a launcher then ends its ranks. For a
+    child before exec."""
     _libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0)

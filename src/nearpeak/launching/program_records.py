@@ -14,7 +14,7 @@ from nearpeak.withheld import recordable
 
 
 class EnvironmentRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="environment"):
-    """What the measuring program found when it ran: written by it before each group of a launch."""
+    """The environment of the measuring program, which writes it before each group of a launch."""
 
     launch: int = -1
     program: str
@@ -29,8 +29,8 @@ class EnvironmentRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="e
 
 
 class CaseRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="case"):
-    """A case of a library is about to be measured: where a launch ends before its samples or its
-    problem are told, it ended in this one."""
+    """A case of a library is about to be measured. A launch that ends before the samples or the
+    problem of this case ended in it."""
 
     launch: int = -1
     benchmark: str
@@ -61,7 +61,7 @@ class SamplesRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="sampl
     seconds: float  # spent on this case, all in all
     limited: str | None = None  # why fewer samples than asked for were taken
     offset: int = 0  # bytes from a page boundary to the first buffer
-    verified: bool = True  # whether what arrived was looked at
+    verified: bool = True  # whether the received data was verified
     # Of a ceiling's method, what no library can count on: "gpu", it holds the GPU between messages;
     # "window", it has all messages of a window before it moves the first.
     needs: list[str] = []
@@ -71,13 +71,13 @@ class SamplesRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="sampl
     cache_line_ns: list[float | None] = []
     phases: dict[str, list[float]] = {}  # us of each sample that went into a part of it
     shortest_phases: dict[str, list[float]] = {}  # of the rank that took least, of applications
-    mean_phases: dict[str, list[float]] = {}  # of all ranks, likewise
+    mean_phases: dict[str, list[float]] = {}  # of all ranks, of applications
     work: Work | None = None  # of an application
     ranks: list[list[float]] | None = None  # the samples of every rank, where they were kept
 
     @property
     def apart_ns(self) -> float | None:
-        """How far apart the CPUs of any two ranks were; None where that was not measured."""
+        """The largest core-to-core latency between ranks; None if it was not measured."""
         return max((ns for ns in self.cache_line_ns if ns), default=None)
 
 
@@ -96,11 +96,11 @@ class ProblemRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="probl
     byte: int | None = None
     expected: int | None = None
     got: int | None = None
-    at_least: float | None = None  # too slow: what one iteration came to, in the metric's unit
+    at_least: float | None = None  # too slow: the value of one iteration, in the metric's unit
 
 
 def case_of(record: CaseRecord | SamplesRecord | ProblemRecord, metric: str) -> Case:
-    """What a record is of, in one metric of its benchmark."""
+    """Returns the case of a record, in one metric of its benchmark."""
     return Case(
         benchmark=record.benchmark,
         metric=metric,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The programs that libraries are measured by: built, and what they say that they measure."""
+"""Builds the programs that measure libraries, and asks them which benchmarks they have."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -19,13 +19,14 @@ TOOLS = Tools(command_line=command_line, mpi_program=build_mpi, native_program=b
 
 @dataclass(frozen=True)
 class Programs:
-    """What the programs measure, each in its own words; `described`: all of them together."""
+    """The benchmarks of each program; `described`: those of all programs together."""
 
     described: Description
     own: Mapping[str | None, Description]  # by mode; None: nearpeak-mpi
 
     def measure(self, contender: Contender, variant: Variant) -> bool:
-        """Whether that of a contender has a variant. What ceilings have, plan.py knows."""
+        """True if the program of a contender has a variant. plan.py knows the variants of
+        ceilings."""
         if is_ceiling(contender.library):
             return True
         benchmark = named(self.described.benchmarks, variant.benchmark)
@@ -34,18 +35,20 @@ class Programs:
 
 
 def build_programs(libraries: Sequence[Library], tools: Tools) -> Programs:
-    """Those that measure these libraries; UserError when one cannot be built or does not answer."""
+    """Builds the programs that measure these libraries; UserError when one cannot be built or does
+    not answer."""
     ours = [library for library in libraries if not is_native(library)]
-    beside = [library for library in libraries if mode_of(library)]
-    own = {
+    loaded = [library for library in libraries if mode_of(library)]
+    by_mode = {
         mode_of(library): describe_library(library, tools)
-        for library in [*ours, *beside] or libraries
+        for library in [*ours, *loaded] or libraries
     }
-    # All builds of nearpeak-mpi say the same; its word comes before that of others.
-    return Programs(joined(list(own.values())), own)
+    # All builds of nearpeak-mpi describe themselves alike, and come before the others.
+    return Programs(joined(list(by_mode.values())), by_mode)
 
 
 def describe_library(library: Library, tools: Tools) -> Description:
-    """What nearpeak-mpi, built for this library, can measure, or the program in its place."""
+    """Returns the description of nearpeak-mpi built for this library, or of the program that
+    replaces it."""
     env = {**os.environ, **environment(library)}
     return describe(tools.mpi_program(library), env, mode_of(library))

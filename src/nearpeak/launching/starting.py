@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which launcher starts the ranks of a library in a job: found by a short launch of each, as what a
-library was built with, and what a site's Slurm has, shows in nothing else."""
+"""Chooses the launcher that starts the ranks of a library in a job, by a short launch with each.
+
+Nothing else shows how a library was built and what a site's Slurm has.
+"""
 
 import contextlib
 import os
@@ -34,18 +36,18 @@ TRIAL = ["--sizes", "8", "--slot-ms", "1"]
 
 
 class Started(NamedTuple):
-    """A library with what starts its ranks, and where that lets them run."""
+    """A library with the launcher of its ranks, and the machine that this lets them use."""
 
     library: Library
-    machine: Machine  # with the CPUs alone that ranks may use on every host: paths are chosen on it
+    machine: Machine  # with only the CPUs that ranks may use on every host: paths are chosen on it
 
 
 class DoesNotStart(Exception):
     """A launcher did not start the ranks as it should; the message says why."""
 
 
-class _EndedUntold(DoesNotStart):
-    """The ranks ended, and nothing says why."""
+class _EndedSilently(DoesNotStart):
+    """The ranks ended without a message."""
 
 
 def starting_here(
@@ -56,50 +58,49 @@ def starting_here(
     tools: Tools,
     say: Callable[[str], None],
 ) -> Started:
-    """The library with what starts its ranks in all of these places, which is said: the hosts of
-    each, none for this one alone. Outside of a job, and with a remote shell, it is as it was, and
-    so is the machine.
+    """Returns the library with a launcher that starts its ranks in all of these places, and reports
+    it by `say`. `places`: the hosts of each, none for only this one. Outside of a job, and with a
+    remote shell, library and machine are returned unmodified.
 
-    UserError where nothing does.
+    UserError if no launcher starts them.
     """
-    found = allocation.current()
-    if found is None or not found.nodes or is_native(library) or remote_shell:
+    job = allocation.current()
+    if job is None or not job.nodes or is_native(library) or remote_shell:
         return Started(library, machine)
     failed: list[str] = []
     for candidate in _candidates(library):
-        name = _words(candidate)
+        name = _label(candidate)
         try:
             cpus = [_try_again(candidate, hosts, tools) for hosts in places]
         except DoesNotStart as error:
             failed.append(f"{name}: {error}")
             continue
-        why = f" ({'; '.join(failed)})" if failed else ""
-        where = _joined(max(places, key=len)) or str(found.here)
-        say(f"{library.name} is started by {name} on {where} of job {found.job}{why}")
+        failures = f" ({'; '.join(failed)})" if failed else ""
+        place = _joined(max(places, key=len)) or str(job.here)
+        say(f"{library.name} is started by {name} on {place} of job {job.job}{failures}")
         return Started(candidate, _as_lent(machine, frozenset[int].intersection(*cpus)))
-    page = "slurm" if found.manager == allocation.SLURM else "schedulers"
+    page = "slurm" if job.manager == allocation.SLURM else "schedulers"
     raise UserError(
-        f"nothing starts {library.name} in {found}: {'; '.join(failed) or 'there is no launcher'}; "
+        f"nothing starts {library.name} in {job}: {'; '.join(failed) or 'there is no launcher'}; "
         f"docs/{page}.md has what works"
     )
 
 
 def places_of(paths: Iterable[DataPath], hosts: Sequence[str]) -> list[Sequence[str]]:
-    """Where ranks run on these paths: on all hosts, on this one alone, or on the one and on the
-    other."""
+    """Returns the places of ranks on these paths: all hosts, only this one, or both."""
     apart = {path.between_hosts for path in paths if path.transport != "local"}
     return [hosts if between else [] for between in sorted(apart)]
 
 
 def _as_lent(machine: Machine, cpus: Collection[int]) -> Machine:
-    """The machine with those of its CPUs alone that a launcher lets ranks use."""
+    """Returns the machine with only those of its CPUs that a launcher lets ranks use."""
     lent = [cpu for cpu in machine.allowed_cpus if cpu in cpus]
     return msgspec.structs.replace(machine, allowed_cpus=lent)
 
 
 def _candidates(library: Library) -> Iterator[Library]:
-    """The library with each launcher that may start it: its own first, then those of the job; srun
-    by whatever its family knows and this Slurm has."""
+    """Yields the library with each launcher that may start it: its own first, then those of the
+    job. srun comes with each PMI that both the library's family and this Slurm know."""
     if launchers.of_job(library.launcher) is None:
         yield library
     for name, program in launchers.on_path(SRUN):
@@ -109,27 +110,27 @@ def _candidates(library: Library) -> Iterator[Library]:
         if name != SRUN:
             yield by_job
             continue
-        there = srun.offered(program)
-        for pmi in [pmi for pmi in all_families()[library.family].pmi if pmi in there] or [""]:
+        offered = srun.offered(program)
+        for pmi in [pmi for pmi in all_families()[library.family].pmi if pmi in offered] or [""]:
             yield msgspec.structs.replace(by_job, pmi=pmi)
 
 
-def _words(library: Library) -> str:
+def _label(library: Library) -> str:
     name = library.launcher.name
     return f"{name} --mpi={library.pmi}" if library.pmi else name
 
 
 def _try_again(library: Library, hosts: Sequence[str], tools: Tools) -> frozenset[int]:
-    """`_try`, and again if its ranks ended and nothing says why, as a step of Slurm's with PMIx was
-    seen to."""
-    with contextlib.suppress(_EndedUntold):
+    """Calls `_try`, and once more if its ranks ended without a message, as a step of Slurm with
+    PMIx did."""
+    with contextlib.suppress(_EndedSilently):
         return _try(library, hosts, tools)
     return _try(library, hosts, tools)
 
 
 def _try(library: Library, hosts: Sequence[str], tools: Tools) -> frozenset[int]:
-    """Starts a rank on each host, or two on this one, unbound: the CPUs that all of them may use.
-    DoesNotStart."""
+    """Starts an unbound rank on each host, or two on this one. Returns the CPUs that all of them
+    may use. DoesNotStart."""
     ranks = [Rank(cpus=[], host=host) for host in hosts or (None, None)]
     with temporary_folder("nearpeak-start-") as folder:
         jsonl, log = Path(folder) / "records.jsonl", Path(folder) / "log"
@@ -143,23 +144,27 @@ def _try(library: Library, hosts: Sequence[str], tools: Tools) -> frozenset[int]
         if ended.end == "hung":
             raise DoesNotStart(f"no ranks within {TRIAL_SECONDS:g} s; {last_words(log)}")
         if ended.exit_status:
-            untold = last_words(log) == NOTHING_SAID
-            kind = _EndedUntold if untold else DoesNotStart
+            silent = last_words(log) == NOTHING_SAID
+            kind = _EndedSilently if silent else DoesNotStart
             raise kind(crash_words(ended.exit_status, log))
-        told = next((r for r in written(jsonl) if isinstance(r, EnvironmentRecord)), None)
-    if told is None or len(told.ranks) != len(ranks):
+        record = next((r for r in written(jsonl) if isinstance(r, EnvironmentRecord)), None)
+    if record is None or len(record.ranks) != len(ranks):
         raise DoesNotStart(NO_PLACE)
-    there = {str(rank["host"]) for rank in told.ranks}
-    if len(there) != len(hosts or [None]):
+    ran_on = {str(rank["host"]) for rank in record.ranks}
+    if len(ran_on) != len(hosts or [None]):
         every = "both ranks" if len(ranks) == 2 else f"the {len(ranks)} ranks"
-        raise DoesNotStart(f"{every} ran on host {_joined(sorted(there))}")
-    return frozenset[int].intersection(*(frozenset(rank["cpus"]) for rank in told.ranks))
+        raise DoesNotStart(f"{every} ran on host {_joined(sorted(ran_on))}")
+    return frozenset[int].intersection(*(frozenset(rank["cpus"]) for rank in record.ranks))
 
 
 def _benchmark(library: Library, tools: Tools, ranks: int) -> str:
-    """The first that a study measures between so many ranks."""
+    """Returns the first benchmark that a study measures between so many ranks."""
     described = describe_library(library, tools).benchmarks
-    return next(known.name for known in described if known.default and known.ranks.fits(ranks))
+    return next(
+        benchmark.name
+        for benchmark in described
+        if benchmark.default and benchmark.ranks.fits(ranks)
+    )
 
 
 def _joined(hosts: Sequence[str]) -> str:

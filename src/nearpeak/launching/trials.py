@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a library can do, tried case by case by `nearpeak-mpi probe`, whatever it does on the way.
+"""Tries the operations of a library case by case with `nearpeak-mpi probe`, and survives its
+crashes.
 
 Many cases go into one job. One that crashes, hangs or is refused ends its job, and the rest is
-tried in the next one. What ends badly behind others in its job may do so for what they have done:
-it is tried once more as the only case of a job.
+tried in the next one. A case that ends badly after others in its job may do so because of them: it
+is tried once more as the only case of a job.
 """
 
 import os
@@ -24,12 +25,12 @@ from nearpeak.terms.sizes import format_sizes
 from nearpeak.terms.trials import DATA, OF_SIZES, PLAIN, BadEnd, Outcome, TrialCase
 from nearpeak.watch.watched import temporary_folder
 
-LIMIT_SECONDS = 60.0  # without a line from a job: then the case that it is at hangs
+LIMIT_SECONDS = 60.0  # without a line from a job: then its current case hangs
 SIZES = (8, 64 << 10, 4 << 20)
 
 
-def words(case: TrialCase, sizes: Sequence[int]) -> list[str]:
-    """The options of `nearpeak-mpi probe` for a case alone, on its ranks."""
+def probe_options(case: TrialCase, sizes: Sequence[int]) -> list[str]:
+    """Returns the options of `nearpeak-mpi probe` for a single case, on its ranks."""
     return [
         *("--buffers", case.buffers, "--operations", case.operation),
         *(("--allocators", case.allocator) if case.allocator != PLAIN else ()),
@@ -40,13 +41,13 @@ def words(case: TrialCase, sizes: Sequence[int]) -> list[str]:
 
 
 def line(case: TrialCase, sizes: Sequence[int]) -> str:
-    """The line of a file for its --cases."""
-    told = (case.buffers, case.allocator, case.operation, case.offset, case.check)
-    return " ".join(map(str, (*told, format_sizes(sizes))))
+    """Returns the line of a case in a file for `--cases`."""
+    fields = (case.buffers, case.allocator, case.operation, case.offset, case.check)
+    return " ".join(map(str, (*fields, format_sizes(sizes))))
 
 
 def cases_text(cases: Iterable[TrialCase], sizes: Callable[[TrialCase], Sequence[int]]) -> str:
-    """A file for --cases of `nearpeak-mpi probe`."""
+    """Returns the content of a file for `--cases` of `nearpeak-mpi probe`."""
     return "".join(f"{line(case, sizes(case))}\n" for case in cases)
 
 
@@ -75,11 +76,11 @@ class _Line(msgspec.Struct, tag_field="record", tag="probe"):
 
 
 class Job:
-    """One launch for some cases of as many ranks, in their order.
+    """One launch for cases with equally many ranks, in their order.
 
-    `sizes` of a case's messages are in bytes; `launch` makes the command line of ranks with these
-    words behind `probe`; `tell` is called with every outcome as it is known, whose command repeats
-    the case alone, and with the cases of the job that had ended before it.
+    `sizes`: the message sizes of a case, in bytes. `launch`: makes the command line of the ranks
+    with these options of `probe`. `tell`: called with every outcome as it is known, whose command
+    repeats the case alone, and with the cases of the job that had ended before it.
     """
 
     def __init__(
@@ -94,12 +95,13 @@ class Job:
         self._launch = launch
         self._tell = tell
         self._begun: _Line | None = None  # and not ended
-        self._told: dict[TrialCase, Outcome] = {}  # in order
+        self._outcomes: dict[TrialCase, Outcome] = {}  # in order
         self._since = time.monotonic()
         self.bad_end: BadEnd | None = None
 
     def run(self, limit_seconds: float = LIMIT_SECONDS) -> list[TrialCase]:
-        """Runs it to its end; what is left for another job, always less than before."""
+        """Runs the job to its end. Returns the cases that are left for another job, always fewer
+        than before."""
         with temporary_folder("nearpeak-probe-") as folder:
             chosen, jsonl, log = (Path(folder) / name for name in ("cases", "jsonl", "log"))
             chosen.write_text(cases_text(self._cases, self._sizes))
@@ -113,20 +115,21 @@ class Job:
                 tick=lambda: lines.give(self._take),
             )
             lines.give(self._take)
-            left = [case for case in self._cases if case not in self._told]
-            if self._begun is None and self._told:
+            left = [case for case in self._cases if case not in self._outcomes]
+            if self._begun is None and self._outcomes:
                 self.bad_end = self._bad_end(ended, log, limit_seconds)
                 return left
             if self._begun is None:
-                # It did not come to try anything: neither would it in another job. Without a word
-                # of the program's own it is the library that did not start.
-                own = ended.end == "not started" or last_words(log).startswith(OWN)
-                why = ended.reason or last_words(log)
+                # It tried nothing, and neither would another job. Without a message of the program
+                # itself, the library did not start.
+                ours = ended.end == "not started" or last_words(log).startswith(OWN)
+                reason = ended.reason or last_words(log)
                 if ended.end == "hung":
-                    own, (_, why) = False, _end_words(ended, log, limit_seconds)
+                    ours, (_, reason) = False, _end_words(ended, log, limit_seconds)
                 for case in left:
                     self._end(
-                        Outcome(case=case, status=NOT_TRIED if own else "failed", message=why), []
+                        Outcome(case=case, status=NOT_TRIED if ours else "failed", message=reason),
+                        [],
                     )
                 return []
             status, message = _end_words(ended, log, limit_seconds)
@@ -139,25 +142,27 @@ class Job:
                 ),
                 self.ended,
             )
-            return [case for case in left if case not in self._told]
+            return [case for case in left if case not in self._outcomes]
 
     @property
     def ended(self) -> list[TrialCase]:
         """The cases whose ends are known, in order."""
-        return list(self._told)
+        return list(self._outcomes)
 
     def _bad_end(self, ended: process.Outcome, log: Path, limit_seconds: float) -> BadEnd | None:
-        """None where a job that was at no case has ended as it should.
+        """Returns the bad end of a job that was at no case; None if it ended as it should.
 
         A refusal ends its job itself; otherwise the exit status says how the cases ended.
         """
-        last = list(self._told.values())[-1]
-        statuses = {outcome.status for outcome in self._told.values()}
+        last = list(self._outcomes.values())[-1]
+        statuses = {outcome.status for outcome in self._outcomes.values()}
         usual = WRONG_DATA if "wrong data" in statuses else FAILED if statuses != {GOOD} else 0
         if last.status == "refused" or (ended.end == "exited" and ended.exit_status in (0, usual)):
             return None
         status, message = _end_words(ended, log, limit_seconds)
-        return BadEnd(status=status, message=message, cases=len(self._told), command=last.command)
+        return BadEnd(
+            status=status, message=message, cases=len(self._outcomes), command=last.command
+        )
 
     def _take(self, text: bytes) -> None:
         try:
@@ -165,35 +170,36 @@ class Job:
         except (msgspec.MsgspecError, ValueError):
             return  # of another kind, or of ranks that wrote at once as they crashed
         case = line.case(self._cases[0].ranks)
-        if case in self._told:
-            return  # by another rank, or of what a refusal has ended
+        if case in self._outcomes:
+            return  # by another rank, or of a case that a refusal has ended
         if line.status == "begun":
             self._begun = line
         else:
             self._begun = None
-            told = msgspec.structs.asdict(line)
+            fields = msgspec.structs.asdict(line)
             for name in msgspec.structs.fields(TrialCase):
-                told.pop(name.name, None)
-            self._end(Outcome(case=case, **told), self.ended)
+                fields.pop(name.name, None)
+            self._end(Outcome(case=case, **fields), self.ended)
 
     def _end(self, outcome: Outcome, before: list[TrialCase]) -> None:
-        """`before`: what the job had tried when this case began."""
+        """Records the outcome of a case; `before`: the cases that the job had tried when this one
+        began."""
         now = time.monotonic()
         case = outcome.case
-        self._told[case] = msgspec.structs.replace(
+        self._outcomes[case] = msgspec.structs.replace(
             outcome,
             alone=outcome.status if outcome.bad and not before else None,
             seconds=round(now - self._since, 3),
-            command=shell_line(self._launch(words(case, self._sizes(case)))),
+            command=shell_line(self._launch(probe_options(case, self._sizes(case)))),
         )
-        self._tell(self._told[case], before)
+        self._tell(self._outcomes[case], before)
         self._since = now
 
 
 def _end_words(
     ended: process.Outcome, log: Path, limit_seconds: float
 ) -> tuple[Literal["crashed", "hung"], str]:
-    """How a job ended that did not end by itself, and the evidence."""
+    """Names the end of a job that did not end by itself, and the evidence."""
     if ended.end == "hung":
         return "hung", f"no word for {limit_seconds:.0f} s"
     return "crashed", crash_words(ended.exit_status, log)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is added to a study after its plan was sealed: blocks (`--resume --budget`, `--launches`),
-and what is measured in them besides (`--extend`)."""
+"""Additions to a study after its plan was sealed: blocks (`--resume --budget`, `--launches`), and
+contenders that are measured in them (`--extend`)."""
 
 import math
 
@@ -10,23 +10,24 @@ from nearpeak.errors import UserError
 from nearpeak.numbers import count, listed
 from nearpeak.statistics.blocks import blocks_needed
 from nearpeak.study.plan import Addition, Plan
-from nearpeak.study.planning import BUDGET_LOOKS, LOOKS, what_is_measured
+from nearpeak.study.planning import BUDGET_LOOKS, LOOKS, measured_lines
 from nearpeak.study.records import AmendmentRecord
-from nearpeak.study.state import State
+from nearpeak.study.schedule import Schedule
 from nearpeak.terms.sizes import format_seconds
 
 CUT_OFF = "it was cut off"  # a study without an end
 
 
 def amend(
-    state: State, ended: str, budget_seconds: float | None, launches: int | None
+    state: Schedule, ended: str, budget_seconds: float | None, launches: int | None
 ) -> AmendmentRecord:
-    """What is added to a study whose records `state` has read and that ended so ("": was cut off).
+    """Returns the amendment of a study with this state. `ended`: how it ended, "" if it was cut
+    off.
 
-    `budget_seconds`: so much time more, for what is not precise yet. `launches`: until each case
-    has so many, those that are precise too. With both, until either is reached.
+    `budget_seconds`: additional time, for cells that are not precise yet. `launches`: until each
+    case has so many, precise ones too. With both, until either is reached.
 
-    UserError where the study has as many already.
+    UserError if the study has as many already.
     """
     if launches is not None and launches <= state.begun_blocks:
         raise UserError(
@@ -36,8 +37,8 @@ def amend(
     if launches is not None:
         looks = [launches]
     else:
-        known = {*state.looks, *(look for look in BUDGET_LOOKS if look > state.looks[0])}
-        looks = sorted(look for look in known if look > state.whole_blocks)
+        possible = {*state.looks, *(look for look in BUDGET_LOOKS if look > state.looks[0])}
+        looks = sorted(look for look in possible if look > state.whole_blocks)
         if not looks:
             raise UserError(f"a study has {BUDGET_LOOKS[-1]} blocks at most: begin another one")
     return AmendmentRecord(
@@ -45,16 +46,17 @@ def amend(
         budget_seconds=budget_seconds,
         looks=looks,
         every=bool(launches),
-        asked=" ".join(["--resume", *_how_much(budget_seconds, launches)]),
+        asked=" ".join(["--resume", *_limit_options(budget_seconds, launches)]),
     )
 
 
 def extend(
-    state: State, ended: str, adds: Addition, budget_seconds: float | None, launches: int | None
+    state: Schedule, ended: str, adds: Addition, budget_seconds: float | None, launches: int | None
 ) -> AmendmentRecord:
-    """As `amend`, with contenders that are measured together with all that are there.
+    """Returns an amendment as `amend`, with contenders that are measured together with all existing
+    ones.
 
-    `launches`: so many blocks more; `budget_seconds`: so much time. Without any, as many blocks as
+    `launches`: so many more blocks; `budget_seconds`: so much time. Without both, as many blocks as
     judge every two contenders, and no fewer than a new study has.
     """
     contenders = len(state.plan.contenders) + len(adds.contenders)
@@ -68,13 +70,13 @@ def extend(
         budget_seconds=budget_seconds,
         looks=[state.begun_blocks + number for number in blocks],
         every=True,
-        asked=" ".join(["--extend", *named, *_how_much(budget_seconds, launches)]),
+        asked=" ".join(["--extend", *named, *_limit_options(budget_seconds, launches)]),
         adds=adds,
     )
 
 
-def what_follows(plan: Plan, made: AmendmentRecord) -> Plan:
-    """A plan that has grown as that of a study of its new blocks alone, for its summary."""
+def plan_of_new_blocks(plan: Plan, made: AmendmentRecord) -> Plan:
+    """Returns the grown plan as one of a study of only its new blocks, for its summary."""
     first = min(launch.since for launch in made.adds.launches)
     return msgspec.structs.replace(
         plan,
@@ -85,9 +87,9 @@ def what_follows(plan: Plan, made: AmendmentRecord) -> Plan:
     )
 
 
-def what_is_left(state: State, job_seconds: float | None = None) -> list[str]:
-    """A study in a few lines for people: what is measured, and what another session, which `state`
-    has read of, would still run. `job_seconds`: in which that can be measured; None: for ever."""
+def remaining_lines(state: Schedule, job_seconds: float | None = None) -> list[str]:
+    """Describes a study in a few lines for people: what is measured, and what another session would
+    still run. `job_seconds`: the time that this session has; None: unlimited."""
     blocks = state.expected_blocks()
     left = [launches for launches in map(state.remaining, range(blocks)) if launches]
     launches = f"{count(sum(map(len, left)), 'launch')} left in {count(len(left), 'block')}"
@@ -103,23 +105,23 @@ def what_is_left(state: State, job_seconds: float | None = None) -> list[str]:
     if job_seconds is not None and job_seconds < seconds:
         estimate += f", {format_seconds(job_seconds)} in this job"
     return [
-        *what_is_measured(state.plan),
+        *measured_lines(state.plan),
         f"launches:   {launches}",
         f"estimate:   {estimate}",
     ]
 
 
-def _how_much(budget_seconds: float | None, launches: int | None) -> list[str]:
+def _limit_options(budget_seconds: float | None, launches: int | None) -> list[str]:
     return [
         *(("--budget", format_seconds(budget_seconds)) if budget_seconds is not None else ()),
         *(("--launches", str(launches)) if launches is not None else ()),
     ]
 
 
-def words(made: AmendmentRecord) -> str:
-    """What it adds, for people."""
+def describe(made: AmendmentRecord) -> str:
+    """Describes an amendment, for people."""
     names = [contender.label for contender in made.adds.contenders]
-    what = listed([*names, "blocks"])
+    added = listed([*names, "blocks"])
     parts = []
     if names and len(made.looks) == 1:
         blocks = made.looks[0] - min(launch.since for launch in made.adds.launches)
@@ -128,4 +130,4 @@ def words(made: AmendmentRecord) -> str:
         parts.append(f"until each case has {count(made.looks[-1], 'launch')}")
     if made.budget_seconds is not None:
         parts.append(f"for {format_seconds(made.budget_seconds)}")
-    return f"{what} {' or '.join(parts)}"
+    return f"{added} {' or '.join(parts)}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was recorded, checked against the plan: while a launch writes it and when it is read."""
+"""Records checked against the plan: while a launch writes them and when they are read."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -38,7 +38,7 @@ Name = tuple[int, str, int]  # variant (its index), metric, size in bytes
 def launch_record(
     plan: Plan, planned: PlannedLaunch, number: int, command: str, started: str
 ) -> LaunchRecord:
-    """How a launch of the plan begins, with this number."""
+    """Returns the record that begins a launch of the plan, with this number."""
     who = plan.who(planned)
     return LaunchRecord(
         launch=number,
@@ -69,27 +69,31 @@ Measured = tuple[str, Axes, str, Axes]  # buffers and their state; benchmark and
 
 
 class Templates:
-    """Finds the template of a plan that a recorded launch is of, by what both say."""
+    """Finds the template of a plan that a recorded launch is of, by their contents."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
-        # Who is measured where -> the templates with all that they measure.
-        self._known: dict[tuple[object, ...], list[tuple[int, set[Measured]]]] = {}
+        # Contender and place -> the templates with all that they measure.
+        self._by_place: dict[tuple[object, ...], list[tuple[int, set[Measured]]]] = {}
         for index, template in enumerate(plan.launches):
             key = (template.role, plan.who(template), template.path, template.adapter)
             groups = [_group_record(plan, group) for group in template.groups]
-            self._known.setdefault(key, []).append((index, set(_measured(groups))))
+            self._by_place.setdefault(key, []).append((index, set(_measured(groups))))
 
-    def find(self, record: LaunchRecord) -> int:
-        """Index into Plan.launches of what measures all that the launch did, which may be less;
-        ValueError when the plan has no such launch."""
+    def index_of(self, record: LaunchRecord) -> int:
+        """Returns the index into Plan.launches of the template that measures all that the launch
+        did, which may be less; ValueError when the plan has no such launch."""
         who = Who(record.library, record.settings)
         key = (record.role, who, record.path, record.adapter)
         mine = _measured(record.groups)
-        found = [(index, whole) for index, whole in self._known.get(key, []) if whole >= {*mine}]
-        if not found or len(mine) != len({*mine}) or not mine:
-            raise ValueError(f"launch {record.launch} is none of the plan's: {_words(record)}")
-        index = min(found, key=lambda candidate: len(candidate[1]))[0]
+        matches = [
+            (index, measured)
+            for index, measured in self._by_place.get(key, [])
+            if measured >= {*mine}
+        ]
+        if not matches or len(mine) != len({*mine}) or not mine:
+            raise ValueError(f"launch {record.launch} is none of the plan's: {_describe(record)}")
+        index = min(matches, key=lambda candidate: len(candidate[1]))[0]
         if record.launch < 0 or record.block < self._plan.launches[index].since:
             raise ValueError(f"launch {record.launch} is not of block {record.block}")
         return index
@@ -103,7 +107,7 @@ def _measured(groups: Iterable[GroupRecord]) -> list[Measured]:
     ]
 
 
-def _words(record: LaunchRecord) -> str:
+def _describe(record: LaunchRecord) -> str:
     who = Who(record.library, record.settings).label
     groups = [
         " ".join([group.buffers, *(chosen.benchmark for chosen in group.benchmarks)])
@@ -113,11 +117,13 @@ def _words(record: LaunchRecord) -> str:
 
 
 class Answers:
-    """Fed with every record of a study in order; knows what the last launch has answered."""
+    """Takes in every record of a study in order; knows what the last launch has answered."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
-        self._metrics = {metric.name: metric for each in plan.benchmarks for metric in each.metrics}
+        self._metrics = {
+            metric.name: metric for benchmark in plan.benchmarks for metric in benchmark.metrics
+        }
         self._sessions = 0  # that have begun
         self._left_out: set[int] = set()  # of Plan.spare
         self._blocks = 0  # of which a launch has begun
@@ -128,15 +134,16 @@ class Answers:
         self._number = -1
         self._places = 0  # groups that have said where they ran
         self._measured: set[object] = set()
-        self._asked: list[Name] = []
+        self._expected: list[Name] = []
         self._answered: set[Name] = set()
-        # Why what the launch measures cannot be believed: where it ran; "" when it can.
+        # The reason not to believe the launch: where it ran; "" when there is none.
         self.misplaced = NO_PLACE
 
-    def take(self, record: Record) -> None:
-        """Takes in one record; ValueError (or msgspec's) when it is none of this plan's.
+    def check(self, record: Record) -> None:
+        """Checks one record and takes it in; ValueError (or msgspec's) when it is none of this
+        plan's.
 
-        It is given the axes that its program leaves out, which then have their defaults.
+        Adds the axes that the record's program leaves out, which then have their defaults.
         """
         if isinstance(record, StudyRecord):
             if record.id != self._plan.study:
@@ -179,19 +186,19 @@ class Answers:
                 self._answered |= {(variant, metric.name, record.size_bytes) for metric in metrics}
 
     def lacking(self) -> str:
-        """What a launch that ended well owes, for people; "" when it owes nothing.
+        """Describes what a launch that ended well has not answered, for people; "" if nothing.
 
         A ceiling may leave out methods and cases; a library answers everything.
         """
         if self.misplaced:
             return self.misplaced
-        missing = [name for name in self._asked if name not in self._answered]
+        missing = [name for name in self._expected if name not in self._answered]
         if not missing:
             return ""
         variant, metric, size_bytes = missing[0]
         return (
-            f"{len(missing)} of the {len(self._asked)} cases that it was to measure are missing, "
-            f"{self._plan.variants[variant].benchmark} {metric} of {size_bytes} bytes first"
+            f"{len(missing)} of the {len(self._expected)} cases that it was to measure are missing,"
+            f" {self._plan.variants[variant].benchmark} {metric} of {size_bytes} bytes first"
         )
 
     def _begin(self, record: LaunchRecord) -> None:
@@ -200,7 +207,7 @@ class Answers:
                 f"launch {record.launch} is of session {record.session}, "
                 f"which is not the one that began last"
             )
-        self.id = LaunchId(record.block, self._templates.find(record))
+        self.id = LaunchId(record.block, self._templates.index_of(record))
         self._blocks = max(self._blocks, record.block + 1)
         groups = tuple(self._group(group) for group in record.groups)
         template = self._plan.launches[self.id.template]
@@ -208,10 +215,12 @@ class Answers:
         self._number = record.launch
         self._places = 0
         self._measured = set()
-        self._asked = [
+        self._expected = [
             (variant, *case)
             for variant in self._launch.variants
-            for case in asked(self._plan, self._plan.benchmark(self._plan.variants[variant]))
+            for case in expected_cases(
+                self._plan, self._plan.benchmark(self._plan.variants[variant])
+            )
         ]
         self._answered = set()
         self.misplaced = NO_PLACE
@@ -262,7 +271,7 @@ class Answers:
             raise ValueError(f"size {record.size_bytes} was not asked for")
 
     def _variant(self, launch: Template, record: _OfCase) -> int:
-        """The variant that a record is an answer to, by its index; ValueError without one."""
+        """Returns the index of the variant that a record answers; ValueError without one."""
         for number in launch.groups[max(0, self._places - 1)].variants:
             variant = self._plan.variants[number]
             usual = {axis.name: axis.default for axis in self._plan.benchmark(variant).axes}
@@ -277,11 +286,11 @@ class Answers:
 def believes(
     status: str, misplaced: str, problems: Iterable[ProblemRecord]
 ) -> Callable[[SamplesRecord], bool]:
-    """Says of each case of a launch whether its numbers may be used.
+    """Returns a predicate: whether the numbers of a case of a launch may be used.
 
-    Each was verified before it was written, so it counts whatever became of the launch later. Not
-    so when the launch was not what was asked for (`misplaced`, "failed"), when its data was wrong
-    and nobody knows in which case, or for the very cases whose data was wrong.
+    Each case was verified before it was written, so it counts however the launch ended later. It
+    does not count if the launch was not the requested one (`misplaced`, "failed"), if data was
+    wrong in an unknown case, or if the data of this very case was wrong.
     """
     wrong = [_identity(problem) for problem in problems if problem.status == "wrong data"]
     if misplaced or status == "failed" or (status == "wrong data" and not wrong):
@@ -290,12 +299,12 @@ def believes(
 
 
 def _identity(record: SamplesRecord | ProblemRecord) -> tuple[object, ...]:
-    """What tells a case from the others of its launch, whatever its metric."""
+    """Returns what distinguishes a case from the others of its launch, whatever its metric."""
     return record.benchmark, record.size_bytes, record.buffers, record.axes, record.method
 
 
-def asked(plan: Plan, benchmark: Benchmark) -> list[tuple[str, int]]:
-    """The metric and the size of every case that a library is to answer."""
+def expected_cases(plan: Plan, benchmark: Benchmark) -> list[tuple[str, int]]:
+    """Returns the metric and the size of every case that a library is to answer."""
     return [
         (metric.name, size_bytes)
         for metric in benchmark.metrics

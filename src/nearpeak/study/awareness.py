@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The GPU-awareness gate: what a library does with device buffers, tried before it is measured.
+"""The GPU-awareness gate: tries a library's operations with device buffers before it is measured.
 
-What a library says of itself is wrong in both directions (docs/methodology.md), so each operation
-is tried with each kind of buffers, its data verified (launching/trials.py).
+A library's own claims are wrong in both directions (docs/methodology.md), so each operation is
+tried with each kind of buffers, its data verified (launching/trials.py).
 """
 
 from collections.abc import Iterable, Sequence
@@ -25,57 +25,55 @@ DEVICES = "D,D"  # the kinds of buffers that the ranks' places are chosen for
 def try_contender(
     contender: Contender, wanted: Sequence[TrialCase], path: DataPath, tools: Tools
 ) -> list[Awareness]:
-    """What became of each operation with its buffers, on a path between two GPUs; or on one whose
-    host's rank holds none, where a job that ends badly is one more way to fail."""
+    """Tries each operation with its buffers on a path between two GPUs. On a path whose host's rank
+    holds none, a job that ends badly is one more way to fail."""
     if path.host_device != "none":
         return _try_at(contender, wanted, path, DEVICES, tools)
-    kinds = dict.fromkeys(case.buffers for case in wanted)
-    return [
-        msgspec.structs.replace(awareness, host_device=path.host_device)
-        for kind in kinds
-        for cases in [[case for case in wanted if case.buffers == kind]]
-        for awareness in _try_at(contender, cases, path, kind, tools)
-    ]
+    tried: list[Awareness] = []
+    for kind in dict.fromkeys(case.buffers for case in wanted):
+        cases = [case for case in wanted if case.buffers == kind]
+        tried += _try_at(contender, cases, path, kind, tools)
+    return [msgspec.structs.replace(it, host_device=path.host_device) for it in tried]
 
 
 def _try_at(
     contender: Contender, wanted: Sequence[TrialCase], path: DataPath, kind: str, tools: Tools
 ) -> list[Awareness]:
-    """With the ranks where buffers of this kind have them."""
+    """Tries the cases with the ranks where buffers of this kind place them."""
     ends = rank_ends(path, kind)
     assert ends is not None
-    found: dict[TrialCase, tuple[Outcome, list[TrialCase]]] = {}
+    outcomes: dict[TrialCase, tuple[Outcome, list[TrialCase]]] = {}
 
-    def launch(words: list[str]) -> CommandLine:
-        return probe_launch(tools, contender, words, Seats(path, ends, kind))
+    def launch(options: list[str]) -> CommandLine:
+        return probe_launch(tools, contender, options, Seats(path, ends, kind))
 
     def run(cases: Sequence[TrialCase]) -> list[TrialCase]:
         def keep(outcome: Outcome, before: list[TrialCase]) -> None:
-            found[outcome.case] = outcome, before
+            outcomes[outcome.case] = outcome, before
 
         job = Job(cases, lambda _: SIZES, launch, keep)
         left = job.run(LIMIT_SECONDS)
         if job.bad_end is not None and path.host_device == "none":
             for case in job.ended:
-                found[case] = _ended(found[case][0], job.bad_end), found[case][1]
+                outcomes[case] = _ended(outcomes[case][0], job.bad_end), outcomes[case][1]
         return left
 
     left = list(wanted)
     while left:
         left = run(left)
-    told = []
+    tried = []
     for case in wanted:
-        outcome, before = found[case]
+        outcome, before = outcomes[case]
         awareness = _awareness(contender, outcome)
         if not outcome.settled:
             run([case])
-            awareness = _of_two(awareness, _awareness(contender, found[case][0]), before)
-        told.append(awareness)
-    return told
+            awareness = _of_two(awareness, _awareness(contender, outcomes[case][0]), before)
+        tried.append(awareness)
+    return tried
 
 
 def _ended(outcome: Outcome, end: BadEnd) -> Outcome:
-    """What went well in a job that ended badly."""
+    """Marks a case that went well as bad, as its job ended badly."""
     if outcome.bad:
         return outcome
     message = f"once all was done: {end.message}"
@@ -96,7 +94,7 @@ def _awareness(contender: Contender, outcome: Outcome) -> Awareness:
 
 
 def _of_two(first: Awareness, alone: Awareness, before: Iterable[TrialCase]) -> Awareness:
-    """What holds of an operation that ended badly behind others and was tried alone."""
+    """Combines the outcomes of an operation that ended badly after others and was tried alone."""
     if alone.status == NOT_TRIED:
         return first
     if alone.status != GOOD:

@@ -20,28 +20,28 @@ JOB_NAME = "job-name=nearpeak"  # in every script
 PREPARE_SECONDS = 120.0  # to find the libraries and to try what starts them
 
 
-class Asked(NamedTuple):
-    """What a script asks of Slurm, and the folder that what it runs writes into."""
+class JobRequest(NamedTuple):
+    """The request of a script to Slurm, and the folder that its command writes into."""
 
     seconds: float  # to measure in
     nodes: int
-    hosts: Sequence[str]  # which ones; none: whichever it gets
+    hosts: Sequence[str]  # empty: any
     folder: Path
-    begun: str  # the file in it by which it is known to have begun
+    begun: str  # a file in it: the command has begun if it exists
 
 
-def of_study(options: Options, folder: Path) -> Asked:
-    """For the study of these options. UserError for one without a budget, which the job's time
-    follows from."""
+def of_study(options: Options, folder: Path) -> JobRequest:
+    """Returns the request for the study of these options. UserError for one without a budget, which
+    the job's time follows from."""
     budget = budget_of(options)
     if budget is None:
         raise UserError("--sbatch asks for a job by the time of the study: give it --budget")
-    return Asked(budget, _nodes(options), options.hosts, folder, PLAN)
+    return JobRequest(budget, _nodes(options), options.hosts, folder, PLAN)
 
 
 def check_paths(options: Options, required: Sequence[str]) -> None:
-    """UserError for paths that are required, and that a job of so many nodes as others take would
-    not measure."""
+    """UserError for required paths that a job of so many nodes, as other paths take, would not
+    measure."""
     nodes, named = _nodes(options), options.paths
     for path in required:
         if path in named:
@@ -58,30 +58,30 @@ def check_paths(options: Options, required: Sequence[str]) -> None:
 
 
 def between_nodes(path: str) -> bool:
-    """Whether a path with this id is between nodes."""
+    """True if a path with this id is between nodes."""
     return "two-nodes" in path or _NODES.search(path) is not None
 
 
-def job_script(asked: Asked, command: Sequence[str], here: Path) -> str:
-    """The script for `command`, of which the second word names what nearpeak does, when it is run
-    in `here`. Where that has begun, it completes it. UserError for a host that is none, and could
-    ask Slurm for something else."""
-    seconds = (asked.seconds + PREPARE_SECONDS) / (1 - RESERVE) + LEAST_RESERVE_SECONDS
+def job_script(request: JobRequest, command: Sequence[str], working_folder: Path) -> str:
+    """Returns the script that runs `command` in `working_folder`; its second word is the
+    subcommand. If the command has begun before, the script completes it. UserError for an invalid
+    host, which could ask Slurm for something else."""
+    seconds = (request.seconds + PREPARE_SECONDS) / (1 - RESERVE) + LEAST_RESERVE_SECONDS
     minutes = math.ceil(seconds / 60)
     # A job that is put back into the queue writes into the same file.
-    asking = [JOB_NAME, "open-mode=append", "exclusive", f"nodes={asked.nodes}"]
-    asking += [f"nodelist={','.join(map(check_host, asked.hosts))}"] if asked.hosts else []
+    asking = [JOB_NAME, "open-mode=append", "exclusive", f"nodes={request.nodes}"]
+    asking += [f"nodelist={','.join(map(check_host, request.hosts))}"] if request.hosts else []
     asking.append(f"time={minutes // 60:02d}:{minutes % 60:02d}:00")
-    lines = "\n".join(f"#SBATCH --{words}" for words in asking)
-    refusing = _on_too_few(asked.nodes) if asked.nodes > 1 else ""
-    resume = [*command[:2], "--resume", "-o", str(asked.folder)]
+    lines = "\n".join(f"#SBATCH --{option}" for option in asking)
+    refusing = _on_too_few(request.nodes) if request.nodes > 1 else ""
+    resume = [*command[:2], "--resume", "-o", str(request.folder)]
     return f"""\
 #!/bin/sh
 # Submitted again, it completes what the end of a job has cut short; of several nodes, on the same
 # ones (sbatch --nodelist). On more nodes: sbatch --nodes=N
 {lines}
-{refusing}cd {shlex.quote(str(here))} || exit
-if [ -e {shlex.quote(str(asked.folder / asked.begun))} ]; then
+{refusing}cd {shlex.quote(str(working_folder))} || exit
+if [ -e {shlex.quote(str(request.folder / request.begun))} ]; then
   exec {shlex.join(resume)}
 fi
 exec {shlex.join(command)}
@@ -89,8 +89,8 @@ exec {shlex.join(command)}
 
 
 def _on_too_few(nodes: int) -> str:
-    """What ends a job of fewer nodes, which `sbatch --nodes` asks for whatever stands in the
-    script: it would measure something else."""
+    """Returns the lines that end a job of fewer nodes, as `sbatch --nodes` overrides the script: it
+    would measure something else."""
     return f"""\
 if [ "${{SLURM_JOB_NUM_NODES:-{nodes}}}" -lt {nodes} ]; then
   echo "nearpeak: this is for {nodes} nodes, and job $SLURM_JOB_ID has $SLURM_JOB_NUM_NODES:" \\
@@ -101,18 +101,19 @@ fi
 
 
 def _nodes(options: Options) -> int:
-    """Of the hosts, else of the paths that are named (`host-host two-nodes`, `host x3 3-nodes`)."""
+    """Returns the number of hosts, else that of the named paths (`host-host two-nodes`, `host x3
+    3-nodes`)."""
     texts = [*options.paths, *options.require]
-    of_paths = [int(found[1]) for text in texts for found in _NODES.finditer(text)]
+    of_paths = [int(match[1]) for text in texts for match in _NODES.finditer(text)]
     two = any("two-nodes" in text for text in texts)
     return max(1, len(options.hosts), 2 if two else 1, *of_paths)
 
 
-def without(words: Sequence[str], option: str) -> list[str]:
-    """A command line without an option and its value."""
+def without(command: Sequence[str], option: str) -> list[str]:
+    """Returns a command line without an option and its value."""
     kept: list[str] = []
     skip = False
-    for word in words:
+    for word in command:
         if skip:
             skip = False
         elif word == option:

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keeps which runs this user began: --resume runs the programs that a plan names, so that the
+"""Remembers which runs this user began: --resume runs the programs that a plan names, so that the
 folder of a run is a program.
 
 A folder may have been handed over, with a plan that names somebody else's launcher. Its own records
-cannot tell: who wrote the plan wrote these too. So the user's state folder has a digest of each
-plan of this user's, or of the first record of a run: of the whole, as hosts, devices and options
-reach command lines too. Of what goes on, --extend alone changes a plan: the larger one has a digest
-as well.
+prove nothing: the author of the plan wrote these too. So the user's state folder has a digest of
+each plan of this user, or of the first record of a run. The digest covers all of it, as hosts,
+devices and options reach command lines too. Only --extend changes a plan later: the larger one has
+a digest as well.
 """
 
 import contextlib
@@ -37,21 +37,22 @@ _DEVICE = re.compile(r"[\w.:,/][\w.:,/-]*", re.ASCII)  # a uuid, an index, an ad
 
 
 def remember(begun: object) -> None:
-    """Keeps that this user runs what a record names; where that cannot be kept, --resume asks."""
+    """Remembers that this user runs the programs in a record; if that cannot be stored, --resume
+    asks."""
     with contextlib.suppress(OSError):
         make_private(folders.state() / FOLDER)
         make_anew(folders.state() / FOLDER / _digest(begun))
 
 
 def is_known(begun: object) -> bool:
-    """Tell whether this user runs what a record names, as far as is kept."""
+    """True if this user runs the programs in a record, as far as is remembered."""
     file = folders.state() / FOLDER / _digest(begun)
     return file.is_file() and all(risk.by == "group" for risk in risks(file))
 
 
 def foreign(plan: Plan) -> list[str]:
-    """Return what a plan names that this user did not choose; none where this user began it, or
-    where nothing but what this machine has reaches a command line."""
+    """Returns the names in a plan that this user did not choose. Empty if this user began it, or if
+    only programs and options of this machine reach a command line."""
     if is_known(plan):
         return []
     hosts = [*plan.hosts, *(end.host or "" for path in plan.paths for end in path.ends)]
@@ -63,8 +64,8 @@ def foreign(plan: Plan) -> list[str]:
 def named_in(
     libraries: Iterable[str], remote_shell: str | None = None, hosts: Iterable[str] = ()
 ) -> list[str]:
-    """Return what the first record of a run names that nothing on this machine says: what lies
-    somewhere is whatever its author put there."""
+    """Returns the names in the first record of a run that this machine does not define: a file
+    holds whatever its author put there."""
     strange = [name for name in libraries if not _PLAIN.fullmatch(name) or _is_file(name)]
     return [*strange, *_strange_shells(remote_shell), *_strange_hosts(hosts)]
 
@@ -78,12 +79,12 @@ def _strange_shells(remote_shell: str | None) -> list[str]:
 
 
 def _strange_hosts(hosts: Iterable[str]) -> list[str]:
-    """`hosts`: with empty ones, which are this host."""
+    """Returns the foreign hosts. `hosts`: with empty ones, which are this host."""
     return [f"the host {host!r}" for host in dict.fromkeys(hosts) if host and not is_host(host)]
 
 
 def _strange_devices(plan: Plan) -> Iterator[str]:
-    """Yield GPUs and adapters that no driver calls so."""
+    """Yields GPUs and adapters with names that no driver uses."""
     ends = [end for path in plan.paths for end in path.ends]
     named = [name for end in ends for name in (end.gpu, end.device)]
     named += [path.nic for path in plan.paths] + [launch.adapter for launch in plan.launches]
@@ -93,23 +94,26 @@ def _strange_devices(plan: Plan) -> Iterator[str]:
 
 
 def _strange_options(plan: Plan) -> list[str] | None:
-    """Return benchmarks and options that the programs of this machine do not have; None where
-    these cannot be had."""
+    """Returns benchmarks and options that the programs of this machine do not have; None without
+    programs."""
     libraries = [contender.library for contender in plan.contenders]
     try:
         described = programs.build_programs(libraries, programs.TOOLS).described
     except UserError:
         return None
-    there = {benchmark.name: benchmark for benchmark in described.benchmarks}
-    named = {*(each.name for each in plan.benchmarks), *(each.benchmark for each in plan.variants)}
-    strange = [f"the benchmark {name!r}" for name in named - there.keys()]
-    known = {*USUAL_STATE}
-    known.update(_options(there.values()))
+    offered = {benchmark.name: benchmark for benchmark in described.benchmarks}
+    named = {benchmark.name for benchmark in plan.benchmarks}
+    named |= {variant.benchmark for variant in plan.variants}
+    strange = [f"the benchmark {name!r}" for name in named - offered.keys()]
+    allowed = {*USUAL_STATE}
+    allowed.update(_options(offered.values()))
     for variant in plan.variants:
-        mine = set(_options([there[variant.benchmark]])) if variant.benchmark in there else known
+        mine = (
+            set(_options([offered[variant.benchmark]])) if variant.benchmark in offered else allowed
+        )
         strange += [_option(axis) for axis in variant.axes.items() if axis not in mine]
     groups = [group for launch in plan.launches for group in launch.groups]
-    strange += [_option(axis) for group in groups for axis in group.axes.items() - known]
+    strange += [_option(axis) for group in groups for axis in group.axes.items() - allowed]
     return strange
 
 
@@ -130,23 +134,23 @@ def _programs(plan: Plan) -> Iterator[str]:
 
 
 def _digest(begun: object) -> str:
-    """Return the digest of a record as it is once it was written and read."""
+    """Returns the digest of a record as a file holds it."""
     written = msgspec.json.encode(begun, enc_hook=str)
     read = msgspec.json.decode(written, type=type(begun), dec_hook=lambda kind, text: kind(text))
     return hashlib.sha256(msgspec.json.encode(read, order="sorted", enc_hook=str)).hexdigest()
 
 
 def _is_of_here(contender: Contender) -> bool:
-    """Tell whether this machine has the same under the same names. In a job, one of its launchers
-    may stand in the place of the library's."""
-    there = contender.library
-    if named_in([there.name]) or "=" in there.name or _is_file(contender.settings.name):
-        return False  # what lies somewhere is whatever the plan says
+    """True if this machine has the same library and settings under these names. In a job, one of
+    its launchers may replace the library's."""
+    library = contender.library
+    if named_in([library.name]) or "=" in library.name or _is_file(contender.settings.name):
+        return False  # a file holds whatever its author put there
     try:
-        here = discover.resolve(there.name)
-        chosen = settings.find(here, contender.settings.name)
+        local = discover.resolve(library.name)
+        chosen = settings.find(local, contender.settings.name)
     except UserError:
         return False
-    if there.launcher in dict(launchers.on_path("")).values():
-        here = msgspec.structs.replace(here, launcher=there.launcher, pmi=there.pmi)
-    return (here, chosen) == (there, contender.settings)
+    if library.launcher in dict(launchers.on_path("")).values():
+        local = msgspec.structs.replace(local, launcher=library.launcher, pmi=library.pmi)
+    return (local, chosen) == (library, contender.settings)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which ceilings a plan measures, for what is held against them."""
+"""The ceilings that a plan measures, for the libraries that are compared with them."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,8 @@ def in_flight_bytes(plan: Plan, buffers: str) -> int:
 
 
 def ceiling_benchmarks(plan: Plan, path: DataPath, buffers: str) -> list[str]:
-    """What is measured of these buffers of a path's ceiling: all that is held against it."""
+    """Returns the benchmarks of a path's ceiling with these buffers: all that libraries are
+    compared with."""
     return list(
         dict.fromkeys(
             needed.name
@@ -28,8 +29,10 @@ def ceiling_benchmarks(plan: Plan, path: DataPath, buffers: str) -> list[str]:
     )
 
 
-def ceiling_launches(path: DataPath, variant: Variant, known: Sequence[Benchmark]) -> list[str]:
-    """The buffers of the ceilings of a path that a variant is held against."""
+def ceiling_launches(
+    path: DataPath, variant: Variant, benchmarks: Sequence[Benchmark]
+) -> list[str]:
+    """Returns the buffers of the ceilings of a path that a variant is compared with."""
     buffers = ceiling_buffers(variant.buffers)
-    needed = needed_ceilings(path, named(known, variant.benchmark), known)
-    return list(dict.fromkeys(each for _, both in needed for each in orders(buffers, both)))
+    needed = needed_ceilings(path, named(benchmarks, variant.benchmark), benchmarks)
+    return list(dict.fromkeys(order for _, both in needed for order in orders(buffers, both)))

@@ -30,13 +30,14 @@ from nearpeak.terms.command_words import PART, check_host, check_word
 from nearpeak.terms.path import DataPath
 from nearpeak.terms.sizes import format_bytes, format_sizes
 
-# Of the buffers of a rank, where nobody said what to measure: blocks of 4 MiB for each of many
-# ranks take longer to allocate and to look at than to send.
+# Limit of a rank's buffers in a study with default benchmarks: segments of 4 MiB for each of many
+# ranks take longer to allocate and to verify than to send.
 MEMORY_LIMIT = "64M"
-# Of an application's cells: on a device what a problem of the usual size takes and more, and on the
-# host what a core has of most machines.
+# Limit of an application's cells: on a device more than a problem of the usual size takes, and on
+# the host the share of one core on most machines.
 PROBLEM_LIMIT, GPU_PROBLEM_LIMIT = "2G", "32G"
-# Of ceilings between hosts, which may take the next one too; below those of outgoing connections.
+# Ports of ceilings between hosts, which may take the next one too; below those of outgoing
+# connections.
 FIRST_PORT = 20000
 PORTS = 10000
 
@@ -46,11 +47,11 @@ def make_command(
 ) -> CommandLine:
     """The command line of a planned launch; its records go to `jsonl`, or a table to stdout.
     UserError where a name of the plan would be an option of what is launched."""
-    for word in _words_of(plan, planned):
+    for word in _names_in(plan, planned):
         check_word(word)
     path = plan.find_path(planned.path)
     if path.transport == "local":
-        # Its sizes are those of arrays, not of messages: its own choice is larger than any cache.
+        # Its sizes are those of arrays, not of messages: the program's are larger than any cache.
         return _local(path, tools, _sampling(plan, planned, planned.groups[0], jsonl))
     options = [
         (group, ["--sizes", format_sizes(plan.sizes_in(planned, group)), *sampling])
@@ -59,7 +60,7 @@ def make_command(
     ]
     if planned.contender is None:
         methods, plateau = _methods(planned), _plateau(plan, planned)
-        return _in_turn(
+        return _in_sequence(
             [
                 _ceiling(plan, planned, group, tools, [*methods, *common, *plateau])
                 for group, common in options
@@ -67,7 +68,7 @@ def make_command(
         )
     contender = plan.contenders[planned.contender]
     if is_native(contender.library):
-        return _in_turn(
+        return _in_sequence(
             [_native(plan, group, path, contender, tools, common) for group, common in options]
         )
     ends = launch_ends(plan, planned)
@@ -76,7 +77,7 @@ def make_command(
         program += [PART] if len(program) > 1 else []
         for number in group.variants:
             program += [plan.variants[number].benchmark, *options_of(plan.variants[number].axes)]
-        # What all of them share may stand after any of them.
+        # Common options may stand after any benchmark.
         program += ["--buffers", group.buffers, *device_options(ends, group.buffers)]
         program += ["--reversed"] if group_ends(path, group) != ends else []
         program += common
@@ -85,8 +86,9 @@ def make_command(
     return tools.command_line(contender.library, launch)
 
 
-def _words_of(plan: Plan, planned: PlannedLaunch) -> Iterator[str]:
-    """The names that programs are given, of whatever an earlier session or its plan says."""
+def _names_in(plan: Plan, planned: PlannedLaunch) -> Iterator[str]:
+    """Yields the names in a plan that programs are given, as an earlier session or the plan's
+    author may have chosen them."""
     yield from (benchmark.name for benchmark in plan.benchmarks)
     yield from planned.methods
     yield from (group.buffers for group in planned.groups)
@@ -106,8 +108,8 @@ def _sampling(plan: Plan, planned: PlannedLaunch, group: Group, jsonl: Path | No
     ]
 
 
-def _in_turn(lines: Sequence[CommandLine]) -> CommandLine:
-    """Those of nearpeak-native as one."""
+def _in_sequence(lines: Sequence[CommandLine]) -> CommandLine:
+    """Joins command lines of nearpeak-native into one."""
     first = lines[0]
     argv = [first.argv[0], *joined([line.argv[1:] for line in lines])]
     return CommandLine(argv=argv, env=first.env)
@@ -121,39 +123,39 @@ def _memory_limit(plan: Plan, planned: PlannedLaunch) -> list[str]:
 
 
 def launch_ends(plan: Plan, launch: Template) -> Ends:
-    """The end of the path that each rank of a launch sits at, as the launcher numbers them.
+    """Returns the end of the path that each rank of a launch sits at, as the launcher numbers them.
 
-    Within a host it is the same for all groups, of which some have their ranks reversed.
+    Within a host it is the same for all groups, some of which have their ranks reversed.
     """
     path = plan.find_path(launch.path)
     return group_ends(path, launch.groups[0]) if path.between_hosts else path.ends
 
 
 def group_ends(path: DataPath, group: Group) -> Ends:
-    """The end of the path that each rank of a group sits at."""
+    """Returns the end of the path that each rank of a group sits at."""
     return rank_ends(path, group.buffers) or path.ends
 
 
 def wanted_place(plan: Plan, launch: Template, group: Group) -> Wanted:
-    """Where the ranks of a group must run, and with which library."""
+    """Returns the places where the ranks of a group must run, and their library."""
     path = plan.find_path(launch.path)
     if path.transport == "local":
         end = path.ends[0]
         return Wanted(hosts=[end.host], cpus=[end.cpus], devices=[])
-    named = None if launch.contender is None else plan.contenders[launch.contender].library
+    library = None if launch.contender is None else plan.contenders[launch.contender].library
     return wanted_at(
         group_ends(path, group),
         between_hosts=path.between_hosts,
         ceiling=launch.role == "ceiling",
-        library=named.version_text if named and not is_ceiling(named) else None,
+        library=library.version_text if library and not is_ceiling(library) else None,
     )
 
 
 def _local(path: DataPath, tools: Tools, common: list[str]) -> CommandLine:
-    """The ceiling of a memory, which no ranks are at the ends of."""
+    """Returns the command line of the ceiling of a memory, which has no ranks at its ends."""
     cpus = ",".join(str(cpu) for cpu in path.ends[0].cpus)
-    where = ["memory", "--cpus", cpus, "--memory-node", str(path.ends[1].numa_node)]
-    return CommandLine(argv=[str(tools.native_program()), *where, *common], env={})
+    place_options = ["memory", "--cpus", cpus, "--memory-node", str(path.ends[1].numa_node)]
+    return CommandLine(argv=[str(tools.native_program()), *place_options, *common], env={})
 
 
 def _plateau(plan: Plan, planned: PlannedLaunch) -> list[str]:
@@ -176,29 +178,38 @@ def _ceiling(
     metrics = [name for name in plan.order(planned.block) if name in measured]
     if needs_gpu(group.buffers) and not path.between_hosts:
         metrics += GPU_FACTS
-    what = [*options_of(group.axes), "--metrics", ",".join(metrics)]
+    metric_options = [*options_of(group.axes), "--metrics", ",".join(metrics)]
     ends = group_ends(path, group)
     if path.between_hosts:
-        # Two hosts need somebody to start the far end: the first library's launcher does.
+        # The first library's launcher starts the far end.
         port = FIRST_PORT + planned.seed % PORTS
-        where = ["--peer", check_host(str(ends[0].host)), "--port", str(port)]
+        place_options = ["--peer", check_host(str(ends[0].host)), "--port", str(port)]
         if planned.adapter:
-            where = ["verbs", *where, "--adapter", planned.adapter, "--buffers", group.buffers]
+            place_options = [
+                "verbs",
+                *place_options,
+                "--adapter",
+                planned.adapter,
+                "--buffers",
+                group.buffers,
+            ]
             if in_gpu(group.buffers):
-                where += ["--devices", ",".join(map(check_word, memory_devices(ends)))]
+                place_options += ["--devices", ",".join(map(check_word, memory_devices(ends)))]
         else:
-            where = ["tcp", *where]
+            place_options = ["tcp", *place_options]
         return tools.command_line(
             next(c.library for c in plan.contenders if not is_native(c.library)),
             Launch(
-                program=[program, *where, *what, *common],
+                program=[program, *place_options, *metric_options, *common],
                 ranks=rank_places(ends),
                 remote_shell=plan.remote_shell,
                 env={**(path_environment(path) if planned.adapter else {}), TOKEN: ""},
             ),
         )
-    where = within_host(Seats(path, ends, group.buffers))
-    return CommandLine(argv=[program, *where, *what, *common], env=path_environment(path))
+    place_options = within_host(Seats(path, ends, group.buffers))
+    return CommandLine(
+        argv=[program, *place_options, *metric_options, *common], env=path_environment(path)
+    )
 
 
 def _native(
@@ -209,18 +220,19 @@ def _native(
     tools: Tools,
     common: list[str],
 ) -> CommandLine:
-    """nearpeak-native for a library that is none of MPI: the ceilings, or one that it loads."""
+    """Returns the command line of nearpeak-native as a library: the ceilings, or a library that it
+    loads."""
     seats = Seats(path, group_ends(path, group), group.buffers)
     variants = [plan.variants[number] for number in group.variants]
     if is_ceiling(contender.library):
         names = [variant.benchmark for variant in variants]
         options = [*options_of(group.axes), *common]
         return library_of_ceilings(tools, seats, names, options, contender.settings)
-    words = []
+    benchmark_options = []
     for variant in variants:
-        # Axes that it lacks have their defaults, in which it is the same.
+        # It behaves like the defaults on axes that it lacks.
         usual = {axis.name: axis.default for axis in plan.benchmark(variant).axes}
         other = {name: value for name, value in variant.axes.items() if value != usual[name]}
-        words += [variant.benchmark, *options_of(other)]
-    words += common
-    return loaded_by_native(tools, contender.library, seats, words, contender.settings)
+        benchmark_options += [variant.benchmark, *options_of(other)]
+    benchmark_options += common
+    return loaded_by_native(tools, contender.library, seats, benchmark_options, contender.settings)

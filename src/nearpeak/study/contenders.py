@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The first stage of a plan: which libraries are measured, with which settings."""
+"""The first stage of a plan: chooses the libraries to measure, and their settings."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -21,19 +21,19 @@ from nearpeak.study.options import LibraryChoice
 def choose_contenders(
     choices: Sequence[LibraryChoice], say: Callable[[str], None]
 ) -> list[Contender]:
-    """The libraries asked for with their settings; without any, every library that is found and
+    """Returns the libraries asked for with their settings; without any, every installed library
     that can be started here.
 
     UserError for one that cannot be had or started.
     """
     if not choices:
-        found = [library for library in find_libraries() if _starts(library, say)]
-        if not found:
+        startable = [library for library in find_libraries() if _starts(library, say)]
+        if not startable:
             raise UserError(
                 "no MPI library was found that starts here: install one with "
                 "`nearpeak mpi add openmpi`, or name one with --mpi PATH"
             )
-        return [Contender(library=library, settings=Settings()) for library in found]
+        return [Contender(library=library, settings=Settings()) for library in startable]
     contenders: list[Contender] = []
     for choice in choices:
         try:
@@ -55,12 +55,13 @@ def choose_contenders(
     return contenders
 
 
-def looked_at(
+def check_modules(
     contenders: Sequence[Contender], machine: Machine, say: Callable[[str], None]
 ) -> list[Contender]:
-    """The contenders, each with the modules of its library that do not load here, which is said.
+    """Returns the contenders with the modules of their libraries that do not load here, and reports
+    these by `say`.
 
-    They are measured all the same.
+    They are measured nevertheless.
     """
     libraries = {contender.library.name: contender.library for contender in contenders}
     for name, library in libraries.items():
@@ -74,9 +75,9 @@ def looked_at(
     ]
 
 
-def not_here(choices: Sequence[LibraryChoice]) -> Iterator[str]:
-    """Why libraries that are named are none here. UserError for names that no machine knows, of
-    libraries or of settings."""
+def why_missing(choices: Sequence[LibraryChoice]) -> Iterator[str]:
+    """Yields the reasons why named libraries are missing here. UserError for names of libraries or
+    settings that no machine knows."""
     for choice in choices:
         try:
             library = resolve(choice.mpi)
@@ -91,7 +92,7 @@ def not_here(choices: Sequence[LibraryChoice]) -> Iterator[str]:
 
 
 def _starts(library: Library, say: Callable[[str], None]) -> bool:
-    """Whether its ranks can be started here; says why not."""
+    """True if its ranks can be started here; reports the reason if not."""
     try:
         check_launcher(library)
     except UserError as error:
@@ -100,7 +101,7 @@ def _starts(library: Library, say: Callable[[str], None]) -> bool:
     return True
 
 
-def found_beside_mpi() -> list[Contender]:
-    """NCCL or RCCL, where they are found: what programs with GPUs use in the place of MPI."""
-    found = {library.family: library for library in reversed(nccl.discover().libraries)}
-    return [Contender(library=library, settings=Settings()) for library in found.values()]
+def find_nccl() -> list[Contender]:
+    """Returns NCCL or RCCL, if installed: programs with GPUs use them instead of MPI."""
+    by_family = {library.family: library for library in reversed(nccl.discover().libraries)}
+    return [Contender(library=library, settings=Settings()) for library in by_family.values()]

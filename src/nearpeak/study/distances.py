@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far apart the CPUs of a study's launches were: a hypervisor moves them.
+"""Core-to-core distances of a study's launches: a hypervisor moves their CPUs.
 
-Figures of launches at one distance do not stand beside figures of launches at another.
+Figures of launches at one distance are not compared with figures of launches at another.
 """
 
 import statistics
@@ -14,35 +14,35 @@ from nearpeak.terms.path import DataPath
 
 
 class Distances:
-    """Of all launches that measured it."""
+    """Core-to-core distances of all launches that measured them."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
-        self._found: dict[LaunchId, float] = {}  # ns
+        self._by_launch: dict[LaunchId, float] = {}  # ns
 
     def add(self, launch: LaunchId, samples: Iterable[SamplesRecord]) -> None:
-        """What a launch found, in the place of an earlier try: the middle of its cases, as a single
-        one is off where something else ran on the CPU."""
-        self._found.pop(launch, None)
+        """Records the distance of a launch, replacing that of an earlier try: the median of its
+        cases, as a single one is off if something else ran on the CPU."""
+        self._by_launch.pop(launch, None)
         if farthest := [ns for record in samples if (ns := record.apart_ns)]:
-            self._found[launch] = statistics.median(farthest)
+            self._by_launch[launch] = statistics.median(farthest)
 
     def moving(self, until: int) -> list[set[str]]:
-        """The ids of paths, together where they are between the same CPUs, whose launches in the
-        blocks before that were at a mix of distances."""
+        """Returns the ids of paths whose launches in the first blocks, before `until`, were at a
+        mix of distances. Paths between the same CPUs are together."""
         paths: dict[tuple[tuple[str, ...], ...], set[str]] = {}
         for path in self._plan.paths:
             paths.setdefault(_cpus(path), set()).add(path.id)
-        return [ids for ids in paths.values() if mixed(self._of(ids, until))]
+        return [ids for ids in paths.values() if mixed(self._distances(ids, until))]
 
-    def _of(self, paths: set[str], until: int) -> list[float]:
+    def _distances(self, paths: set[str], until: int) -> list[float]:
         return [
             ns
-            for launch, ns in self._found.items()
+            for launch, ns in self._by_launch.items()
             if launch.block < until and self._plan.launches[launch.template].path in paths
         ]
 
 
 def _cpus(path: DataPath) -> tuple[tuple[str, ...], ...]:
-    """Where its ranks run, in any order."""
+    """Returns the host and CPUs of each rank of a path, sorted."""
     return tuple(sorted((end.host or "", *map(str, end.cpus)) for end in path.ends))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long launches will take: a guess before the first one, then what was measured."""
+"""Estimates how long launches will take: a guess before the first one, then measured times."""
 
 import statistics
 from collections import defaultdict
@@ -26,7 +26,7 @@ from nearpeak.terms.path import DataPath
 
 @dataclass(frozen=True)
 class Guess:
-    """What launches of one kind are taken to cost before any was measured."""
+    """The assumed cost of launches of one kind, before any was measured."""
 
     start: float  # seconds: launcher, MPI_Init, ending
     case: float  # seconds for each case: buffers, first use, verification
@@ -50,11 +50,11 @@ GUESSES = {
 FACTS_OF_NO_SIZE = 4  # cases of each: one of each kind of memory, at most
 OTHER_ROUNDS = 10  # of a case that are no samples: first use, warm-up, verification
 WARM_SLOT = 1.1  # a slot, and the tenth of it that the warm-up may take
-APPLICATION_SECONDS = 1.5  # of a case: its cells are filled and looked at several times
-MOST_TOGETHER = 8  # pairs of ranks that are taken to move data at once as fast as one does
-# Times as long as usual, beside what was guessed: then a launch is slow. In recorded studies the
-# slowest one took 3.1 times as long, and one whose library copies badly through the host's memory a
-# hundred times.
+APPLICATION_SECONDS = 1.5  # of a case: its cells are filled and verified several times
+MOST_TOGETHER = 8  # pairs of ranks that are assumed to move data at once as fast as one does
+# A launch is slow if it takes this many times its guess and the usual ratio. In recorded studies
+# the slowest one took 3.1 times as long, and one whose library copies badly through the host's
+# memory a hundred times.
 SLOW = 6.0
 # Of a memory ceiling, two cases of arrays that exceed the caches: 2.5 s with 2 cores, 6.0 with 16.
 LOCAL_SECONDS, LOCAL_CPU_SECONDS, LOCAL_CPUS = 2.0, 0.25, 16
@@ -81,14 +81,14 @@ class Cost:
         )
 
     def seconds(self, slot_ms: float, least_samples: int) -> float:
-        """With such a slot, and so many samples at least."""
+        """Returns the seconds with such a slot, and so many samples at least."""
         return self.fixed + self.per_ms * slot_ms + self.per_sample * least_samples
 
 
 def kind_of(plan: Plan, launch: Template) -> Kind:
-    """What launches have in common that cost and scatter alike."""
+    """Returns the kind of a launch: launches of one kind cost and scatter alike."""
     native = launch.contender is None or is_ceiling(plan.contenders[launch.contender].library)
-    role = "ceiling" if native else "mpi"  # in the place of a library it tries its methods too
+    role = "ceiling" if native else "mpi"  # as a library it tries its methods too
     transport = plan.find_path(launch.path).transport
     if launch.adapter:
         return role, "verbs"
@@ -98,9 +98,9 @@ def kind_of(plan: Plan, launch: Template) -> Kind:
 
 
 def least_samples(plan: Plan, kind: Kind, block: int) -> int:
-    """Of a case in the launches of a kind in a block.
+    """Returns the least samples of a case in the launches of a kind in a block.
 
-    A ceiling takes as many in all blocks: with fewer, its two paces would not be told apart.
+    A ceiling takes as many in all blocks: with fewer, a bimodal one would not show.
     """
     role, _ = kind
     as_ever = plan.slot_fixed or role == "ceiling" or block < PILOT_BLOCKS
@@ -108,7 +108,7 @@ def least_samples(plan: Plan, kind: Kind, block: int) -> int:
 
 
 def guess_cost(plan: Plan, launch: Template) -> Cost:
-    """Of one launch, from its sizes and a guessed bandwidth."""
+    """Returns the cost of one launch, from its sizes and a guessed bandwidth."""
     path = plan.find_path(launch.path)
     if path.transport == "local":
         cpus = len(path.ends[0].cpus)
@@ -126,7 +126,7 @@ def guess_cost(plan: Plan, launch: Template) -> Cost:
 
 
 def _guess_group(plan: Plan, path: DataPath, launch: Template, group: Group, guess: Guess) -> Cost:
-    """Of its cases alone."""
+    """Returns the cost of only the cases of a group."""
     if launch.role == "mpi":
         names = [plan.variants[number].benchmark for number in group.variants]
     else:
@@ -136,8 +136,10 @@ def _guess_group(plan: Plan, path: DataPath, launch: Template, group: Group, gue
     for benchmark in [named(plan.benchmarks, name) for name in names]:
         for size in _sizes(plan, launch, group, benchmark):
             moved = guess.samples * _sample_bytes(plan, path, group, benchmark, size)
-            each = moved / (guess.gbs * 1e9) / together
-            cost += Cost(guess.case + OTHER_ROUNDS * each, guess.slots / 1000, each)
+            sample_seconds = moved / (guess.gbs * 1e9) / together
+            cost += Cost(
+                guess.case + OTHER_ROUNDS * sample_seconds, guess.slots / 1000, sample_seconds
+            )
     if launch.role == "ceiling" and needs_gpu(group.buffers):
         sized = len(SIZED_GPU_FACTS) * len(plan.sizes)
         others = FACTS_OF_NO_SIZE * (len(GPU_FACTS) - len(SIZED_GPU_FACTS))
@@ -146,7 +148,8 @@ def _guess_group(plan: Plan, path: DataPath, launch: Template, group: Group, gue
 
 
 def _sizes(plan: Plan, launch: Template, group: Group, benchmark: Benchmark) -> list[int]:
-    """What a launch measures of a benchmark: of the rates of a ceiling, the plateau too."""
+    """Returns the sizes at which a launch measures a benchmark: for the rates of a ceiling, the
+    plateau too."""
     plateau = plan.plateaus.get(launch.path)
     if plateau is None or launch.role != "ceiling" or benchmark.main.better != "higher":
         return benchmark.sizes(plan.sizes_in(launch, group))
@@ -163,7 +166,7 @@ def _sample_bytes(plan: Plan, path: DataPath, group: Group, benchmark: Benchmark
 
 
 class Manner(NamedTuple):
-    """How a launch is measured, which is the same in many blocks."""
+    """The manner of measurement of a launch, which is the same in many blocks."""
 
     slot_ms: float
     least_samples: int
@@ -172,7 +175,8 @@ class Manner(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Of a launch: a case, or (without a method and a variant) what was beside all cases."""
+    """The cost of a case of a launch, or (without a method and a variant) of everything but its
+    cases."""
 
     cost: Cost
     variant: int | None = None  # index into Plan.variants; None: of a ceiling
@@ -189,7 +193,7 @@ def parts_of(
     least_samples: int,
     variant_of: Callable[[SamplesRecord], int | None] = lambda _: None,
 ) -> Parts:
-    """What a launch of so many seconds was made of: its cases, and the rest.
+    """Splits the seconds of a launch into its cases and the rest.
 
     The time of a case grows with the slot where the slot held more than the least samples.
     """
@@ -201,15 +205,15 @@ def parts_of(
             growing = min(case.seconds, WARM_SLOT * slot_ms / 1000)
             cost = Cost(case.seconds - growing, growing / slot_ms)
         else:
-            each = case.seconds / (least_samples + OTHER_ROUNDS)
-            cost = Cost(each * OTHER_ROUNDS, 0.0, each)
+            sample_seconds = case.seconds / (least_samples + OTHER_ROUNDS)
+            cost = Cost(sample_seconds * OTHER_ROUNDS, 0.0, sample_seconds)
         parts.append(Part(cost, variant_of(case), case.method))
     rest = seconds - sum(case.seconds for case in cases)
     return [Part(Cost(max(0.0, rest))), *parts]
 
 
 class Estimate:
-    """Seconds that launches of a plan will take; knows better with each that was measured."""
+    """Estimates the seconds of launches of a plan, better with each that was measured."""
 
     def __init__(self, plan: Plan) -> None:
         self._guesses = [guess_cost(plan, launch) for launch in plan.launches]
@@ -226,7 +230,7 @@ class Estimate:
     def add(
         self, template: int, manner: Manner, seconds: float, parts: Parts, *, ok: bool = True
     ) -> None:
-        """A launch measured in this manner took so long."""
+        """Takes in the seconds of a launch that was measured in this manner."""
         if ok and template in self._libraries:
             guess = self._guesses[template].seconds(manner.slot_ms, manner.least_samples)
             self._ended_well.setdefault(template, []).append((guess, seconds))
@@ -234,39 +238,39 @@ class Estimate:
         self._parts.setdefault(template, []).append(parts)
 
     def seconds(self, launches: Iterable[PlannedLaunch]) -> float:
-        """How long these launches will take, one after the other."""
+        """Returns the seconds of these launches, one after the other."""
         correction = self._correction()
         return sum(self._launch_seconds(launch, correction) for launch in launches)
 
     def _launch_seconds(self, launch: PlannedLaunch, correction: float) -> float:
         manner = manner_of(launch)
-        if known := self._measured.get(launch.template, {}).get(manner):
-            return statistics.fmean(known)
+        if times := self._measured.get(launch.template, {}).get(manner):
+            return statistics.fmean(times)
         if others := self._parts.get(launch.template):
             return _seconds(others, manner)
         guess = self._guesses[launch.template]
         return guess.seconds(launch.slot_ms, launch.least_samples) * correction
 
     def is_slow(self, templates: Iterable[int]) -> bool:
-        """Whether, of these, measured time over guessed time is more than 6, and more than 6 times
-        the median of that ratio over this study's launches of libraries."""
+        """True if, for these templates, measured time over guessed time is more than 6, and more
+        than 6 times the median of that ratio over this study's launches of libraries."""
         usual, measured = self._usual_and_measured(templates)
         return measured > SLOW * usual
 
     def lost(self, templates: Iterable[int]) -> float:
-        """Seconds that launches of these took beyond what is usual."""
+        """Returns the seconds that launches of these templates took beyond what is usual."""
         usual, measured = self._usual_and_measured(templates)
         return max(0.0, measured - usual)
 
     def _usual_and_measured(self, templates: Iterable[int]) -> tuple[float, float]:
-        """Seconds of launches of these: as is usual in this study, where all may take longer than
-        guessed, and as they were."""
+        """Returns the usual and the measured seconds of launches of these templates. The usual ones
+        follow from this study, where all may take longer than guessed."""
         ratios = [
             measured / guess for times in self._ended_well.values() for guess, measured in times
         ]
         usual = max(1.0, statistics.median_low(ratios)) if ratios else 1.0
-        some = [each for template in templates for each in self._ended_well.get(template, [])]
-        return usual * sum(guess for guess, _ in some), sum(measured for _, measured in some)
+        pairs = [pair for template in templates for pair in self._ended_well.get(template, [])]
+        return usual * sum(guess for guess, _ in pairs), sum(measured for _, measured in pairs)
 
     def _correction(self) -> float:
         """Measured to guessed time, over what was measured."""
@@ -280,20 +284,21 @@ class Estimate:
 
 
 def manner_of(launch: PlannedLaunch) -> Manner:
-    """How it is to be measured."""
+    """Returns the manner in which a launch is to be measured."""
     variants = tuple(sorted(launch.variants))
     return Manner(launch.slot_ms, launch.least_samples, launch.methods, variants)
 
 
 def _seconds(launches: Iterable[Parts], manner: Manner) -> float:
-    """What another manner takes: of each variant the mean of the launches that measured it."""
+    """Returns the seconds of a launch in another manner: of each variant the mean of the launches
+    that measured it."""
     times: dict[int | None, list[float]] = defaultdict(list)
     for parts in launches:
-        own: dict[int | None, float] = defaultdict(float)
+        sums: dict[int | None, float] = defaultdict(float)
         for cost, variant, method in parts:
             if method is None or not manner.methods or method in manner.methods:
-                own[variant] += cost.seconds(manner.slot_ms, manner.least_samples)
-        for variant, seconds in own.items():
+                sums[variant] += cost.seconds(manner.slot_ms, manner.least_samples)
+        for variant, seconds in sums.items():
             times[variant].append(seconds)
     wanted = (None, *manner.variants)
     return sum(statistics.fmean(times[variant]) for variant in wanted if variant in times)

@@ -20,17 +20,17 @@ from nearpeak.terms.benchmarks import QUOTED_BYTES
 from nearpeak.terms.left_out import LeftOut, LeftOutKind
 from nearpeak.terms.path import DataPath
 
-# Times its budget, that these may take where they take longer than guessed.
+# Launches that take longer than guessed may exceed the budget by this factor.
 OVERTIME = 1.25
 LEAST_LAUNCHES = 2  # where the budget does not hold enough of what may not be left out
 GOAL_LAUNCHES = 9  # of each cell, that sizes are left out for
-ROUNDED = 10.0  # seconds: budgets that are told
+ROUNDED = 10.0  # seconds: the step of printed budgets
 BUDGET_SHARE = 0.9  # of a budget is planned, the rest is for what takes longer than guessed
 KEPT_SIZE = 1 << 24  # of messages, in every budget: at less a fast link shows little of its rate
-# What a budget may choose from: every so-many-th power of two, and the largest of them.
+# A budget chooses from these sizes: every n-th power of two, and the largest power.
 SIZE_STEPS = ((2, 26), (2, 24), (3, 24), (3, 22), (4, 22), (4, 20))
-# Without a measured ceiling, what the fewest programs rest on first: nothing here is held against
-# what a path carries, and a budget for it can be given later. Others come before these.
+# Families without a measured ceiling, those that the fewest programs use first. None is compared
+# with a ceiling, and a later budget can measure them. Other families come before these.
 FAMILIES = ("overlap", "stream", "datatype", "rma", "collective")
 
 # Makes the plan one of these variants and paths, at these sizes (bytes; None: all that were asked
@@ -39,7 +39,7 @@ Hold = Callable[[Sequence[Variant], Sequence[DataPath], Sequence[int] | None], N
 
 
 def expected_seconds(plan: Plan) -> tuple[float, float]:
-    """The guesses for one of the first blocks, and for one of those that follow."""
+    """Returns the guesses for one of the first blocks, and for one of those that follow."""
     first = later = 0.0
     slot_ms = plan.slot_ms if plan.slot_fixed else LEAST_SLOT_MS
     for launch in plan.launches:
@@ -62,7 +62,8 @@ def budget_for(plan: Plan, blocks: int) -> float:
 
 
 def expected_blocks(plan: Plan) -> int:
-    """How many blocks the budget of a plan will hold, 2 at least; without one, the most."""
+    """Returns the number of blocks that the budget of a plan will hold, 2 at least; without one,
+    the most."""
     if plan.fitted_seconds is None:
         return plan.looks[-1]
     first, later = expected_seconds(plan)
@@ -72,54 +73,54 @@ def expected_blocks(plan: Plan) -> int:
 
 
 def rounded(seconds: float) -> float:
-    """A budget as it is told: upwards, to what `format_seconds` shows."""
+    """Rounds a budget up to what `format_seconds` shows."""
     step = ROUNDED if seconds < 3600 - ROUNDED else 60.0
     return math.ceil(seconds / step) * step
 
 
 def blocks_wanted(plan: Plan) -> int:
-    """So many a budget must hold of all that is kept: as many as judge every two libraries, where
-    it is not said how many there are to be."""
+    """Returns the number of blocks that a budget must hold of all that is kept: enough to judge
+    every two libraries, unless it was given."""
     fewest = plan.looks[0] if len(plan.looks) > 1 else FEWEST_FOR_INTERVAL
     return min(fewest, plan.looks[-1])
 
 
 def is_held(plan: Plan, blocks: int) -> bool:
-    """Whether a plan's budget holds so many blocks."""
+    """True if a plan's budget holds so many blocks."""
     return plan.fitted_seconds is None or budget_for(plan, blocks) <= plan.fitted_seconds
 
 
 def fit(plan: Plan, options: Options, hold: Hold) -> None:
     """Makes a plan small enough for its budget: first fewer sizes, for nine launches of each cell;
-    then, for those that verdicts need, without what `cuts` has, one after the other.
+    then cut after cut (`cuts`), for the launches that verdicts need.
 
-    What the user fixed, named or requires something of stays. Bytes in flight are the same in every
-    budget: what is quoted must not change with it (docs/ceilings.md).
+    Everything that the user fixed, named or requires stays. Bytes in flight are the same in every
+    budget: quoted figures must not depend on it (docs/ceilings.md).
     """
-    asked = _Asked(plan, hold)
+    reduction = _Reduction(plan, hold)
     kept = {0, QUOTED_BYTES, *set(options.kept_sizes).intersection(plan.sizes)}
     for step, largest in () if options.sizes else SIZE_STEPS:
         if is_held(plan, options.launches or GOAL_LAUNCHES):
             return
-        asked.sizes = sorted({*kept, *(2**power for power in range(largest, -1, -step))})
-        asked.hold_without([])
+        reduction.sizes = sorted({*kept, *(2**power for power in range(largest, -1, -step))})
+        reduction.hold_without([])
     blocks = blocks_wanted(plan)
     if not is_held(plan, blocks):
-        _leave_out(plan, asked, list(cuts(plan, options)), blocks)
+        _leave_out(plan, reduction, list(cuts(plan, options)), blocks)
 
 
-def _leave_out(plan: Plan, asked: "_Asked", possible: "Sequence[Cut]", blocks: int) -> None:
+def _leave_out(plan: Plan, reduction: "_Reduction", possible: "Sequence[Cut]", blocks: int) -> None:
     """Makes cuts until the budget holds so many blocks."""
     made: dict[Cut, LeftOut] = {}
-    whole = needed = budget_for(plan, blocks)
+    complete = needed = budget_for(plan, blocks)
     for cut in possible:
         if needed <= (plan.fitted_seconds or 0.0):
             break
         before = _benchmarks(plan), [path.id for path in plan.paths]
-        asked.hold_without([*made, cut])
+        reduction.hold_without([*made, cut])
         then = budget_for(plan, blocks)
-        if then >= needed or not _used(plan):  # it brings nothing, or leaves nothing of a library
-            asked.hold_without(list(made))
+        if then >= needed or not _used(plan):  # it saves nothing, or leaves no library
+            reduction.hold_without(list(made))
             continue
         benchmarks, paths = _benchmarks(plan), [path.id for path in plan.paths]
         made[cut] = LeftOut(
@@ -129,40 +130,41 @@ def _leave_out(plan: Plan, asked: "_Asked", possible: "Sequence[Cut]", blocks: i
             benchmarks=[name for name in before[0] if name not in benchmarks],
             paths=[path for path in before[1] if path not in paths],
             budget_seconds=rounded(needed),
-            whole_seconds=rounded(whole),
+            whole_seconds=rounded(complete),
         )
         needed = then
-    # A large cut behind small ones may have made room for some of these.
+    # A large cut after small ones may have made some of these unnecessary.
     for cut in list(reversed(made))[1:]:
-        asked.hold_without([other for other in made if other != cut])
+        reduction.hold_without([other for other in made if other != cut])
         if is_held(plan, blocks):
             del made[cut]
-    asked.hold_without(list(made))
+    reduction.hold_without(list(made))
     plan.left_out = list(made.values())
 
 
 def spare(plan: Plan, options: Options) -> list[Spare]:
-    """What a study may leave out still, should launches take longer than guessed: what a budget may
-    leave out, in order; and behind it libraries on single paths, of which it leaves out first what
-    turns out to be much slower than usual. Where a change is confirmed, no library alone: that it
-    has become slow is what the study is to find."""
-    found = [
-        Spare(
-            kind=cut.kind,
-            name=cut.name,
-            why=cut.why,
-            variants=[
-                number for number, variant in enumerate(plan.variants) if variant in cut.variants
-            ],
-            paths=[path.id for path in cut.paths],
-        )
-        for cut in cuts(plan, options)
-    ]
-    return found if options.kept_alone else [*found, *_libraries(plan, options)]
+    """Returns what a study may still leave out if launches take longer than guessed: the cuts of a
+    budget, in order; then libraries on single paths, of which those that turn out much slower than
+    usual go first. A study that confirms a change leaves out no library alone: it is to find which
+    one has become slow."""
+    spares = [_spare_of(plan, cut) for cut in cuts(plan, options)]
+    return spares if options.kept_alone else [*spares, *_libraries(plan, options)]
+
+
+def _spare_of(plan: Plan, cut: "Cut") -> Spare:
+    return Spare(
+        kind=cut.kind,
+        name=cut.name,
+        why=cut.why,
+        variants=[
+            number for number, variant in enumerate(plan.variants) if variant in cut.variants
+        ],
+        paths=[path.id for path in cut.paths],
+    )
 
 
 def _libraries(plan: Plan, options: Options) -> Iterator[Spare]:
-    """Each library on each path that was not named."""
+    """Yields each library on each path that was not named."""
     measured = dict.fromkeys(
         (launch.contender, launch.path) for launch in plan.launches if launch.contender is not None
     )
@@ -179,7 +181,7 @@ def _libraries(plan: Plan, options: Options) -> Iterator[Spare]:
 
 @dataclass(frozen=True, eq=False)
 class Cut:
-    """What a budget may leave out at once."""
+    """A part of the plan that a budget leaves out at once."""
 
     kind: LeftOutKind
     name: str
@@ -188,8 +190,8 @@ class Cut:
     paths: list[DataPath] = field(default_factory=list)
 
 
-class _Asked:
-    """All that was asked for, of which a plan holds a part."""
+class _Reduction:
+    """Makes a plan hold a part of everything that was asked for."""
 
     def __init__(self, plan: Plan, hold: Hold) -> None:
         self.sizes: Sequence[int] | None = None
@@ -199,10 +201,12 @@ class _Asked:
         self._used = _used(plan)
 
     def hold_without(self, cuts: Sequence[Cut]) -> None:
-        """Makes the plan hold all but this, and no path on which that leaves nothing to measure."""
+        """Makes the plan hold everything but these cuts, and no path on which that leaves nothing
+        to measure."""
         without = [variant for cut in cuts for variant in cut.variants]
         variants = [variant for variant in self._variants if variant not in without]
-        paths = [path for path in self._paths if not any(path in cut.paths for cut in cuts)]
+        without_paths = [path for cut in cuts for path in cut.paths]
+        paths = [path for path in self._paths if path not in without_paths]
         self._hold(variants, paths, self.sizes)
         lost = self._used - _used(self._plan)
         left = [path for path in paths if path.id not in lost]
@@ -217,33 +221,37 @@ def _used(plan: Plan) -> set[str]:
 
 
 def _benchmarks(plan: Plan) -> list[str]:
-    """What libraries are measured in."""
+    """The benchmarks that libraries are measured in."""
     return list(dict.fromkeys(variant.benchmark for variant in plan.variants))
 
 
 def _bounds(path: DataPath, others: Sequence[DataPath]) -> bool:
-    """Whether there is a path whose bounds follow from this one, or an application in its GPU."""
+    """True if bounds of another path follow from this one, or an application in its GPU."""
     return path.shares_gpu or any(len(other.ends) > 2 and other.holds(path) for other in others)
 
 
 def cuts(plan: Plan, options: Options) -> Iterator[Cut]:
-    """What a budget may leave out, in this order (docs/study.md says why); nothing that the user
-    named."""
+    """Yields what a budget may leave out, in this order (docs/study.md gives the reasons); nothing
+    that the user named."""
     memories = [
         path for path in plan.paths if path.transport == "local" and not _named(path, options)
     ]
-    remote = [memory for memory in memories if len({end.numa_node for end in memory.ends}) > 1]
+    remote = [memory for memory in memories if len(_numa_nodes(memory)) > 1]
     if remote:
-        why = "no library is compared with it"
-        yield Cut("memory", "from other NUMA nodes", why, paths=remote)
+        reason = "no library is compared with it"
+        yield Cut("memory", "from other NUMA nodes", reason, paths=remote)
     yield from _families(plan, options)
     yield from _messages(plan, options)
     yield from _stagings(plan, options)
-    own = [memory for memory in memories if memory not in remote]
+    local = [memory for memory in memories if memory not in remote]
     # With applications they are the roofline.
-    if own and all(benchmark.over_bytes for benchmark in plan.benchmarks):
-        yield Cut("memory", "of its own NUMA node", "no library is held against it", paths=own)
+    if local and all(benchmark.over_bytes for benchmark in plan.benchmarks):
+        yield Cut("memory", "of its own NUMA node", "no library is held against it", paths=local)
     yield from _paths(plan, options)
+
+
+def _numa_nodes(path: DataPath) -> set[int | None]:
+    return {end.numa_node for end in path.ends}
 
 
 def _named_benchmarks(options: Options) -> set[str]:
@@ -255,22 +263,22 @@ def _named_benchmarks(options: Options) -> set[str]:
 
 
 def _families(plan: Plan, options: Options) -> Iterator[Cut]:
-    """What has no measured ceiling, a family at a time."""
+    """Yields the families without a measured ceiling."""
     named = _named_benchmarks(options)
-    found: dict[str, list[Variant]] = {}
+    by_family: dict[str, list[Variant]] = {}
     for variant in plan.variants:
         benchmark = plan.benchmark(variant)
         free = benchmark.name not in named and benchmark.family not in options.operations
         if free and benchmark.ceiling != "measured":
-            found.setdefault(benchmark.family, []).append(variant)
+            by_family.setdefault(benchmark.family, []).append(variant)
     order = {family: place for place, family in enumerate(FAMILIES)}
-    for family in sorted(found, key=lambda family: order.get(family, -1)):
-        yield Cut("family", family, "without a measured ceiling", found[family])
+    for family in sorted(by_family, key=lambda family: order.get(family, -1)):
+        yield Cut("family", family, "without a measured ceiling", by_family[family])
 
 
 def _messages(plan: Plan, options: Options) -> Iterator[Cut]:
-    """Of messages with a measured ceiling what stands last in tables, but neither the time of one
-    nor the rate of one direction."""
+    """Yields the message benchmarks with a measured ceiling, the last in tables first; neither
+    latency nor the rate of one direction."""
     named = _named_benchmarks(options)
     free = [
         benchmark
@@ -281,25 +289,26 @@ def _messages(plan: Plan, options: Options) -> Iterator[Cut]:
     for benchmark in sorted(free, key=lambda benchmark: benchmark.place, reverse=True):
         variants = [variant for variant in plan.variants if variant.benchmark == benchmark.name]
         if variants:
-            why = "latency and one direction are enough to judge a path"
-            yield Cut("benchmark", benchmark.name, why, variants)
+            reason = "latency and one direction are enough to judge a path"
+            yield Cut("benchmark", benchmark.name, reason, variants)
 
 
 def _stagings(plan: Plan, options: Options) -> Iterator[Cut]:
-    """The ways of staging that follow from what libraries refuse, but the last."""
+    """Yields the ways of staging that follow from what libraries refuse, but the last."""
     if any(STAGING in text for text in options.benchmarks):
         return
-    found: dict[str, list[Variant]] = {}
+    by_way: dict[str, list[Variant]] = {}
     for variant in plan.variants:
         if way := staging(variant.axes):
-            found.setdefault(way, []).append(variant)
-    for way in list(found)[:-1]:
-        why = f"{list(found)[-1]} stands for staged copies"
-        yield Cut("staging", way, why, found[way])
+            by_way.setdefault(way, []).append(variant)
+    for way in list(by_way)[:-1]:
+        reason = f"{list(by_way)[-1]} stands for staged copies"
+        yield Cut("staging", way, reason, by_way[way])
 
 
 def _paths(plan: Plan, options: Options) -> Iterator[Cut]:
-    """Paths of libraries: all but those that must stay, and but one where none must."""
+    """Yields the paths of libraries that may be left out: all but the named ones, or all but
+    one."""
     order = []
     kinds = set()
     for number, path in enumerate(plan.paths):
@@ -311,15 +320,15 @@ def _paths(plan: Plan, options: Options) -> Iterator[Cut]:
         kind = path.transport, memories, wide, path.shares_gpu, path.mps, held
         further = kind in kinds
         kinds.add(kind)
-        place, why = _place(path, further=further)
-        order.append((place, -number, Cut("path", path.id, why, paths=[path])))
-    found = [cut for *_, cut in sorted(order, key=lambda entry: entry[:2])]
-    free = [cut for cut in found if not _named(cut.paths[0], options)]
-    yield from free if len(free) < len(found) else free[:-1]
+        place, reason = _place(path, further=further)
+        order.append((place, -number, Cut("path", path.id, reason, paths=[path])))
+    ordered = [cut for *_, cut in sorted(order, key=lambda entry: entry[:2])]
+    free = [cut for cut in ordered if not _named(cut.paths[0], options)]
+    yield from free if len(free) < len(ordered) else free[:-1]
 
 
 def _place(path: DataPath, *, further: bool) -> tuple[int, str]:
-    """Where it stands in the order, and why."""
+    """Returns the position of a path in the order of cuts, and the reason."""
     memories = {end.memory for end in path.ends}
     if path.transport == "network" and not path.between_hosts:
         return 0, "inside a host, programs use memory and not TCP"
@@ -341,8 +350,8 @@ def _place(path: DataPath, *, further: bool) -> tuple[int, str]:
 
 
 def _named(path: DataPath, options: Options) -> bool:
-    """Whether the user asked for it."""
+    """True if the user asked for the path."""
     if path.id in options.kept_paths:
         return True
-    asked = path.named or path.pair or (options.ranks and path.transport != "local")
-    return bool(asked) and not options.kept_alone
+    requested = path.named or path.pair or (options.ranks and path.transport != "local")
+    return bool(requested) and not options.kept_alone

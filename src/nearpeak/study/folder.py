@@ -29,7 +29,7 @@ from nearpeak.terms.study_files import MACHINE, PLAN
 
 def check_new(folder: Path, *, can_resume: bool = True) -> None:
     """UserError when a new study cannot be put into `folder`; leaves nothing new. `can_resume`:
-    whether who asks can complete one that is there."""
+    whether the caller can complete an existing one."""
     if folder.exists() and not folder.is_dir():
         raise UserError(f"{folder} is not a folder: choose another with -o")
     half_made = can_resume and folder.is_dir() and _is_half_made(folder)
@@ -39,8 +39,8 @@ def check_new(folder: Path, *, can_resume: bool = True) -> None:
 
 
 def _is_half_made(folder: Path) -> bool:
-    """Tell whether a folder has nothing but what a study leaves that was killed as it was made:
-    nothing was measured, and nobody could resume it."""
+    """True if a folder has only the leftovers of a study that was killed while it was made: nothing
+    was measured, and nobody could resume it."""
     begun = (NAME, NAME + SUFFIX, MACHINE)
     temporary = tuple(f".{name}." for name in (MACHINE, PLAN))
     return all(
@@ -74,7 +74,7 @@ def create(folder: Path, machine: Machine, plan: Plan) -> StudyJournal:
     check_new(folder)
     make_output(folder)
     journal = StudyJournal(folder)
-    if (folder / NAME).stat().st_size:  # another has begun, and ended, until now
+    if (folder / NAME).stat().st_size:  # another study has begun and ended meanwhile
         journal.close()
         raise _not_empty(folder, can_resume=True)
     try:
@@ -92,27 +92,27 @@ def create(folder: Path, machine: Machine, plan: Plan) -> StudyJournal:
 
 
 def written(content: Machine | Plan) -> bytes:
-    """What machine.json or plan.json holds."""
+    """Returns the content of machine.json or plan.json."""
     text = msgspec.json.format(msgspec.json.encode(content, enc_hook=str), indent=1)
     return text + b"\n"
 
 
-def mend(folder: Path) -> None:
-    """Take a study that is to go on back to the last line before the first one that cannot be
-    believed whose digest is right: what follows is kept in a file of its own, and a line on stderr
-    says so. UserError where another has the study; CannotWriteError."""
+def repair(folder: Path) -> None:
+    """Takes a damaged study that is to go on back to the last line before the damage whose digest
+    is right. The rest is kept in a file of its own, and a line on stderr says so. UserError if
+    another process has the study; CannotWriteError."""
     if not (folder / NAME).exists() or _damage(folder) is None:
         return
     lines = Journal(folder / NAME, resume_study(folder))
     try:
-        if (damage := _damage(folder)) is None:  # another has mended it until now
+        if (damage := _damage(folder)) is None:  # another process has repaired it meanwhile
             return
         aside = lines.put_aside(damage.sealed_bytes)
     finally:
         lines.close()
     back = f"line {damage.sealed_line}" if damage.sealed_line else "its start"
     print(
-        f"nearpeak: {printable(damage.what)}: the study goes back to {back}, as no later"
+        f"nearpeak: {printable(damage.problem)}: the study goes back to {back}, as no later"
         f" seal is right; what followed is kept in {aside}",
         file=sys.stderr,
         flush=True,
@@ -120,12 +120,12 @@ def mend(folder: Path) -> None:
 
 
 def _damage(folder: Path) -> DamagedError | None:
-    """The first line that cannot be believed, if any, of what is no published copy."""
+    """Returns the first line that cannot be believed, if any; None for a published copy."""
     try:
         for record in read_records(folder):
             if isinstance(record, StudyRecord) and record.published:
                 return None
-        for _ in read_records(folder, Answers(read_plan(folder)).take):
+        for _ in read_records(folder, Answers(read_plan(folder)).check):
             pass
     except DamagedError as error:
         return error
@@ -133,21 +133,21 @@ def _damage(folder: Path) -> DamagedError | None:
 
 
 def reopen(folder: Path) -> tuple[Plan, StudyJournal]:
-    """The plan and the open journal of an earlier study, which is mended before.
+    """Repairs an earlier study, and returns its plan and its open journal.
 
     UserError when there is none in `folder`, when it has another schema or is a published copy, and
-    when others can exchange what is in it.
+    when others can exchange its files.
     """
-    mend(folder)
+    repair(folder)
     plan = read_plan(folder)
     if (folder / NAME).exists():
-        first = next(read_records(folder, Answers(plan).take), None)
+        first = next(read_records(folder, Answers(plan).check), None)
         if isinstance(first, StudyRecord) and first.published:
             raise UserError(f"{of_copy(folder, 'measured')}, or start anew in another folder")
-    make_output(folder)  # which is there: others may exchange it all the same
+    make_output(folder)  # it exists, but others may be able to exchange it
     journal = StudyJournal(folder)
     try:
-        return read_plan(folder), journal  # another may have added to it until now
+        return read_plan(folder), journal  # another process may have added to it meanwhile
     except UserError:
         journal.close()
         raise

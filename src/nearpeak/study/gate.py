@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which operations with device buffers a plan needs to know of, and how that comes to be known.
+"""Finds out which operations work with device buffers, as far as a plan needs it.
 
 A plan is made as if all went well, what it then measures is looked up in the cache or tried, and
-the plan is made again with what was found, until nothing in it is unknown. The seconds of trials
+the plan is made again with the outcomes, until nothing in it is unknown. The seconds of trials
 count in its budget.
 """
 
@@ -22,7 +22,7 @@ from nearpeak.numbers import count
 from nearpeak.study.awareness import try_contender
 from nearpeak.study.plan import Plan, Template
 from nearpeak.study.sessions import fingerprint
-from nearpeak.study.tried import Tried
+from nearpeak.study.tried import TrialCache
 from nearpeak.study.variants import tried_as
 from nearpeak.terms.awareness import Awareness, describe, unaware
 from nearpeak.terms.axes import staging
@@ -33,20 +33,20 @@ from nearpeak.terms.path import DataPath
 from nearpeak.terms.sizes import format_seconds
 from nearpeak.terms.trials import TrialCase
 
-FINE = (GOOD, NOT_TRIED)  # what says nothing against a library
+FINE = (GOOD, NOT_TRIED)  # these say nothing against a library
 # Guesses: of a job with two GPUs, and of an operation at three sizes, verified.
 START_SECONDS, CASE_SECONDS = 3.0, 1.0
 
 
-class Lacking(NamedTuple):
-    """What is not known of one contender."""
+class MissingTrials(NamedTuple):
+    """The missing trials of one contender."""
 
     contender: Contender
     cases: list[TrialCase]
     path: DataPath  # where they are tried
 
     @property
-    def words(self) -> str:
+    def label(self) -> str:
         """`D,D, H,D buffers with openmpi (12 operations)`."""
         kinds = ", ".join(dict.fromkeys(case.buffers for case in self.cases))
         tried = count(len(self.cases), "operation")
@@ -62,13 +62,13 @@ def why_needs_gpu(
     tools: Tools,
     say: Callable[[str], None],
 ) -> str:
-    """Why a library cannot be measured in a case on a path whose host's rank holds no GPU, from the
-    cache or as it is tried now; "" where it can."""
+    """Returns the reason why a library cannot be measured in a case on a path whose host's rank
+    holds no GPU, from the cache or a trial now; "" if it can."""
     identity = fingerprint(host, [contender], tools)
-    tried = Tried(cache() / "trials", identity, contender, path)
+    tried = TrialCache(cache() / "trials", identity, contender, path)
     alike = [it for it in tried.read() if TrialCase(it.buffers, it.operation) == case]
     if not alike:
-        say(f"Trying {Lacking(contender, [case], path).words} ...")
+        say(f"Trying {MissingTrials(contender, [case], path).label} ...")
         alike = try_contender(contender, [case], path, tools)
         tried.add(alike)
     return next((it.message or it.status for it in alike if it.status not in FINE), "")
@@ -76,23 +76,23 @@ def why_needs_gpu(
 
 @dataclass
 class Gate:
-    """What is known of operations with device buffers, and tries what is not."""
+    """The outcomes of operations with device buffers; tries those that are missing."""
 
     described: Description
     host: Machine
-    path: DataPath | None  # between which GPUs operations are tried; None without any
+    path: DataPath | None  # on which operations are tried; None without GPUs
     tools: Tools
     folder: Path  # of the cache
-    say: Callable[[str], None]  # is told what is done, a line each
-    retry: bool = False  # nothing is taken from the cache
-    tries: bool = True  # False: what is unknown is taken to go well
+    say: Callable[[str], None]  # prints a line for each step
+    retry: bool = False  # the cache is not read
+    tries: bool = True  # False: what is unknown is assumed to go well
     found: list[Awareness] = field(default_factory=list, init=False)
     seconds: float = field(default=0.0, init=False)  # that trials took, or will take
     _settled: set[tuple[str, TrialCase, str]] = field(default_factory=set, init=False)
 
     def settle(self, make: Callable[[Sequence[Awareness], float], Plan]) -> Plan:
-        """The plan that `make` makes of what was found, in so many seconds, once all that it
-        measures is known."""
+        """Returns the plan that `make` makes of the outcomes and the seconds of trials, once all
+        that it measures is known."""
         plan = make(self.found, self.seconds)
         while lacking := list(self._lacking(plan)):
             for part in lacking:
@@ -102,23 +102,23 @@ class Gate:
             self.say(line)
         return plan
 
-    def _lacking(self, plan: Plan) -> Iterator[Lacking]:
+    def _lacking(self, plan: Plan) -> Iterator[MissingTrials]:
         for number, contender in enumerate(plan.contenders):
             if self.path is None or is_native(contender.library):
                 continue
             launches = [launch for launch in plan.launches if launch.contender == number]
             bare = [path for path in plan.paths if path.host_device == "none"]
-            for where, used in (
-                (self.path, launches),
-                *((path, [each for each in launches if each.path == path.id]) for path in bare[:1]),
-            ):
-                if cases := self._unknown(plan, contender, where, used):
-                    yield Lacking(contender, cases, where)
+            trials = [(self.path, launches)]
+            for path in bare[:1]:
+                trials.append((path, [launch for launch in launches if launch.path == path.id]))
+            for path, used in trials:
+                if cases := self._unknown(plan, contender, path, used):
+                    yield MissingTrials(contender, cases, path)
 
     def _unknown(
         self, plan: Plan, contender: Contender, path: DataPath, launches: Sequence[Template]
     ) -> list[TrialCase]:
-        """What is not known of a contender in these launches, were it tried on a path."""
+        """Returns the cases of a contender in these launches that were not tried on a path."""
         used = sorted({index for launch in launches for index in launch.variants})
         wanted = dict.fromkeys(filter(None, (self._case(plan, index) for index in used)))
         cases = [
@@ -130,43 +130,44 @@ class Gate:
         return sorted(cases, key=lambda case: case.buffers)
 
     def _case(self, plan: Plan, number: int) -> TrialCase | None:
-        """What tells whether a library can be handed the buffers of a variant; None: nothing to."""
+        """Returns the case that shows whether a library can be handed the buffers of a variant;
+        None: nothing to try."""
         assert self.path is not None
         variant = plan.variants[number]
         if not in_gpu(variant.buffers) or staging(variant.axes) is not None:
             return None
-        known = self.described.benchmarks
-        operation = tried_as(named(known, variant.benchmark), variant, known)
-        fits = named(known, operation).ranks.fits(len(self.path.ends))
+        benchmarks = self.described.benchmarks
+        operation = tried_as(named(benchmarks, variant.benchmark), variant, benchmarks)
+        fits = named(benchmarks, operation).ranks.fits(len(self.path.ends))
         return TrialCase(variant.buffers, operation) if fits else None
 
-    def _settle(self, lacking: Lacking) -> None:
+    def _settle(self, lacking: MissingTrials) -> None:
         contender, cases, path = lacking
         self._settled |= {(contender.label, case, path.host_device) for case in cases}
         identity = fingerprint(self.host, [contender], self.tools)
-        tried = Tried(self.folder, identity, contender, path)
+        tried = TrialCache(self.folder, identity, contender, path)
         cached = [] if self.retry else tried.read()
-        known = {
+        by_case = {
             TrialCase(awareness.buffers, awareness.operation): awareness for awareness in cached
         }
-        there = [case for case in known if case in cases]
-        if there:
-            self.found += [known[case] for case in there]
-            days = sorted({known[case].tried[:10] for case in there})
+        known_cases = [case for case in by_case if case in cases]
+        if known_cases:
+            self.found += [by_case[case] for case in known_cases]
+            days = sorted({by_case[case].tried[:10] for case in known_cases})
             when = " to ".join(dict.fromkeys((days[0], days[-1])))
-            told = Lacking(contender, there, path).words
-            self.say(f"From the cache: {told}, tried {when}; --retry tries again")
-        left = Lacking(contender, [case for case in cases if case not in there], path)
+            label = MissingTrials(contender, known_cases, path).label
+            self.say(f"From the cache: {label}, tried {when}; --retry tries again")
+        left = MissingTrials(contender, [case for case in cases if case not in known_cases], path)
         if not left.cases:
             return
         if not self.tries:
             guess = START_SECONDS + CASE_SECONDS * len(left.cases)
             self.seconds += guess
-            self.say(f"Not tried yet: {left.words}: about {format_seconds(guess)} before the study")
+            self.say(f"Not tried yet: {left.label}: about {format_seconds(guess)} before the study")
             return
-        self.say(f"Trying {left.words} ...")
+        self.say(f"Trying {left.label} ...")
         began = time.monotonic()
-        found = try_contender(contender, left.cases, path, self.tools)
+        outcomes = try_contender(contender, left.cases, path, self.tools)
         self.seconds += time.monotonic() - began
-        tried.add(found)
-        self.found += found
+        tried.add(outcomes)
+        self.found += outcomes

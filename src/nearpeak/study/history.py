@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was recorded of a study before this session: read once, for all that depends on it."""
+"""The records of a study before this session: read once, for everything that depends on them."""
 
 from pathlib import Path
 
@@ -12,20 +12,20 @@ from nearpeak.study.records import (
     SessionRecord,
     StudyEndRecord,
 )
-from nearpeak.study.state import State
+from nearpeak.study.schedule import Schedule
 
 
 class History:
     """The records of a study folder, checked against its plan; UserError as of `read_records`."""
 
     def __init__(self, folder: Path, plan: Plan) -> None:
-        self.state = State(plan)
+        self.state = Schedule(plan)
         self.answers = Answers(plan)
         self.session: SessionRecord | None = None  # the last one
         self.ended = ""  # how the study ended; "": not yet, or it was cut off
         self.over = False  # whether it ended and nothing is left, unless something is added
         self.empty = True
-        for record in read_records(folder, self.answers.take):
+        for record in read_records(folder, self.answers.check):
             self.empty = False
             self.state.feed(record)
             if isinstance(record, SessionRecord):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""records.jsonl, the truth of a study: sealed records, appended as they happen."""
+"""records.jsonl, the raw data of a study: sealed records, appended as they happen."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -21,21 +21,21 @@ _AMENDMENT = f'{{"record":"{AmendmentRecord.__struct_config__.tag}"'.encode()
 
 
 def cannot_write(folder: Path, error: OSError | None) -> CannotWriteError:
-    """Words for a write that failed (None: the disk is all but full)."""
+    """Returns the error for a write that failed (None: the disk is nearly full)."""
     resume = journal.resume_study(folder) if (folder / PLAN).exists() else ""
     return journal.cannot_write(folder, error, resume)
 
 
 class DamagedError(UserError):
-    """A line that cannot be believed. `sealed_bytes`, `sealed_line`: where the last line before it
-    ends whose digest is right, and its number; 0: there is none."""
+    """A line cannot be believed. `sealed_bytes`, `sealed_line`: the end and the number of the last
+    line before it whose digest is right; 0: there is none."""
 
-    def __init__(self, what: str, folder: Path, sealed_bytes: int, sealed_line: int) -> None:
+    def __init__(self, problem: str, folder: Path, sealed_bytes: int, sealed_line: int) -> None:
         super().__init__(
-            f"{what}: take the study's folder from a copy made before, or measure again what it"
+            f"{problem}: take the study's folder from a copy made before, or measure again what it"
             f" lacks with `{journal.resume_study(folder)}`"
         )
-        self.what = what
+        self.problem = problem
         self.sealed_bytes = sealed_bytes
         self.sealed_line = sealed_line
 
@@ -57,7 +57,7 @@ class StudyJournal:
         self._seal.take(line)
 
     def close(self) -> None:
-        """Gives the file and its lock back."""
+        """Closes the file and releases its lock."""
         self._lines.close()
 
 
@@ -92,8 +92,8 @@ def read_records(
 
 
 def grown(plan: Plan, folder: Path) -> Plan:
-    """A plan as it was written first, with all that was added to it since; UserError as of
-    `read_records`, which checks what is added, too."""
+    """Returns a plan with all that was added to it since it was written; UserError as of
+    `read_records`, which checks additions too."""
     file = folder / NAME
     decode = msgspec.json.Decoder(AmendmentRecord, dec_hook=decode_path).decode
     for number, line in enumerate(_lines(file), start=1):
@@ -109,16 +109,16 @@ def grown(plan: Plan, folder: Path) -> Plan:
 def _believing(
     file: Path, number: int, sealed_bytes: int = 0, sealed_line: int = 0
 ) -> Iterator[None]:
-    """DamagedError for a line that cannot be."""
+    """Raises DamagedError for a line that cannot be."""
     try:
         yield
     except (msgspec.MsgspecError, ValueError) as error:
-        what = f"{file} line {number} cannot be believed ({error})"
-        raise DamagedError(what, file.parent, sealed_bytes, sealed_line) from None
+        problem = f"{file} line {number} cannot be believed ({error})"
+        raise DamagedError(problem, file.parent, sealed_bytes, sealed_line) from None
 
 
 def decode_path(kind: type, value: Any) -> Any:
-    """msgspec's hook for the paths in what a study wrote."""
+    """Decodes paths in the files of a study, as msgspec's hook."""
     if kind is Path:
         return Path(value)
     raise NotImplementedError(kind)

@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class LibraryChoice:
-    """One library of a study: which installation, under which name, with which settings."""
+    """One library of a study: its installation, its name and its settings."""
 
     mpi: str  # a catalogue's name, or a path
     name: str | None = None
@@ -39,7 +39,7 @@ def library_choice(spec: str) -> LibraryChoice:
 
 @dataclass
 class Options:
-    """What a user may say about a study. None, or an empty list: not said."""
+    """The options of a study. None, or an empty list: not given."""
 
     libraries: list[LibraryChoice] = field(default_factory=list)
     paths: list[str] = field(default_factory=list)
@@ -47,7 +47,7 @@ class Options:
     benchmarks: list[str] = field(default_factory=list)
     buffers: list[str] = field(default_factory=list)  # "D,D"
     all_pairs: bool | None = None
-    ranks: list[int] = field(default_factory=list)  # how many: paths of so many
+    ranks: list[int] = field(default_factory=list)  # numbers of ranks of the paths
     oversubscribe: bool | None = None
     sizes: list[int] = field(default_factory=list)  # bytes
     problem_sizes: list[str] = field(default_factory=list)  # "jacobi2d=4K,16K"
@@ -63,15 +63,15 @@ class Options:
     remote_shell: str | None = None
     output: str | None = None
     require: list[str] = field(default_factory=list)  # nearpeak.results.requirements
-    # Of these a budget leaves nothing out: what `require` names.
+    # What `require` names: a budget leaves nothing of it out.
     kept_sizes: list[int] = field(default_factory=list)  # bytes
     kept_paths: list[str] = field(default_factory=list)
     kept_benchmarks: list[str] = field(default_factory=list)
-    kept_alone: bool = False  # what is named besides these may be left out too
+    kept_alone: bool = False  # all other named things may be left out too
 
     @property
     def nothing_asked(self) -> bool:
-        """Whether what is measured was left to the study: its benchmarks and their sizes."""
+        """True if the user chose neither benchmarks nor their sizes."""
         return not (self.operations or self.benchmarks or self.sizes)
 
 
@@ -97,19 +97,20 @@ def check_ranks(values: Sequence[int]) -> list[int]:
 
 def parse_ranks(text: str) -> list[int]:
     """The numbers of ranks of `2,4,16`; UserError for anything else."""
-    words = split_list(text)
-    for word in words:
+    numbers = split_list(text)
+    for word in numbers:
         if not (word.isascii() and word.isdigit() and len(word) <= DIGITS):
             raise UserError(f"{word[:SHOWN]!r} is no number of ranks: write them like 2,4,16")
-    return check_ranks([int(word) for word in words])
+    return check_ranks([int(word) for word in numbers])
 
 
 def split_list(text: str) -> list[str]:
-    """The words between commas, without the blanks around them; UserError when there are none."""
-    words = [word.strip() for word in text.split(",") if word.strip()]
-    if not words:
+    """Splits a text at its commas, without the blanks around the parts; UserError when there are
+    none."""
+    items = [word.strip() for word in text.split(",") if word.strip()]
+    if not items:
         raise UserError(f"{text!r} is an empty list")
-    return words
+    return items
 
 
 # Without control characters: no file, host, program or variable is named with them.
@@ -138,7 +139,7 @@ class _Library(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class _StudyFile(msgspec.Struct, forbid_unknown_fields=True):
-    """A study file, as docs/study.md tells its keys."""
+    """A study file; docs/study.md describes its keys."""
 
     mpi: list[Word] = []
     library: list[_Library] = []
@@ -170,7 +171,7 @@ _AS_THEY_ARE = {*KEYS}.intersection(Options.__dataclass_fields__).difference(_CO
 
 
 def read_study_file(file: Path) -> Options:
-    """The options in a study file; UserError names the file, the key and what is wrong with it."""
+    """Returns the options in a study file; UserError names the file, the key and the fault."""
     if file.is_dir():
         raise UserError(
             f"{file} is a folder, and a study file is wanted: to complete the study in it, "
@@ -180,7 +181,7 @@ def read_study_file(file: Path) -> Options:
         table = msgspec.toml.decode(file.read_bytes())
     except OSError as error:
         raise UserError(f"cannot read the study file {file}: {error.strerror}") from None
-    # Python's reader of TOML lets others through than its own, of numbers with thousands of digits.
+    # Python's TOML reader also raises other errors, for numbers with thousands of digits.
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise UserError(f"{file} is not TOML: {error}") from None
     if not table:
@@ -191,19 +192,19 @@ def read_study_file(file: Path) -> Options:
         raise UserError(f"{file}: {error}{_hint(str(error))}") from None
 
 
-def _options(said: _StudyFile) -> Options:
+def _options(study_file: _StudyFile) -> Options:
     made = Options(
-        libraries=[library_choice(spec) for spec in said.mpi]
-        + [_choice(library) for library in said.library],
-        buffers=[_at("buffers", parse_buffers, kind) or "" for kind in said.buffers],
-        ranks=_at("ranks", check_ranks, said.ranks) or [],
-        sizes=_at("sizes", parse_sizes, said.sizes) or [],
-        budget_seconds=_at("budget", parse_seconds, said.budget),
-        launches=_at("launches", check_launches, said.launches),
-        in_flight_bytes=_at("in_flight", _bytes, said.in_flight),
-        launch_limit_seconds=_at("launch_limit", parse_seconds, said.launch_limit),
+        libraries=[library_choice(spec) for spec in study_file.mpi]
+        + [_choice(library) for library in study_file.library],
+        buffers=[_parse_key("buffers", parse_buffers, kind) or "" for kind in study_file.buffers],
+        ranks=_parse_key("ranks", check_ranks, study_file.ranks) or [],
+        sizes=_parse_key("sizes", parse_sizes, study_file.sizes) or [],
+        budget_seconds=_parse_key("budget", parse_seconds, study_file.budget),
+        launches=_parse_key("launches", check_launches, study_file.launches),
+        in_flight_bytes=_parse_key("in_flight", _bytes, study_file.in_flight),
+        launch_limit_seconds=_parse_key("launch_limit", parse_seconds, study_file.launch_limit),
     )
-    return merge(Options(**{name: getattr(said, name) for name in _AS_THEY_ARE}), made)
+    return merge(Options(**{name: getattr(study_file, name) for name in _AS_THEY_ARE}), made)
 
 
 def _choice(library: _Library) -> LibraryChoice:
@@ -214,8 +215,8 @@ def _choice(library: _Library) -> LibraryChoice:
     return LibraryChoice(mpi=library.mpi, name=library.name, settings=several)
 
 
-def _at(key: str, parser: Callable[[Any], T], value: object) -> T | None:
-    """What the parser makes of a value; what is wrong with it is said as msgspec says it."""
+def _parse_key(key: str, parser: Callable[[Any], T], value: object) -> T | None:
+    """Parses the value of a key; its errors name the key as msgspec does."""
     if value is None:
         return None
     try:
@@ -232,7 +233,7 @@ def _bytes(value: int | str) -> int:
 
 
 def _hint(message: str) -> str:
-    """What an unknown key may have meant."""
+    """Suggests a key for an unknown one."""
     unknown = re.search(r"unknown field `([^`]*)`(?: - at `([^`]*)`)?$", message)
     if unknown is None:
         return ""
@@ -243,6 +244,6 @@ def _hint(message: str) -> str:
 
 
 def merge(file: Options, line: Options) -> Options:
-    """The command line's word where it has one, the file's elsewhere."""
-    said = {name: value for name, value in vars(line).items() if value is not None and value != []}
-    return Options(**{**vars(file), **said})
+    """Merges options: the command line's value where it has one, the file's elsewhere."""
+    given = {name: value for name, value in vars(line).items() if value is not None and value != []}
+    return Options(**{**vars(file), **given})

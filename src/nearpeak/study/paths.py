@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which data paths of a machine, or between two hosts, are measured, and which a launch takes."""
+"""Chooses the data paths to measure, of a machine or between hosts, and the path of a launch."""
 
 import os
 import re
@@ -29,21 +29,20 @@ _SO_MANY = re.compile(r"(?:host|gpu) x(\d{1,6})(?: \d{1,5}-nodes| gpu-support)?"
 
 
 def hosts_of_job() -> list[str]:
-    """The nodes of a job of several, which are measured where nobody names hosts, this one first;
-    none elsewhere. UserError where this host is no node of the job."""
-    found = allocation.current()
-    if found is None or len(found.nodes) < 2:
+    """Returns the nodes of a job of several, this one first, which are measured if no hosts are
+    named; none elsewhere. UserError if this host is no node of the job."""
+    job = allocation.current()
+    if job is None or len(job.nodes) < 2:
         return []
-    return [str(found.here), *(node for node in found.nodes if node != found.here)]
+    return [str(job.here), *(node for node in job.nodes if node != job.here)]
 
 
 def check_hosts(hosts: Sequence[str], remote_shell: str | None, *, call: bool = True) -> list[str]:
-    """The hosts, this one first, where rank 0 is to run, the others in their order.
+    """Returns the hosts, this one first, where rank 0 is to run, the others in their order.
 
     UserError unless there are two or more (or none), this one among them, that can be reached;
-    without `call` neither is tried. Nodes of a job are not called: that launches reach them is
-    found out otherwise. UserError for a remote shell that calls nobody, and outside of a job
-    changes nothing.
+    without `call` neither is tried. Nodes of a job are not called: launches show whether they reach
+    them. UserError for a remote shell that calls nobody, and outside of a job changes nothing.
     """
     if not hosts:
         if remote_shell is not None and not allocation.has_nodes():
@@ -68,15 +67,16 @@ def check_hosts(hosts: Sequence[str], remote_shell: str | None, *, call: bool = 
         )
     if len(mine) > 1:
         raise UserError(f"--hosts {named}: {' and '.join(mine)} are both this host: name it once")
-    here, others = mine[0], [host for host in hosts if host != mine[0]]
+    local, others = mine[0], [host for host in hosts if host != mine[0]]
     if call and (remote_shell is not None or not allocation.has_nodes()):
         for host in others:
             _call(host, remote_shell or "ssh")
-    return [here, *others]
+    return [local, *others]
 
 
 def check_same_hosts(hosts: Sequence[str], remote_shell: str | None) -> None:
-    """As `check_hosts`, of what has begun on the first of them, and goes on there."""
+    """Checks, as `check_hosts`, the hosts of a run that began on the first of them and continues
+    there."""
     check_nodes(hosts, remote_shell, otherwise="")
     if hosts and check_hosts(hosts, remote_shell) != list(hosts):
         raise UserError(f"it was begun on {hosts[0]}, which is another host than this: go on there")
@@ -94,22 +94,23 @@ def _call(host: str, shell: str) -> None:
                 timeout=HOST_SECONDS,
                 check=False,
             )
-        why = done.stderr.decode(errors="replace").strip().splitlines()
+        lines = done.stderr.decode(errors="replace").strip().splitlines()
         if done.returncode == 0:
             return
     except subprocess.TimeoutExpired:
-        why = [f"no answer within {HOST_SECONDS:.0f} s"]
+        lines = [f"no answer within {HOST_SECONDS:.0f} s"]
     except OSError as error:
-        why = [f"{shell}: {error.strerror}"]
+        lines = [f"{shell}: {error.strerror}"]
     raise UserError(
-        f"host {host!r} cannot be reached ({why[-1] if why else 'no reason given'}): "
+        f"host {host!r} cannot be reached ({lines[-1] if lines else 'no reason given'}): "
         f"make `{shell} {host} true` work without a password (--remote-shell names another "
         f"program){_or_in_a_job()}"
     )
 
 
 def _or_in_a_job() -> str:
-    """What else may be done where Slurm has hosts and this is no job of it, as on a login node."""
+    """Returns the advice to start a job if Slurm has hosts and this is no job of it, as on a login
+    node."""
     return ", or start it in a job (sbatch, salloc)" if allocation.hosts_outside() else ""
 
 
@@ -124,12 +125,12 @@ def check_nodes(
     """
     if remote_shell is not None or not allocation.by_srun():
         return
-    found = allocation.current()
-    assert found is not None
+    job = allocation.current()
+    assert job is not None
     for host in hosts:
-        if host not in found.nodes:
+        if host not in job.nodes:
             raise UserError(
-                f"host {host!r} is no node of {found}: ask for a job with it (--nodelist="
+                f"host {host!r} is no node of {job}: ask for a job with it (--nodelist="
                 f"{','.join(hosts)}){otherwise}"
             )
 
@@ -151,11 +152,10 @@ def select_paths(
     all_pairs: bool = False,
     ranks: Ranks = Ranks(),
 ) -> list[DataPath]:
-    """The data paths asked for; without any, those of this machine, or between the hosts.
+    """Returns the data paths asked for; without any, those of this machine, or between the hosts.
 
-    Without any, `all_pairs`: those between all pairs of GPUs, and of NUMA nodes and GPUs. `ranks`:
-    of all these those of so many ranks.
-    UserError names one that is not there, and why.
+    `all_pairs`: without any, those between all pairs of GPUs, and of NUMA nodes and GPUs. `ranks`:
+    only paths of so many ranks. UserError names a missing path, and the reason.
     """
     if hosts and (uneven := [n for n in ranks.counts if n < len(hosts) or n % len(hosts)]):
         raise UserError(
@@ -164,26 +164,28 @@ def select_paths(
         )
     counts = ranks.counts
     usual, missing = discover_paths(machine, list(hosts), all_pairs, ranks)
-    known = {path.id: path for path in usual}
-    if any(path_id not in known for path_id in wanted):  # one of all pairs, or of a number of ranks
+    by_id = {path.id: path for path in usual}
+    if any(path_id not in by_id for path_id in wanted):  # one of all pairs, or of a number of ranks
         named_counts = [int(match[1]) for match in map(_SO_MANY.fullmatch, wanted) if match]
         ranks = Ranks([*counts, *named_counts], ranks.oversubscribe)
         paths, lacking = discover_paths(machine, list(hosts), True, ranks)
-        known |= {path.id: path for path in paths}
+        by_id |= {path.id: path for path in paths}
         missing += [reason for reason in lacking if reason not in missing]
     for path_id in wanted:
-        if path_id not in known:
+        if path_id not in by_id:
             if reasons := [reason for reason in missing if reason.path == path_id]:
                 raise UserError(f"there is no path {reasons[0]}")
-            raise UserError(f"unknown path {path_id!r}{closest(path_id, known)}")
+            raise UserError(f"unknown path {path_id!r}{closest(path_id, by_id)}")
     chosen = [path for path in usual if path.between_hosts or not hosts]
     if all_pairs:
         chosen = [path for path in usual if path.pair]
         if not chosen and not wanted:
-            why = "".join(f" ({note})" for note in machine.gpu_notes)
-            raise UserError(f"--all-pairs measures pairs of GPUs, and no GPU can be used here{why}")
+            notes = "".join(f" ({note})" for note in machine.gpu_notes)
+            raise UserError(
+                f"--all-pairs measures pairs of GPUs, and no GPU can be used here{notes}"
+            )
     named = [
-        msgspec.structs.replace(known[path_id], named=True) for path_id in dict.fromkeys(wanted)
+        msgspec.structs.replace(by_id[path_id], named=True) for path_id in dict.fromkeys(wanted)
     ]
     if hosts and counts:
         chosen = [path for path in chosen if path.place.hosts == len(hosts)]
@@ -195,19 +197,19 @@ def select_paths(
             f"measured and no MPI; choose a path between ranks{f': {others}' if others else ''}"
         )
     if all(path.transport == "local" for path in chosen):
-        whys = "; ".join(map(str, missing)) or "choose another"
-        raise UserError(f"no path for MPI is left: {whys}")
+        reasons_text = "; ".join(map(str, missing)) or "choose another"
+        raise UserError(f"no path for MPI is left: {reasons_text}")
     return chosen
 
 
 def why_not(path_id: str, machine: Machine, hosts: Sequence[str]) -> str | None:
-    """Why a study of these hosts, or of this machine alone, may have no path that is known, and
-    what to do; None: the path is not known."""
+    """Returns the reason why a study of these hosts, or of only this machine, may lack a known
+    path, and what to do; None: the path is not known."""
     paths, missing = discover_paths(machine, list(hosts), True)
-    found = next((path for path in paths if path.id == path_id), None)
-    if found is None:
+    path = next((path for path in paths if path.id == path_id), None)
+    if path is None:
         return next((reason.why for reason in missing if reason.path == path_id), None)
-    if hosts and not found.between_hosts:
+    if hosts and not path.between_hosts:
         return (
             "it is within a node, and this study is between nodes: a job of one node measures it, "
             f"or a study with --path {shlex.quote(path_id)}"
@@ -222,23 +224,23 @@ def _of_so_many(
     hosts: Sequence[str],
     wanted: Sequence[str],
 ) -> list[DataPath]:
-    """The paths between so many ranks; UserError for a number of which there is none, and in a job
-    of several nodes, of which none was named, how to have ranks on all of them. `wanted`: what the
-    paths were named by, if they were."""
+    """Returns the paths between so many ranks. UserError for a number without a path; in a job of
+    several nodes, none of which was named, it says how to have ranks on all of them. `wanted`: the
+    names of the paths, if they were named."""
     if not counts:
         return paths
     for number in counts:
         if not any(len(path.ends) == number for path in paths if path.transport != "local"):
             if wanted:
-                told = f"--ranks {number}: of the paths {', '.join(wanted)} none has so many"
-                raise UserError(f"{told}: leave --ranks out, or choose other paths")
-            whys = [str(reason) for reason in missing if reason.ranks == number]
+                problem = f"--ranks {number}: of the paths {', '.join(wanted)} none has so many"
+                raise UserError(f"{problem}: leave --ranks out, or choose other paths")
+            reasons = [str(reason) for reason in missing if reason.ranks == number]
             if not hosts and (nodes := hosts_of_job()):
-                whys.append(
+                reasons.append(
                     "it is of this node alone; for one rank on each of the job's nodes leave it"
                     f" out, or give --hosts {','.join(nodes)} too"
                 )
-            raise UserError(f"--ranks {number}: {'; '.join(whys) or 'no path has so many ends'}")
+            raise UserError(f"--ranks {number}: {'; '.join(reasons) or 'no path has so many ends'}")
     return [path for path in paths if path.transport == "local" or len(path.ends) in counts]
 
 
@@ -264,17 +266,18 @@ def fitting_path(
 
 
 def paths_within(machine: Machine) -> list[DataPath]:
-    """The usual ones of this host, whatever was asked for."""
+    """Returns the usual paths of this host, whatever was asked for."""
     return discover_paths(machine)[0]
 
 
 def gpu_path(paths: Sequence[DataPath]) -> DataPath | None:
-    """Where device buffers are tried: between two GPUs where there are two, as what a library does
-    within one is a part of that. None without a GPU."""
+    """Returns the path on which device buffers are tried: between two GPUs if there are two, which
+    includes what a library does within one. None without a GPU."""
     between = [path for path in paths if len(path.ends) == 2 and rank_ends(path, "D,D")]
     return min(between, key=_last_resort, default=None)
 
 
 def _last_resort(path: DataPath) -> tuple[bool, bool]:
-    """Sorts paths whose ends have a GPU each before those where several share one."""
+    """Returns a key that sorts paths whose ends have a GPU each before those where several share
+    one."""
     return path.shares_gpu, path.mps

@@ -25,26 +25,26 @@ LATER_SAMPLES = 5  # and in the later blocks: the scatter lies between launches
 # The slot: the pilot has the least. A shorter one is lost where something takes a CPU for a few ms
 # (docs/methodology.md).
 LEAST_SLOT_MS, MOST_SLOT_MS = 20.0, 200.0
-PILOT_BLOCKS = 2  # what they measure shapes those that follow (stages.py)
+PILOT_BLOCKS = 2  # their results shape the later blocks (stages.py)
 Role = Literal["mpi", "ceiling"]
 T = TypeVar("T", bound="Template")
 VariantKey = tuple[str, str, Axes]  # its benchmark, buffers and axes
 
 
 class Spare(msgspec.Struct, kw_only=True, frozen=True):
-    """What a study may leave out still, where launches take longer than guessed."""
+    """A part of the study that may still be left out, if launches take longer than guessed."""
 
     kind: LeftOutKind
     name: str
     why: str
     variants: list[int] = []  # indexes into Plan.variants, wherever they are measured
     paths: list[str] = []  # with all that is measured there
-    contender: int | None = None  # index into Plan.contenders: there of this one alone
+    contender: int | None = None  # index into Plan.contenders: only of this one there
 
 
 class Group(msgspec.Struct, kw_only=True, frozen=True):
-    """What a launch measures with the same buffers, in the same state of them, and at the same
-    sizes: variants of different benchmarks, one after the other; of a ceiling none."""
+    """Variants of different benchmarks that a launch measures one after the other, with the same
+    buffers, in the same state of them, and at the same sizes. A ceiling has none."""
 
     buffers: str = "H,H"
     axes: dict[str, str] = {}  # what is matched on of a ceiling: "reuse" and "touch". Always `Axes`
@@ -56,7 +56,7 @@ class Group(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class Template(msgspec.Struct, kw_only=True, frozen=True):
-    """What every block launches once: groups that one launch measures one after the other.
+    """A launch that every block has once: groups that it measures one after the other.
 
     A ceiling has no contender. Between two hosts there are several: over TCP, and over an RDMA
     adapter.
@@ -75,7 +75,8 @@ class Template(msgspec.Struct, kw_only=True, frozen=True):
         return tuple(number for group in self.groups for number in group.variants)
 
     def only(self: T, wanted: Callable[[int], bool]) -> T | None:
-        """The same with the wanted variants alone; None without any. A ceiling stays whole."""
+        """Returns the template with only the wanted variants; None without any. A ceiling stays
+        whole."""
         if self.role == "ceiling":
             return self
         groups = [
@@ -87,7 +88,7 @@ class Template(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class LaunchId(NamedTuple):
-    """Which launch of a plan one is, however often it was tried."""
+    """The identity of a launch of a plan, however often it was tried."""
 
     block: int
     template: int  # index into Plan.launches
@@ -101,16 +102,16 @@ class PlannedLaunch(Template, kw_only=True, frozen=True):
     seed: int
     slot_ms: float
     least_samples: int = LEAST_SAMPLES  # of a case, however long one takes
-    methods: tuple[str, ...] = ()  # of a ceiling: these alone; empty: all that there are
+    methods: tuple[str, ...] = ()  # of a ceiling: only these; empty: all
 
     @property
     def id(self) -> LaunchId:
-        """Its identity."""
+        """The identity of the launch."""
         return LaunchId(self.block, self.template)
 
 
 class Addition(msgspec.Struct, kw_only=True, frozen=True):
-    """What a plan grows by: each list is appended to the one of its name."""
+    """An addition to a plan: each list is appended to the one of its name."""
 
     contenders: list[Contender] = []
     variants: list[Variant] = []
@@ -119,7 +120,7 @@ class Addition(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class Plan(msgspec.Struct, kw_only=True):
-    """The whole plan. How many blocks are run, their records and the budget say."""
+    """The whole plan. Records and budget decide how many blocks are run."""
 
     schema: int
     study: str  # id
@@ -137,7 +138,7 @@ class Plan(msgspec.Struct, kw_only=True):
     hosts: list[str]
     remote_shell: str | None
     contenders: list[Contender]
-    benchmarks: list[Benchmark]  # what the variants are of
+    benchmarks: list[Benchmark]  # of the variants
     variants: list[Variant]
     paths: list[DataPath]
     launches: list[Template]  # of one block
@@ -153,12 +154,12 @@ class Plan(msgspec.Struct, kw_only=True):
     left_out: list[LeftOut] = []
     spare: list[Spare] = []  # what comes next, in order
     problem_sizes: dict[str, list[int]] = {}  # by application, in what it is measured over
-    requirements: list[str] = []  # as they were given: of the study, however often it is resumed
-    # That the job in which it began had, where those are fewer than the budget's.
+    requirements: list[str] = []  # as they were given, for all sessions
+    # The seconds of the job in which the study began, if fewer than the budget's.
     job_seconds: float | None = None
 
     def __post_init__(self) -> None:
-        """ValueError where a part names another that is not there."""
+        """ValueError where a part names another that is missing."""
         names = {benchmark.name for benchmark in self.benchmarks}
         paths = {path.id for path in self.paths}
         for variant in self.variants:
@@ -173,7 +174,8 @@ class Plan(msgspec.Struct, kw_only=True):
                 raise ValueError(f"there are no variants {launch.variants}")
 
     def grown(self, by: Addition) -> "Plan":
-        """The plan with an addition; ValueError where that names what neither of them has."""
+        """Returns the plan with an addition; ValueError if that names something that neither of
+        them has."""
         return msgspec.structs.replace(
             self,
             contenders=[*self.contenders, *by.contenders],
@@ -184,7 +186,7 @@ class Plan(msgspec.Struct, kw_only=True):
 
     @property
     def fitted_seconds(self) -> float | None:
-        """The budget that what is measured was fitted to: of the first session."""
+        """The budget that the plan was fitted to, which is that of the first session."""
         return self.job_seconds or self.budget_seconds
 
     @property
@@ -212,19 +214,19 @@ class Plan(msgspec.Struct, kw_only=True):
         return self.few_sizes if self.few_sizes and few else self.sizes
 
     def application(self, launch: Template) -> Benchmark | None:
-        """The one that a launch measures, which then has it for itself."""
+        """Returns the application that a launch measures, which then has it for itself."""
         if not launch.variants:
             return None
         benchmark = self.benchmark(self.variants[launch.variants[0]])
         return None if benchmark.over_bytes else benchmark
 
     def has_few(self, number: int) -> bool:
-        """Whether a variant is measured at a few sizes."""
+        """True if a variant is measured at a few sizes."""
         few = bool(self.few_sizes)
         return few and self.benchmark(self.variants[number]).ceiling != "measured"
 
     def benchmark(self, variant: Variant) -> Benchmark:
-        """What a variant is of."""
+        """Returns the benchmark of a variant."""
         return named(self.benchmarks, variant.benchmark)
 
     def find_path(self, path_id: str) -> DataPath:
@@ -232,8 +234,8 @@ class Plan(msgspec.Struct, kw_only=True):
         return next(path for path in self.paths if path.id == path_id)
 
     def left_out_later(self, number: int, budget_seconds: float, block: int) -> LeftOut:
-        """What a study left out from a block on that is one of `spare`, and the budget that would
-        have kept it."""
+        """Describes a part of `spare` that a study left out from a block on, and the budget that
+        would have kept it."""
         spare = self.spare[number]
         names = dict.fromkeys(self.variants[index].benchmark for index in spare.variants)
         return LeftOut(
@@ -249,11 +251,11 @@ class Plan(msgspec.Struct, kw_only=True):
         )
 
     def who(self, launch: Template) -> Who:
-        """Who a launch measures."""
+        """Returns the library and the settings that a launch measures."""
         return CEILING if launch.contender is None else self.contenders[launch.contender].who
 
     def place(self, launch: Template) -> Place:
-        """Where it measures."""
+        """Returns the place that a launch measures."""
         return self.find_path(launch.path).place
 
     def order(self, block: int) -> list[str]:
@@ -266,20 +268,22 @@ class Plan(msgspec.Struct, kw_only=True):
         return names
 
     def block(self, number: int) -> list[PlannedLaunch]:
-        """The launches of a block in an order of its own, which seed and number alone decide."""
+        """Returns the launches of a block in an order of its own, which follows from seed and
+        number."""
         chance = random.Random(f"{self.seed} block {number}")
         indexes = [index for index, launch in enumerate(self.launches) if launch.since <= number]
         chance.shuffle(indexes)
         return [self.planned(LaunchId(number, index), chance.getrandbits(31)) for index in indexes]
 
     def _chance(self, block: int, group: Group) -> float:
-        """What the groups of a launch are ordered by: the same in all launches of a block."""
+        """Returns the random number that orders a group in its launch: the same in all launches of
+        a block."""
         few = any(map(self.has_few, group.variants))
-        words = f"{self.seed} group {block} {group.buffers} {group.axes} {few}"
-        return random.Random(words).random()
+        text = f"{self.seed} group {block} {group.buffers} {group.axes} {few}"
+        return random.Random(text).random()
 
     def planned(self, launch: LaunchId, seed: int) -> PlannedLaunch:
-        """A launch as it is measured where nothing else was decided."""
+        """Returns a launch with the plan's own slot and sampling."""
         block, template = launch
         places = {name: place for place, name in enumerate(self.order(block))}
         made = self.launches[template]

@@ -59,11 +59,11 @@ from nearpeak.terms.path import DataPath
 from nearpeak.terms.sizes import format_bytes, format_seconds, format_sizes, parse_sizes
 
 LOOKS = (6, 9, 12)  # blocks after which precision is judged (docs/methodology.md)
-# A budget goes on for those that are not precise yet: half as many again, and a third.
+# With a budget, cells that are not precise yet go on: each look has 1.5 or 1.33 times the blocks.
 BUDGET_LOOKS = (*LOOKS, 18, 24, 36, 48, 72, 96, 144, 192, 288, 384)
 SIZES = [0, *(2**power for power in range(27))]  # 0 B to 64 MiB
-# What a study in which nothing was asked for measures of benchmarks without a measured ceiling:
-# whatever sizes it has next to these. They are many, and a few sizes show where one is slow.
+# A study with default options measures benchmarks without a measured ceiling at its sizes nearest
+# to these. They are many, and a few sizes show where one is slow.
 FEW_SIZES = (8, 1 << 10, 1 << 15, 1 << 20, 1 << 24)
 USUAL_SECONDS = 780.0  # its budget: 15 minutes with what comes before, on 2x H200
 # Of launch medians, relative; from studies of a machine with 2 cores and of one with 2x H200.
@@ -80,7 +80,7 @@ SAME_GPU_PLATEAU = 1024**3
 HOST_PLATEAU = 64 * 1024**2
 NETWORK_PLATEAU = 16 * 1024**2
 LEAST_LIMIT_SECONDS = 30.0
-LIMIT_FACTOR = 10.0  # times the longest launch's estimate: then it is taken to hang
+LIMIT_FACTOR = 10.0  # times the longest launch's estimate: then it counts as hung
 
 Runs = Callable[[Contender, Variant], bool]
 RunsOn = Callable[[Contender, Variant, DataPath], bool]
@@ -88,17 +88,17 @@ Numbered = tuple[int, Variant]  # with its index into Plan.variants
 
 
 def fits(path: DataPath, benchmark: Benchmark, buffers: str) -> bool:
-    """Whether a benchmark with these buffers runs on a path: one rank sits at each of its ends."""
+    """True if a benchmark with these buffers runs on a path: one rank sits at each of its ends."""
     ranks = path.transport != "local" and benchmark.ranks.fits(len(path.ends))
     return ranks and rank_ends(path, buffers) is not None
 
 
 def is_measured_on(path: DataPath, benchmark: Benchmark, buffers: str) -> bool:
-    """Whether a study measures it there, where it is asked for: applications where it is usual, and
-    on paths that were named, between memories that are alike."""
-    asked = benchmark.over_bytes and not path.gpu_support
-    there = asked or is_usual(path, benchmark) or (path.named and _alike(path))
-    return there and fits(path, benchmark, buffers)
+    """True if a study that is asked for a benchmark measures it on a path: applications where they
+    are usual, and on named paths between memories that are alike."""
+    ordinary = benchmark.over_bytes and not path.gpu_support
+    chosen = ordinary or is_usual(path, benchmark) or (path.named and _alike(path))
+    return chosen and fits(path, benchmark, buffers)
 
 
 def _alike(path: DataPath) -> bool:
@@ -106,12 +106,12 @@ def _alike(path: DataPath) -> bool:
 
 
 def is_usual(path: DataPath, benchmark: Benchmark) -> bool:
-    """Whether a benchmark is measured on a path where nobody said what to measure.
+    """True if a study measures a benchmark on a path by default.
 
-    What has no measured ceiling is, where memories are alike and no ranks share a GPU, by the
-    library's own choice of transport: its launches cost as much as those of the others. Where the
-    path beside gives the host's rank a GPU of its own, one message shows what sharing one costs.
-    What GPU support costs, messages one way and the usual collective operations show.
+    Benchmarks without a measured ceiling run where memories are alike and no ranks share a GPU, by
+    the library's own choice of transport: their launches cost as much as those of the others. If
+    another path gives the host's rank a GPU of its own, one message shows the cost of sharing one.
+    Messages one way and the usual collective operations show the cost of GPU support.
     """
     if path.gpu_support:
         message = benchmark.one_message or benchmark.one_way
@@ -126,21 +126,21 @@ def is_usual(path: DataPath, benchmark: Benchmark) -> bool:
 
 
 @dataclass(frozen=True)
-class Suits:
-    """Which contenders are measured in which variants."""
+class Eligibility:
+    """The contenders that are measured in each variant."""
 
-    runs: Runs = lambda _contender, _variant: True  # whether one is at all
-    # Whether one is on a path, by what it does with a rank that holds no GPU.
+    runs: Runs = lambda _contender, _variant: True  # on any path
+    # On a path, by its behaviour with a rank that holds no GPU.
     runs_on: RunsOn = lambda _contender, _variant, _path: True
-    # In launches of their own, as it is not safe behind others.
+    # In launches of their own, as they are not safe after others.
     alone: Runs = lambda _contender, _variant: False
 
 
 @dataclass(frozen=True)
-class Known:
-    """What is known before a plan is made."""
+class PlanContext:
+    """Facts that a plan is made from."""
 
-    suits: Suits = Suits()
+    eligibility: Eligibility = Eligibility()
     perftest: bool = False  # its programs are there: without them no ceilings over RDMA adapters
     deviation: float = DEVIATION  # of launch medians, relative, until some were measured
     trial_seconds: float = 0.0  # of the budget, that are spent before the first launch
@@ -152,9 +152,9 @@ def make_plan(
     variants: Sequence[Variant],
     paths: Sequence[DataPath],
     benchmarks: Sequence[Benchmark],
-    known: Known = Known(),
+    context: PlanContext = PlanContext(),
 ) -> Plan:
-    """A plan for these options; with a budget, fitted to it (`fit`).
+    """Returns a plan for these options; with a budget, fitted to it (`fit`).
 
     A variant is measured on the paths that it fits. `benchmarks`: those of the variants.
 
@@ -189,9 +189,9 @@ def make_plan(
         variants=[],
         paths=[],
         launches=[],
-        perftest=known.perftest,
-        deviation=known.deviation,
-        trial_seconds=known.trial_seconds,
+        perftest=context.perftest,
+        deviation=context.deviation,
+        trial_seconds=context.trial_seconds,
         problem_sizes=_problem_sizes(variants, benchmarks, options),
     )
 
@@ -204,7 +204,9 @@ def make_plan(
         plan.few_sizes = _few(plan, options)
         if sizes:
             plan.sizes = sorted({*sizes, KEPT_SIZE})
-        plan.launches = [launch for path in paths for launch in _launches(plan, known.suits, path)]
+        plan.launches = [
+            launch for path in paths for launch in _launches(plan, context.eligibility, path)
+        ]
         plan.plateaus = _plateaus(plan)
 
     hold(variants, paths, None)
@@ -217,25 +219,26 @@ def make_plan(
 
 
 def _problem_sizes(
-    variants: Sequence[Variant], known: Sequence[Benchmark], options: Options
+    variants: Sequence[Variant], benchmarks: Sequence[Benchmark], options: Options
 ) -> dict[str, list[int]]:
-    """Of the applications among the variants; UserError for words that name none of them."""
+    """Returns the problem sizes of the applications among the variants; UserError for texts that
+    name none of them."""
     names = {variant.benchmark for variant in variants}
-    found = {
+    by_name = {
         benchmark.name: list(benchmark.x.usual)
-        for benchmark in known
+        for benchmark in benchmarks
         if benchmark.name in names and not benchmark.over_bytes
     }
     for text in options.problem_sizes:
         name, equals, sizes = text.partition("=")
-        if not equals or name not in found:
-            there = ", ".join(found) or "none"
+        if not equals or name not in by_name:
+            applications = ", ".join(by_name) or "none"
             raise UserError(
                 f"--problem-sizes {text!r}: write NAME=SIZES, like jacobi2d=1K,4K, of an"
-                f" application that is measured ({there})"
+                f" application that is measured ({applications})"
             )
-        found[name] = parse_sizes(sizes)
-    return found
+        by_name[name] = parse_sizes(sizes)
+    return by_name
 
 
 def _check_sizes(plan: Plan) -> None:
@@ -252,23 +255,24 @@ def _check_sizes(plan: Plan) -> None:
 
 
 def _with_ceilings(
-    variants: Sequence[Variant], paths: Sequence[DataPath], known: Sequence[Benchmark]
+    variants: Sequence[Variant], paths: Sequence[DataPath], benchmarks: Sequence[Benchmark]
 ) -> list[Benchmark]:
-    """Those of the variants, and those whose ceilings they are held against."""
+    """Returns the benchmarks of the variants, and those whose ceilings they are compared with."""
     names = {variant.benchmark for variant in variants}
-    used = [benchmark for benchmark in known if benchmark.name in names]
+    used = [benchmark for benchmark in benchmarks if benchmark.name in names]
     names |= {
         needed.name
         for path in paths
         if path.transport != "local"
         for benchmark in used
-        for needed, _ in needed_ceilings(path, benchmark, known)
+        for needed, _ in needed_ceilings(path, benchmark, benchmarks)
     }
-    return [benchmark for benchmark in known if benchmark.name in names]
+    return [benchmark for benchmark in benchmarks if benchmark.name in names]
 
 
 def _looks(options: Options, contenders: int) -> list[int]:
-    """Not before so many blocks as judge every two contenders: what is precise ends there."""
+    """Returns the numbers of blocks after which precision is judged: at least as many as judge
+    every two contenders, as precise cells end there."""
     if options.launches:
         return [options.launches]
     least = blocks_needed(math.comb(contenders, 2))
@@ -280,23 +284,25 @@ def added(
     plan: Plan,
     contenders: Sequence[Contender],
     variants: Sequence[Variant],
-    suits: Suits,
+    eligibility: Eligibility,
     since: int,
 ) -> Addition:
-    """What contenders add to a plan, with variants that it lacks: launches from a block on."""
-    whole = plan.grown(Addition(contenders=[*contenders], variants=[*variants]))
+    """Returns what contenders add to a plan, with variants that it lacks: launches from a block
+    on."""
+    grown = plan.grown(Addition(contenders=[*contenders], variants=[*variants]))
     launches = [
         msgspec.structs.replace(launch, since=since)
-        for path in whole.paths
-        for fitting in [_fitting(whole, path)]
-        for number in range(len(plan.contenders), len(whole.contenders))
-        for launch in _of_contender(whole, suits, path, number, fitting)
+        for path in grown.paths
+        for fitting in [_fitting(grown, path)]
+        for number in range(len(plan.contenders), len(grown.contenders))
+        for launch in _of_contender(grown, eligibility, path, number, fitting)
     ]
     return Addition(contenders=[*contenders], variants=[*variants], launches=launches)
 
 
 def budget_of(options: Options) -> float | None:
-    """Seconds; what was asked for in part takes as long as it does."""
+    """Returns the budget in seconds; None, as long as it takes, if the user chose a part of what is
+    measured and gave none."""
     free = options.nothing_asked and not options.launches
     return options.budget_seconds or (USUAL_SECONDS if free else None)
 
@@ -313,14 +319,15 @@ def _few(plan: Plan, options: Options) -> list[int]:
 
 
 def _plateaus(plan: Plan) -> dict[str, int]:
-    """Of each path whose sizes end before: so that every study has the peak of a path.
+    """Returns the plateau of each path whose sizes end before it, so that every study has the peak
+    of a path.
 
-    Of two ends: with more of them, such messages would be too much memory.
+    Only for two ends: with more of them, such messages would be too much memory.
     """
-    found: dict[str, int] = {}
+    plateaus: dict[str, int] = {}
     rates = [benchmark for benchmark in plan.benchmarks if benchmark.main.better == "higher"]
     if not any(benchmark.ceiling == "measured" for benchmark in rates):
-        return found
+        return plateaus
     for path in plan.paths:
         if path.transport == "local" or len(path.ends) != 2:
             continue
@@ -330,8 +337,8 @@ def _plateaus(plan: Plan) -> dict[str, int]:
         if path.transport == "network":
             plateau = NETWORK_PLATEAU
         if plateau > max(plan.sizes):
-            found[path.id] = plateau
-    return found
+            plateaus[path.id] = plateau
+    return plateaus
 
 
 def _limit(plan: Plan) -> float:
@@ -340,16 +347,17 @@ def _limit(plan: Plan) -> float:
     return max(LEAST_LIMIT_SECONDS, LIMIT_FACTOR * longest)
 
 
-def _launches(plan: Plan, suits: Suits, path: DataPath) -> Iterator[Template]:
-    """What a block measures on a path: its ceilings, and every contender in every variant."""
+def _launches(plan: Plan, eligibility: Eligibility, path: DataPath) -> Iterator[Template]:
+    """Yields the launches of a block on a path: its ceilings, and every contender in every
+    variant."""
     fitting = _fitting(plan, path)
     yield from _ceilings(plan, path, fitting)
     for number in range(len(plan.contenders)):
-        yield from _of_contender(plan, suits, path, number, fitting)
+        yield from _of_contender(plan, eligibility, path, number, fitting)
 
 
 def _fitting(plan: Plan, path: DataPath) -> list[Numbered]:
-    """The variants that something is measured for on a path."""
+    """Returns the variants for which something is measured on a path."""
     return [
         (number, variant)
         for number, variant in enumerate(plan.variants)
@@ -359,14 +367,14 @@ def _fitting(plan: Plan, path: DataPath) -> list[Numbered]:
 
 
 def _ceilings(plan: Plan, path: DataPath, fitting: Sequence[Numbered]) -> Iterator[Template]:
-    if path.gpu_support:  # rules compare it with the path beside: it needs no ceiling
+    if path.gpu_support:  # it is compared with the path without: it needs no ceiling
         return
     held = [
         (state_of(variant.axes), buffers)
         for _, variant in fitting
         for buffers in ceiling_launches(path, variant, plan.benchmarks)
     ]
-    # GPUs of two hosts are reached over RDMA adapters alone.
+    # GPUs of two hosts are reached only over RDMA adapters.
     ceilings = set(held) if path.transport != "local" else {(USUAL_STATE, HOST)}
     groups = [
         Group(axes=dict(state), buffers=buffers)
@@ -374,8 +382,9 @@ def _ceilings(plan: Plan, path: DataPath, fitting: Sequence[Numbered]) -> Iterat
         if buffers == HOST or not path.between_hosts
     ]
     # Between hosts each has ports of its own.
-    for some in [[group] for group in groups] if path.between_hosts else [groups] if groups else []:
-        yield Template(role="ceiling", path=path.id, groups=tuple(some))
+    launches = [[group] for group in groups] if path.between_hosts else [groups]
+    for together in filter(None, launches):
+        yield Template(role="ceiling", path=path.id, groups=tuple(together))
     if plan.perftest and path.between_hosts and path.adapter:
         # perftest uses the same buffers again and again, and looks at none of them.
         for buffers in sorted({buffers for state, buffers in held if state == USUAL_STATE}):
@@ -384,7 +393,7 @@ def _ceilings(plan: Plan, path: DataPath, fitting: Sequence[Numbered]) -> Iterat
 
 
 def _of_contender(
-    plan: Plan, suits: Suits, path: DataPath, number: int, fitting: Sequence[Numbered]
+    plan: Plan, eligibility: Eligibility, path: DataPath, number: int, fitting: Sequence[Numbered]
 ) -> Iterator[Template]:
     if path.ceilings_only:
         return
@@ -392,12 +401,12 @@ def _of_contender(
     mine = [
         (index, variant)
         for index, variant in fitting
-        if suits.runs(contender, variant)
-        and suits.runs_on(contender, variant, path)
+        if eligibility.runs(contender, variant)
+        and eligibility.runs_on(contender, variant, path)
         and (not is_ceiling(contender.library) or _native_runs(plan, path, variant))
         and (mode_of(contender.library) is None or between_gpus(path, variant.buffers))
     ]
-    alone = [numbered for numbered in mine if suits.alone(contender, numbered[1])]
+    alone = [numbered for numbered in mine if eligibility.alone(contender, numbered[1])]
     safe = [numbered for numbered in mine if numbered not in alone]
     for together in [*_together(plan, path, safe), *([numbered] for numbered in alone)]:
         groups = _groups(plan, together)
@@ -405,7 +414,8 @@ def _of_contender(
 
 
 def _has_part(path: DataPath, benchmark: Benchmark, buffers: str) -> bool:
-    """Whether it is measured there, or held against what is."""
+    """True if a benchmark is measured on a path, or an application is compared with its
+    ceilings."""
     memory = path.ceilings_only and not benchmark.over_bytes
     return is_measured_on(path, benchmark, buffers) or (
         memory and rank_ends(path, buffers) is not None
@@ -413,38 +423,41 @@ def _has_part(path: DataPath, benchmark: Benchmark, buffers: str) -> bool:
 
 
 def _is_wanted(path: DataPath, benchmark: Benchmark, variant: Variant) -> bool:
-    """Whether a study that nobody asked anything of has time for it.
+    """True if a study with default options has time for a variant.
 
-    What a library refuses is staged for messages alone.
+    Only messages are staged where a library refuses device buffers.
     """
     direct = staging(variant.axes) is None
     return is_usual(path, benchmark) and (direct or benchmark.ceiling == "measured")
 
 
 def _native_runs(plan: Plan, path: DataPath, variant: Variant) -> bool:
-    """Whether nearpeak-native can measure a variant on a path in the place of a library.
+    """True if nearpeak-native can measure a variant on a path as a library.
 
-    It has no calls to choose from and stages nothing, and needs somebody to start it elsewhere.
+    It has no calls to choose from, stages nothing, and cannot start on another host.
     """
     benchmark = plan.benchmark(variant)
     usual = {axis.name: axis.default for axis in benchmark.axes} | dict(state_of(variant.axes))
-    own = variant.buffers == ceiling_buffers(variant.buffers) and not path.between_hosts
-    return own and is_measured(path, benchmark) and variant.axes.items() <= usual.items()
+    plain = variant.buffers == ceiling_buffers(variant.buffers) and not path.between_hosts
+    return plain and is_measured(path, benchmark) and variant.axes.items() <= usual.items()
 
 
 def between_gpus(path: DataPath, buffers: str) -> bool:
-    """Whether ranks on a path have a GPU of this host each and buffers there, as NCCL asks."""
-    own = len({end.gpu for end in path.ends}) == len(path.ends)
+    """True if ranks on a path have a GPU of this host each and buffers there, as NCCL requires."""
+    separate = len({end.gpu for end in path.ends}) == len(path.ends)
     return (
-        set(buffers.split(",")) == {"D"} and own and not path.between_hosts and not path.shares_gpu
+        set(buffers.split(",")) == {"D"}
+        and separate
+        and not path.between_hosts
+        and not path.shares_gpu
     )
 
 
 def _together(plan: Plan, path: DataPath, variants: Sequence[Numbered]) -> Iterable[list[Numbered]]:
-    """The variants that one launch can measure: starting costs more than measuring.
+    """Groups the variants that one launch can measure: starting costs more than measuring.
 
-    All of them have several threads that call MPI, or none; an application, which may take most of
-    the memory, is alone. Between hosts rank 0 writes the records, on the first of them.
+    All of them call MPI from several threads, or none; an application, which may take most of the
+    memory, is alone. Between hosts they share the first host, on which rank 0 writes the records.
     """
     launches: dict[object, list[Numbered]] = defaultdict(list)
     for index, variant in variants:
@@ -457,7 +470,7 @@ def _together(plan: Plan, path: DataPath, variants: Sequence[Numbered]) -> Itera
 
 
 def _groups(plan: Plan, variants: Sequence[Numbered]) -> list[Group]:
-    """The same by their buffers, the state of these, and the sizes; no benchmark twice."""
+    """Groups variants by their buffers, the state of these, and the sizes; no benchmark twice."""
     groups: list[tuple[tuple[str, State, bool], dict[str, int]]] = []
     for index, variant in variants:
         shared = (variant.buffers, state_of(variant.axes), plan.has_few(index))
@@ -474,12 +487,12 @@ def _groups(plan: Plan, variants: Sequence[Numbered]) -> list[Group]:
 
 
 def summary(plan: Plan) -> list[str]:
-    """The plan in a few lines for people."""
+    """Describes the plan in a few lines for people."""
     from nearpeak.study.forecast import promise  # numpy takes long to import
 
     ceilings = sum(launch.role == "ceiling" for launch in plan.launches)
     lines = [
-        *what_is_measured(plan),
+        *measured_lines(plan),
         f"launches:   {len(plan.launches)} in each block ({ceilings} of them for ceilings),"
         f" {_block_words(plan)}",
         f"estimate:   {_estimate_words(plan)}",
@@ -504,17 +517,17 @@ def summary(plan: Plan) -> list[str]:
         lines.append(f"note:       fewer than {FEWEST_FOR_INTERVAL} launches give no 95 % interval")
     if not is_held(plan, blocks_wanted(plan)):
         needed = format_seconds(rounded(budget_for(plan, blocks_wanted(plan))))
-        what = "the budget is too small" if plan.job_seconds is None else "the job is too short"
+        problem = "the budget is too small" if plan.job_seconds is None else "the job is too short"
         lines.append(
-            f"note:       {what}: {blocks_wanted(plan)} blocks need --budget "
+            f"note:       {problem}: {blocks_wanted(plan)} blocks need --budget "
             f"{needed}, though all was left out that may be; or name fewer --mpi, --paths or "
             "--benchmarks"
         )
     return lines + left_out_lines(plan.left_out)
 
 
-def what_is_measured(plan: Plan) -> list[str]:
-    """The first lines of a summary, which are the same however much of the plan is left."""
+def measured_lines(plan: Plan) -> list[str]:
+    """Returns the first lines of a summary, which are the same however much of the plan is left."""
     slot = f"{plan.slot_ms:g} ms for each case of a launch"
     if not plan.slot_fixed:
         slot += f" in the first {PILOT_BLOCKS} blocks, then chosen from their scatter"
@@ -540,34 +553,35 @@ def what_is_measured(plan: Plan) -> list[str]:
 
 
 def left_out_lines(left: Sequence[LeftOut]) -> list[str]:
-    """A table for people."""
+    """Formats what was left out as a table for people."""
     if not left:
         return []
     rows = [(format_seconds(cut.budget_seconds), cut.label, cut.why) for cut in left]
     wide = max(len(label) for _, label, _ in rows)
-    whole = max(cut.whole_seconds for cut in left)
-    all_of_it = f", and nothing is left out with {format_seconds(whole)}" if whole else ""
+    complete = max(cut.whole_seconds for cut in left)
+    all_of_it = f", and nothing is left out with {format_seconds(complete)}" if complete else ""
     return [
         f"left out:   {count(len(left), 'thing')}, so that the budget holds enough"
         f" launches of all else; with this --budget it stays, and what is below it{all_of_it}:",
-        *(f"            {budget:>7}  {label:<{wide}}  {why}" for budget, label, why in rows),
+        *(f"            {budget:>7}  {label:<{wide}}  {reason}" for budget, label, reason in rows),
     ]
 
 
 def _verdict_words(plan: Plan) -> list[str]:
-    """How many blocks verdicts on all pairs of alternatives take; none of a single one."""
+    """Describes how many blocks verdicts on all pairs of alternatives take; empty for a single
+    one."""
     compared = sum(not is_ceiling(contender.library) for contender in plan.contenders)
     pairs = compared * (compared - 1) // 2
     if not pairs:
         return []
     needed, expected = blocks_needed(pairs), expected_blocks(plan)
-    words = f"verdicts:   {needed} blocks are needed for {count(pairs, 'pair')} of alternatives"
+    text = f"verdicts:   {needed} blocks are needed for {count(pairs, 'pair')} of alternatives"
     if expected < needed:
-        words += (
+        text += (
             f"; {expected} blocks judge only {most_families(expected)} of them, the first in the"
             " order of the libraries"
         )
-    return [words]
+    return [text]
 
 
 def _other_sizes(plan: Plan) -> Iterator[str]:
@@ -595,9 +609,9 @@ def _block_words(plan: Plan) -> str:
 
 def _estimate_words(plan: Plan) -> str:
     first, later = expected_seconds(plan)
-    words = f"{format_seconds(first)} for each block"
+    text = f"{format_seconds(first)} for each block"
     if not plan.slot_fixed:
-        words = (
+        text = (
             f"{format_seconds(first)} for each of the first {PILOT_BLOCKS} blocks,"
             f" {format_seconds(later)} for each later one"
         )
@@ -605,16 +619,16 @@ def _estimate_words(plan: Plan) -> str:
         now = (
             "" if plan.job_seconds is None else f", {format_seconds(plan.job_seconds)} in this job"
         )
-        return f"{words}; budget {format_seconds(plan.budget_seconds)}{now}"
+        return f"{text}; budget {format_seconds(plan.budget_seconds)}{now}"
     least, most = (seconds_of(plan, blocks) for blocks in (plan.looks[0], plan.looks[-1]))
     if least == most:
-        return f"{words}; {format_seconds(least)} in all"
-    return f"{words}; {format_seconds(least)} to {format_seconds(most)} in all"
+        return f"{text}; {format_seconds(least)} in all"
+    return f"{text}; {format_seconds(least)} to {format_seconds(most)} in all"
 
 
 def variants_label(plan: Plan, variants: Iterable[Variant]) -> str:
-    """`latency:staging=pinned, bw D,D`: as --benchmark has them, with their buffers, unless these
-    are the host's."""
+    """Returns `latency:staging=pinned, bw D,D`: as --benchmark has them, with their buffers, unless
+    these are the host's."""
     names: dict[str, list[str]] = defaultdict(list)
     for variant in variants:
         usual = {axis.name: axis.default for axis in plan.benchmark(variant).axes}
@@ -623,6 +637,6 @@ def variants_label(plan: Plan, variants: Iterable[Variant]) -> str:
         ]
         names[variant.buffers].append(":".join(filter(None, [variant.benchmark, ",".join(other)])))
     return ", ".join(
-        ", ".join(found) + ("" if buffers == HOST else f" {buffers}")
-        for buffers, found in names.items()
+        ", ".join(labels) + ("" if buffers == HOST else f" {buffers}")
+        for buffers, labels in names.items()
     )

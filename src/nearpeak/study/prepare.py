@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From what a user asked for to a plan, in one direction: libraries, machine and paths, programs,
-variants, what works, plan."""
+"""Makes a plan from the options of a user, in one direction: libraries, machine and paths,
+programs, variants, trials, plan."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
@@ -21,7 +21,7 @@ from nearpeak.machine.doctor import examine
 from nearpeak.machine.machine import Machine
 from nearpeak.machine.perftest import has_perftest
 from nearpeak.machine.places import Ranks
-from nearpeak.study.contenders import choose_contenders, found_beside_mpi, looked_at
+from nearpeak.study.contenders import check_modules, choose_contenders, find_nccl
 from nearpeak.study.gate import Gate
 from nearpeak.study.options import Options
 from nearpeak.study.paths import (
@@ -33,8 +33,15 @@ from nearpeak.study.paths import (
     select_paths,
 )
 from nearpeak.study.plan import Plan
-from nearpeak.study.planning import DEVIATION, VIRTUAL_DEVIATION, Known, Suits, budget_of, make_plan
-from nearpeak.study.variants import Awarenesses, asked_for, has_gpu_price
+from nearpeak.study.planning import (
+    DEVIATION,
+    VIRTUAL_DEVIATION,
+    Eligibility,
+    PlanContext,
+    budget_of,
+    make_plan,
+)
+from nearpeak.study.variants import GpuSupport, asked_for, has_gpu_price
 from nearpeak.terms.awareness import Awareness
 from nearpeak.terms.path import DataPath
 from nearpeak.terms.sizes import format_seconds
@@ -43,12 +50,12 @@ from nearpeak.terms.sizes import format_seconds
 def prepare(
     options: Options, tools: Tools, say: Callable[[str], None], *, retry: bool, dry_run: bool
 ) -> tuple[Machine, Plan]:
-    """The machine and the plan; builds the measuring programs on the way.
+    """Returns the machine and the plan; builds the measuring programs on the way.
 
-    What contenders do with device buffers is tried where it is not known yet, with `retry` in any
-    case, with `dry_run` not at all. `say`: told, a line each, what takes long or came out of it.
+    Contenders are tried with device buffers if the outcome is not known yet, with `retry` in any
+    case, with `dry_run` not at all. `say`: prints a line for each slow step or its result.
 
-    UserError for everything that the user can mend.
+    UserError for everything that the user can fix.
     """
     check_named(options)
     if not (options.hosts or options.ranks or options.all_pairs):
@@ -63,7 +70,7 @@ def prepare(
     contenders = choose_contenders(options.libraries, say)
     machine = discover()
     if not options.libraries and machine.gpus:
-        contenders += found_beside_mpi()
+        contenders += find_nccl()
     # Before anything is built or tried: that is load of our own.
     machine = msgspec.structs.replace(machine, diagnoses=examine(machine=machine))
     ranks = Ranks(options.ranks, bool(options.oversubscribe))
@@ -77,7 +84,7 @@ def prepare(
             if not path.gpu_support or path.named or any(map(has_gpu_price, contenders))
         ]
 
-    contenders = looked_at(contenders, machine, say)
+    contenders = check_modules(contenders, machine, say)
     paths = select(machine)
     tools.native_program()  # measures the ceilings, whichever the libraries
     programs = build_programs([contender.library for contender in contenders], tools)
@@ -89,31 +96,31 @@ def prepare(
             paths = select(lent)
     within = paths_within(lent)
     described = programs.described
-    asked = asked_for(options, described, paths, within)
+    selection = asked_for(options, described, paths, within)
 
     options = within_job(options, say)
 
-    def make(found: Sequence[Awareness], seconds: float) -> Plan:
-        """The plan, with what trials found in so many seconds."""
-        known = Awarenesses(found, described)
+    def make(outcomes: Sequence[Awareness], seconds: float) -> Plan:
+        """Returns the plan, with the outcomes of trials that took so many seconds."""
+        support = GpuSupport(outcomes, described)
         plan = make_plan(
             options,
             contenders,
-            known.with_staging(contenders, asked.variants),
-            known.needed(asked.paths, asked.variants),
+            support.with_staging(contenders, selection.variants),
+            support.needed(selection.paths, selection.variants),
             described.benchmarks,
-            Known(
-                suits=suits(known, programs, asked.variants),
+            PlanContext(
+                eligibility=eligibility(support, programs, selection.variants),
                 perftest=has_perftest(),
                 deviation=VIRTUAL_DEVIATION if machine.virtual else DEVIATION,
                 trial_seconds=seconds,
             ),
         )
-        plan.awareness = list(found)
+        plan.awareness = list(outcomes)
         return plan
 
-    where, folder = gpu_path(within), cache() / "trials"
-    gate = Gate(described, machine, where, tools, folder, say, retry, not dry_run)
+    trial_path, folder = gpu_path(within), cache() / "trials"
+    gate = Gate(described, machine, trial_path, tools, folder, say, retry, not dry_run)
     plan = gate.settle(make)
     if not any(launch.role == "mpi" for launch in plan.launches):
         raise measures_nothing(contenders)
@@ -122,7 +129,7 @@ def prepare(
 
 def check_named(options: Options) -> None:
     """UserError for benchmarks and families that no program has, before one is asked, and for ranks
-    that are to share cores and are of no number."""
+    that are to share cores without a number of ranks."""
     check_ranks(Ranks(options.ranks, bool(options.oversubscribe)), options.paths)
     for benchmark in options.benchmarks:
         check_name(benchmark.partition(":")[0].strip())
@@ -131,8 +138,8 @@ def check_named(options: Options) -> None:
 
 
 def within_job(options: Options, say: Callable[[str], None]) -> Options:
-    """The options with what the job that this is has left for the budget, where that is less: as
-    the budget, where none was asked for. UserError where it has nothing.
+    """Returns the options with the time that this job has left, if the budget exceeds it: as the
+    budget, if none was asked for. UserError if no time is left.
 
     A study without a budget ends by the clock, as `StudyRun` does.
     """
@@ -157,8 +164,8 @@ def start(
     tools: Tools,
     say: Callable[[str], None],
 ) -> tuple[list[Contender], Machine]:
-    """The contenders with what starts their ranks in these places, and the machine with the CPUs
-    that all of them may use there; as `starting_here`, UserError too."""
+    """Returns the contenders with the launchers of their ranks in these places, and the machine
+    with the CPUs that all of them may use there; UserError as `starting_here`."""
     started = {contender.library.name: contender.library for contender in contenders}
     for name, library in started.items():
         started[name], machine = starting_here(library, machine, places, remote_shell, tools, say)
@@ -169,18 +176,20 @@ def start(
 
 
 def measures_nothing(contenders: Sequence[Contender]) -> UserError:
-    """That these were in vain."""
+    """Returns the error for contenders that can measure nothing."""
     names = ", ".join(contender.label for contender in contenders)
     return UserError(f"{names} cannot measure anything of what was asked for: choose others")
 
 
-def suits(known: Awarenesses, programs: Programs, asked: Sequence[Variant]) -> Suits:
-    """Who is measured in what, by what trials found and what programs have; `asked`: the variants
-    that the user asked for."""
-    return Suits(
+def eligibility(
+    support: GpuSupport, programs: Programs, requested: Sequence[Variant]
+) -> Eligibility:
+    """Chooses the contenders for each variant, by the outcomes of trials and the benchmarks of
+    programs. `requested`: the variants that the user asked for."""
+    return Eligibility(
         lambda contender, variant: (
-            known.runs(contender, variant, asked) and programs.measure(contender, variant)
+            support.runs(contender, variant, requested) and programs.measure(contender, variant)
         ),
-        known.takes_on,
-        known.alone,
+        support.takes_on,
+        support.alone,
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a running study shows itself: a bar on a terminal, plain lines elsewhere."""
+"""Shows the progress of a study: a bar on a terminal, plain lines elsewhere."""
 
 import sys
 import time
@@ -13,25 +13,25 @@ from nearpeak.study.planning import variants_label
 from nearpeak.study.records import LaunchEndRecord
 from nearpeak.terms.sizes import format_seconds
 
-REFRESH_SECONDS = 1.0  # rare, because the bar shares the machine with what is measured
+REFRESH_SECONDS = 1.0  # rare, because the bar shares the machine with the measurement
 
 
 def launch_label(plan: Plan, planned: PlannedLaunch) -> str:
-    """What a launch measures, for people."""
+    """Describes what a launch measures, for people."""
     if planned.contender is None:
         return f"ceiling of {planned.path}"
-    what = variants_label(plan, (plan.variants[number] for number in planned.variants))
-    return f"{plan.contenders[planned.contender].label}, {planned.path}, {what}"
+    variants = variants_label(plan, (plan.variants[number] for number in planned.variants))
+    return f"{plan.contenders[planned.contender].label}, {planned.path}, {variants}"
 
 
-def left_out_words(what: str) -> str:
-    """That something is not measured any more."""
-    return f"left out:   {what}: launches take longer than estimated"
+def left_out_words(label: str) -> str:
+    """Reports that something is not measured any more."""
+    return f"left out:   {label}: launches take longer than estimated"
 
 
-def taken_up_words(what: str) -> str:
-    """That something is measured again."""
-    return f"taken up:   {what}: launches take less time than estimated"
+def taken_up_words(label: str) -> str:
+    """Reports that something is measured again."""
+    return f"taken up:   {label}: launches take less time than estimated"
 
 
 class PlainProgress:
@@ -47,29 +47,29 @@ class PlainProgress:
     def __exit__(self, *_: object) -> None: ...
 
     def begin(self, _planned: PlannedLaunch, left: float) -> None:
-        """Remembers the time left, which the line at the end of the launch says."""
+        """Remembers the time left, which the line at the end of the launch prints."""
         self._left = left
 
     def tick(self) -> None:
-        """Nothing: lines are for what has happened."""
+        """Does nothing: lines are for what has happened."""
 
     def end(self, planned: PlannedLaunch, record: LaunchEndRecord) -> None:
         """Prints the line."""
         left = max(0.0, self._left - record.seconds)
         print(
             f"block {planned.block + 1}: {launch_label(self._plan, planned)}: {record.status}"
-            f"{': ' + record.words if record.words else ''}"
+            f"{': ' + record.text if record.text else ''}"
             f" ({format_seconds(record.seconds)}; {format_seconds(left)} left)",
             flush=True,
         )
 
-    def leave_out(self, what: str) -> None:
+    def leave_out(self, label: str) -> None:
         """Prints the line."""
-        print(left_out_words(what), flush=True)
+        print(left_out_words(label), flush=True)
 
-    def take_up(self, what: str) -> None:
+    def take_up(self, label: str) -> None:
         """Prints the line."""
-        print(taken_up_words(what), flush=True)
+        print(taken_up_words(label), flush=True)
 
 
 class BarProgress:
@@ -85,7 +85,7 @@ class BarProgress:
                 table_column=rich.table.Column(no_wrap=True, overflow="ellipsis", ratio=1),
             ),
             expand=True,
-            auto_refresh=False,  # no thread of its own: it would run beside the measurement
+            auto_refresh=False,  # no thread of its own: it would disturb the measurement
             console=PlainConsole(),
         )
         self._task = self._bar.add_task("", total=1.0)
@@ -117,15 +117,15 @@ class BarProgress:
         self._done += record.seconds
         if record.status != "ok":
             label = launch_label(self._plan, planned)
-            self._bar.console.print(f"{label}: {record.status}: {record.words}")
+            self._bar.console.print(f"{label}: {record.status}: {record.text}")
 
-    def leave_out(self, what: str) -> None:
+    def leave_out(self, label: str) -> None:
         """Leaves the line."""
-        self._bar.console.print(left_out_words(what))
+        self._bar.console.print(left_out_words(label))
 
-    def take_up(self, what: str) -> None:
+    def take_up(self, label: str) -> None:
         """Leaves the line."""
-        self._bar.console.print(taken_up_words(what))
+        self._bar.console.print(taken_up_words(label))
 
     def _refresh(self) -> None:
         self._refreshed = time.monotonic()
@@ -140,5 +140,5 @@ class BarProgress:
 
 
 def make_progress(plan: Plan) -> "PlainProgress | BarProgress":
-    """A bar when stdout is a terminal."""
+    """Returns a bar when stdout is a terminal, else plain lines."""
     return BarProgress(plan) if sys.stdout.isatty() else PlainProgress(plan)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lines of records.jsonl (docs/records.md): the truth of a study, appended as it happens."""
+"""The lines of records.jsonl (docs/records.md): the raw data of a study, appended as it happens."""
 
 from typing import Literal
 
@@ -21,8 +21,8 @@ READABLE = (4, 5)  # in 4 the tries of a launch shared its number
 
 
 class Published(msgspec.Struct, kw_only=True, frozen=True):
-    """What a copy is that `nearpeak publish` wrote: its names and its digests are not those of what
-    was measured."""
+    """The mark of a copy that `nearpeak publish` wrote: its names and its digests are not the
+    measured ones."""
 
     nearpeak: str  # the version that published
     logs: bool  # whether the copy has them
@@ -41,7 +41,7 @@ class StudyRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="study")
 
 
 class Fingerprint(msgspec.Struct, kw_only=True, frozen=True):
-    """What a session's numbers depend on: what it is of -> its value, for people."""
+    """The facts that a session's numbers depend on: name -> value, for people."""
 
     machine: dict[str, str]
     driver: dict[str, str]
@@ -96,7 +96,7 @@ class Chosen(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class GroupRecord(msgspec.Struct, kw_only=True, frozen=True):
-    """What a launch measures with the same buffers in the same state of them."""
+    """The benchmarks that a launch measures with the same buffers in the same state of them."""
 
     buffers: str = "H,H"  # of each rank
     axes: dict[str, str]  # what is matched on of a ceiling: reuse and touch
@@ -104,13 +104,13 @@ class GroupRecord(msgspec.Struct, kw_only=True, frozen=True):
 
     @property
     def variants(self) -> list[VariantKey]:
-        """What it measures, as a plan has it."""
+        """The variants of the group, as keys of a plan."""
         return [(chosen.benchmark, self.buffers, Axes(chosen.axes)) for chosen in self.benchmarks]
 
 
 class LaunchRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="launch"):
-    """A launch begins: a try of what its block launches once. Of several the last that was not cut
-    off counts."""
+    """A launch begins. A launch of a block may be tried several times: the last try that was not
+    cut off counts."""
 
     launch: int  # counts the tries of a study
     block: int
@@ -143,8 +143,8 @@ class LaunchEndRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="lau
     state: State | None = None  # of this host once it is over
 
     @property
-    def words(self) -> str:
-        """What is known of it, for people."""
+    def text(self) -> str:
+        """The message for people, with the failures after which it was given up."""
         return self.message + given_up(self.given_up_after)
 
 

@@ -47,9 +47,9 @@ from nearpeak.study.records import (
     StudyRecord,
     TakenUpRecord,
 )
+from nearpeak.study.schedule import GIVE_UP_AFTER
 from nearpeak.study.seal import file_digests
 from nearpeak.study.sessions import launch_state, utc_now
-from nearpeak.study.state import GIVE_UP_AFTER
 from nearpeak.terms.logs import BAD_INPUT, FAILED, WRONG_DATA, crash_words, last_words
 from nearpeak.terms.outcomes import Ending
 
@@ -58,7 +58,7 @@ _MEASURED = EnvironmentRecord | CaseRecord | SamplesRecord | ProblemRecord
 
 
 class Progress(Protocol):
-    """Who is told how the study goes. Times in seconds."""
+    """Shows how the study goes. Times in seconds."""
 
     def begin(self, planned: PlannedLaunch, left: float, /) -> None:
         """A launch begins; `left`: for it and all that follow, at most what budget and job have."""
@@ -69,10 +69,10 @@ class Progress(Protocol):
     def end(self, planned: PlannedLaunch, record: LaunchEndRecord) -> None:
         """A launch is over."""
 
-    def leave_out(self, what: str, /) -> None:
+    def leave_out(self, label: str, /) -> None:
         """From here on something is not measured any more, for want of time."""
 
-    def take_up(self, what: str, /) -> None:
+    def take_up(self, label: str, /) -> None:
         """From here on something is measured again, as time remains."""
 
 
@@ -110,7 +110,7 @@ class StudyRun:
         self._deadline = None if seconds is None else self._started + seconds
 
     def forecast(self) -> Forecast | None:
-        """What was reached so far, and what more time would bring; None where none is needed."""
+        """Returns the precision so far, and after more time; None where none is needed."""
         return self._state.forecast()
 
     def run(self) -> StudyEndRecord:
@@ -130,10 +130,10 @@ class StudyRun:
                     files=file_digests(self._folder),
                 )
             )
-        self._answers.take(self._session)
+        self._answers.check(self._session)
         self._record(self._session, sync=True)
         if self._amendment:
-            self._answers.take(self._amendment)
+            self._answers.check(self._amendment)
             self._record(self._amendment, sync=True)
         with self._interrupt.listening(), contextlib.closing(self._states):
             end = self._run_blocks()
@@ -155,8 +155,8 @@ class StudyRun:
             if not self._fits(block):
                 return self._ending(f"the budget is spent after {block} blocks")
             if not self._in_time(block):
-                words = f"the job has no time left for another block after {block}"
-                return StudyEndRecord(status="interrupted", message=words)
+                message = f"the job has no time left for another block after {block}"
+                return StudyEndRecord(status="interrupted", message=message)
             for planned in self._state.remaining(block):
                 if planned not in self._state.remaining(block):
                     continue
@@ -165,21 +165,23 @@ class StudyRun:
                 self.signal = self._interrupt.signal
                 if self.signal is not None or self._interrupt.job_ended:
                     return StudyEndRecord(status="interrupted", message=self._interrupt.reason())
-        if len(looks) == 1:  # so many were asked for
+        if len(looks) == 1:  # a fixed number of blocks
             return StudyEndRecord(status="complete", message=f"all {last} blocks were run")
         return self._ending(f"all {last} blocks were run")
 
-    def _ending(self, why: str) -> StudyEndRecord:
-        """It went as far as it was to go, which may not be as far as it should."""
+    def _ending(self, reason: str) -> StudyEndRecord:
+        """Returns the end of a study that ran as far as it was to run, which may leave cells
+        imprecise."""
         lacking = imprecise([cell.precise() for cell in self._state.cells()])
         if lacking:
-            return StudyEndRecord(status="imprecise", message=f"{why}; {lacking}")
-        return StudyEndRecord(status="complete", message=why)
+            return StudyEndRecord(status="imprecise", message=f"{reason}; {lacking}")
+        return StudyEndRecord(status="complete", message=reason)
 
     def _leave_out(self, block: int) -> None:
-        """Leaves out what the budget does not hold enough launches of. Behind the pilot nothing:
-        most of its launches would have been in vain. Before it is over, what is guessed of one
-        block must be well beyond the budget. Of a block that was begun it was decided then."""
+        """Leaves out what the budget does not hold enough launches of. Nothing is left out after
+        the pilot: most of its launches would have been in vain. Before its end, the guess for one
+        block must be well beyond the budget. For a block that was begun, the earlier decision
+        holds."""
         budget, blocks = self._budget, blocks_wanted(self._plan)
         first = max(1, self._state.begun_blocks)
         if self._state.amended or budget is None or not first <= block <= PILOT_BLOCKS:
@@ -192,8 +194,8 @@ class StudyRun:
             self._record(LeftOutRecord(block=block, spare=number, budget_seconds=kept_with))
 
     def _take_up(self, block: int) -> None:
-        """Takes up again what was left out, where the budget holds it after all, by what was
-        measured since. Of a block that was begun it was decided then."""
+        """Takes up again what was left out, if the budget holds it after all, by what was measured
+        since. For a block that was begun, the earlier decision holds."""
         budget = self._budget
         first = max(PILOT_BLOCKS + 1, self._state.begun_blocks)
         if self._state.amended or budget is None or block < first:
@@ -205,28 +207,29 @@ class StudyRun:
 
     @property
     def _budget(self) -> float | None:
-        """Seconds that what is measured is fitted to: at first no more than its job has."""
+        """The seconds that the plan is fitted to: at first no more than its job has."""
         return self._plan.fitted_seconds if self._new else self._state.budget_seconds
 
     def _fits(self, block: int) -> bool:
-        """Whether the budget still holds what is left of this block."""
+        """True if the budget still holds what is left of this block."""
         return self._state.may_run(
             block, self._spent() + self._state.seconds_left(block, block + 1)
         )
 
     def _in_time(self, block: int) -> bool:
-        """Whether what is left of this block ends before it must."""
+        """True if what is left of this block ends before the deadline."""
         if self._deadline is None:
             return True
         return time.monotonic() + self._state.seconds_left(block, block + 1) <= self._deadline
 
     def _spent(self) -> float:
-        """Seconds of this run and, of those before it, of their launches."""
+        """Returns the seconds of this run, and of the launches of earlier runs."""
         return self._before + time.monotonic() - self._started
 
     def _time_left(self, block: int) -> float:
-        """To the end of the budget; without one, to the next look. Never beyond the end of the
-        job, nor what the budget holds, though the blocks that are run anyhow may take longer."""
+        """Returns the seconds to the end of the budget; without one, to the next look. Never beyond
+        the end of the job, nor beyond the budget, though blocks that are run in any case may take
+        longer."""
         if self._state.budget_seconds is not None:
             left = self._state.budget_seconds - self._spent()
         else:
@@ -245,11 +248,11 @@ class StudyRun:
         begin = launch_record(self._plan, planned, number, shell_line(plain), utc_now())
         begin.session = self._session.session
         begin.state = launch_state(self._states, self._plan, planned)
-        self._answers.take(begin)
+        self._answers.check(begin)
         self._record(begin)
         command = make_command(self._plan, planned, self._tools, jsonl)
         reader = _Reader(number, self._answers, jsonl, self._record)
-        # What an earlier try left must not be taken for this one's.
+        # Leftovers of an earlier try must not be mistaken for this one's.
         with self._writing():
             jsonl.unlink(missing_ok=True)
             make_anew(self._folder / log)
@@ -273,12 +276,12 @@ class StudyRun:
             state=launch_state(self._states, self._plan, planned),
         )
         kept = [self._folder / log, *([jsonl] if reader.rejected else ())]
-        with self._writing():  # what the record's words rest on comes onto the disk before it
+        with self._writing():  # the evidence of the record comes onto the disk before it
             for file in [*kept, jsonl.parent]:
                 sync(file)
         self._record(end, sync=True)
         if not reader.rejected:
-            jsonl.unlink(missing_ok=True)  # every line of it stands in records.jsonl
+            jsonl.unlink(missing_ok=True)  # records.jsonl has every line of it
         self._progress.end(planned, end)
 
     def _start(
@@ -322,7 +325,7 @@ class StudyRun:
 
 
 class _Reader:
-    """Follows the records of one launch as its program writes them; takes in what answers it."""
+    """Follows the records of one launch as its program writes them; takes in the valid ones."""
 
     def __init__(
         self, launch: int, answers: Answers, file: Path, record: Callable[[Record], None]
@@ -352,7 +355,7 @@ class _Reader:
         try:
             record = self._decode(line)
             record.launch = self._launch
-            self.answers.take(record)
+            self.answers.check(record)
             if self.answers.misplaced and not isinstance(record, EnvironmentRecord):
                 raise ValueError(self.answers.misplaced)
         except (msgspec.MsgspecError, ValueError) as error:

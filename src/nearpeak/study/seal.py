@@ -2,7 +2,7 @@
 """Digests in records.jsonl, so that a figure that was changed afterwards is noticed.
 
 An amendment, and the end of a launch and of a study, hold the SHA-256 of all lines of the file
-before it and of its own with an empty digest; the first line those of the files beside it.
+before it and of its own with an empty digest; the first line those of the files next to it.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ _Sealed = AmendmentRecord | LaunchEndRecord | StudyEndRecord  # that have a dige
 
 
 def file_digests(folder: Path) -> dict[str, str]:
-    """SHA-256 of the files that a study is made of besides its records. OSError without them."""
+    """SHA-256 of the files of a study other than its records. OSError without them."""
     return {name: digest(folder / name) for name in FILES}
 
 
@@ -37,7 +37,7 @@ def digest(file: Path) -> str:
 
 
 def digest_of(data: bytes) -> str:
-    """SHA-256 of what is in a file."""
+    """SHA-256 of the content of a file."""
     return hashlib.sha256(data).hexdigest()
 
 
@@ -68,27 +68,27 @@ class Seal:
         if isinstance(record, _Sealed):
             record.digest = ""
             blank = encode(record) + b"\n"
-            record.digest = self._of(blank)
+            record.digest = self._digest_with(blank)
             line = blank.replace(_EMPTY, _filled(record.digest))
         return line
 
     def take(self, line: bytes) -> None:
-        """A line stands in the file."""
+        """Takes in a line of the file."""
         self._hash.update(line)
 
     def check(self, line: bytes, record: Record) -> bool:
-        """Tell whether the record has a digest; ValueError where that is not the one of the lines
-        before it and its own."""
+        """True if the record has a digest; ValueError where that is not the one of the lines before
+        it and its own."""
         if not isinstance(record, _Sealed):
             return False
-        if record.digest != self._of(line.replace(_filled(record.digest), _EMPTY)):
+        if record.digest != self._digest_with(line.replace(_filled(record.digest), _EMPTY)):
             raise ValueError("it, or a line before it, was changed after it had been recorded")
         return True
 
-    def _of(self, line: bytes) -> str:
-        whole = self._hash.copy()
-        whole.update(line)
-        return whole.hexdigest()
+    def _digest_with(self, line: bytes) -> str:
+        extended = self._hash.copy()
+        extended.update(line)
+        return extended.hexdigest()
 
 
 def _filled(digest: str) -> bytes:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sessions: every run of a study, and what its numbers depend on, so that no two are mixed unseen.
+"""Sessions: every run of a study, and the facts that its numbers depend on, so that no two are
+mixed unseen.
 
-What a fingerprint holds is told in docs/records.md.
+docs/records.md describes the facts in a fingerprint.
 """
 
 import contextlib
@@ -42,13 +43,14 @@ from nearpeak.terms.fingerprints import PROGRAM, changes, common, shown
 def begin(
     folder: Path, now: Fingerprint, last: SessionRecord | None, *, force: bool = False
 ) -> SessionRecord:
-    """The session that begins in a study folder, after the last one that was recorded there.
+    """Returns the session that begins in a study folder, after the last one that was recorded
+    there.
 
     UserError when that was of another fingerprint, unless that is forced.
     """
-    if last and not force and (found := differences(last.fingerprint, now)):
+    if last and not force and (changed := differences(last.fingerprint, now)):
         raise UserError(
-            f"{folder} was measured on something else ({'; '.join(found)}): measure on the same, "
+            f"{folder} was measured on something else ({'; '.join(changed)}): measure on the same, "
             "start anew in another folder, or go on as a session of its own with --force"
         )
     return SessionRecord(
@@ -61,19 +63,20 @@ def begin(
 
 
 def differences(before: Fingerprint, now: Fingerprint) -> list[str]:
-    """What is not the same, like `driver nvidia: 580.159 -> 590.1`, but for libraries that are
-    added."""
-    found = list(changes(*common(*map(msgspec.to_builtins, (before, now)))))
+    """Returns the differences, like `driver nvidia: 580.159 -> 590.1`, except for added
+    libraries."""
+    changed = list(changes(*common(*map(msgspec.to_builtins, (before, now)))))
     parts = Fingerprint.__struct_fields__
-    found.sort(key=lambda change: (parts.index(change.part), change.name))
+    changed.sort(key=lambda change: (parts.index(change.part), change.name))
     return [
         f"{change.part} {printable(change.name)}: " + " -> ".join(shown(change.before, change.now))
-        for change in found
+        for change in changed
     ]
 
 
 def fingerprint(machine: Machine, contenders: Sequence[Contender], tools: Tools) -> Fingerprint:
-    """That of what measures these here and now; programs are built where they are missing."""
+    """Returns the fingerprint of contenders here and now; programs are built where they are
+    missing."""
     return Fingerprint(
         machine={**_machine(machine), **_settings_files()},
         driver=_driver(machine.provenance),
@@ -84,18 +87,20 @@ def fingerprint(machine: Machine, contenders: Sequence[Contender], tools: Tools)
 
 
 def launch_state(reader: StateReader, plan: Plan, planned: PlannedLaunch) -> State:
-    """The state of what a launch uses of this host."""
-    here = (None, "localhost", socket.gethostname())
+    """Returns the state of the parts of this host that a launch uses."""
+    local_names = (None, "localhost", socket.gethostname())
     first = planned.groups[0]
     wanted = wanted_place(plan, planned, first)
-    ranks = [cpus for cpus, host in zip(wanted.cpus, wanted.hosts, strict=True) if host in here]
+    ranks = [
+        cpus for cpus, host in zip(wanted.cpus, wanted.hosts, strict=True) if host in local_names
+    ]
     in_turn = chain.from_iterable(zip_longest(*ranks))  # each rank's first, each one's second, ...
     ends = (
         plan.find_path(planned.path).ends if len(wanted.hosts) == 1 else launch_ends(plan, planned)
     )
     return reader.read(
         dict.fromkeys(cpu for cpu in in_turn if cpu is not None),
-        dict.fromkeys(end.gpu for end in ends if end.gpu and end.host in here),
+        dict.fromkeys(end.gpu for end in ends if end.gpu and end.host in local_names),
     )
 
 
@@ -107,7 +112,7 @@ def utc_now() -> str:
 def _machine(machine: Machine) -> dict[str, str]:
     sizes = [node.memory_bytes or 0 for node in machine.numa_nodes if node.memory == "host"]
     provenance = machine.provenance
-    return _known(
+    return _without_empty(
         {
             "host": machine.hostname,
             "product": provenance.product,
@@ -126,19 +131,19 @@ def _machine(machine: Machine) -> dict[str, str]:
 
 
 def _settings_files() -> dict[str, str]:
-    """What libraries read unasked: SHA-256 of each file that is there."""
+    """Returns the SHA-256 of each existing file of settings that libraries read by default."""
     home = folders.home()
-    found = {}
+    digests = {}
     for file in user_settings_files(dict(os.environ), working_folder()):
         below = home in file.parents
         name = f"~/{file.relative_to(home)}" if below else str(file)
         with contextlib.suppress(OSError):  # most are not there
-            found[f"settings {name}"] = digest(file)
-    return found
+            digests[f"settings {name}"] = digest(file)
+    return digests
 
 
 def _driver(provenance: Provenance) -> dict[str, str]:
-    return _known(
+    return _without_empty(
         {
             "nvidia": provenance.nvidia_driver,
             "cuda": provenance.cuda_driver_api,
@@ -148,29 +153,31 @@ def _driver(provenance: Provenance) -> dict[str, str]:
     )
 
 
-def _known(facts: Mapping[str, str | None]) -> dict[str, str]:
+def _without_empty(facts: Mapping[str, str | None]) -> dict[str, str]:
     return {name: value for name, value in facts.items() if value}
 
 
 def _library(contenders: Sequence[Contender], machine: Machine) -> dict[str, str]:
-    found = {}
+    facts = {}
     for library in _libraries(contenders):
-        found[f"{library.name} version"] = _version(library)
-        found[f"{library.name} path"] = str(library.libmpi.resolve())
+        facts[f"{library.name} version"] = _version(library)
+        facts[f"{library.name} path"] = str(library.libmpi.resolve())
         with contextlib.suppress(OSError):
-            found[f"{library.name} file"] = digest(library.libmpi)  # built anew, it says the same
+            facts[f"{library.name} file"] = digest(
+                library.libmpi
+            )  # a rebuilt library reports the same version
         if library.lacks:
-            found[f"{library.name} lacks"] = library.lacks
+            facts[f"{library.name} lacks"] = library.lacks
         if broken := faults(library, machine):
-            found[f"{library.name} modules"] = "\n".join(fault.what for fault in broken)
+            facts[f"{library.name} modules"] = "\n".join(fault.what for fault in broken)
     for contender in contenders:
         name = f"{contender.library.name}@{contender.settings.name} settings"
-        found[name] = settings_digest(contender.settings)
-    return found
+        facts[name] = settings_digest(contender.settings)
+    return facts
 
 
 def settings_digest(settings: Settings) -> str:
-    """SHA-256 of what they are."""
+    """SHA-256 of the settings of a contender."""
     fields = msgspec.structs.asdict(settings)
     if not settings.unset:
         del fields["unset"]  # older studies do not have it
@@ -178,7 +185,7 @@ def settings_digest(settings: Settings) -> str:
 
 
 def _version(library: Library) -> str:
-    """What the library says of itself now, which is not always what it said for the plan."""
+    """Returns the version that the library reports now, which may differ from the plan's."""
     try:
         if mode_of(library):
             return nccl.version_text(library.libmpi, library.family)
@@ -189,16 +196,16 @@ def _version(library: Library) -> str:
 
 def _build(contenders: Sequence[Contender], tools: Tools) -> dict[str, str]:
     native = tools.native_program()
-    found = {"nearpeak-native": digest(native)}
+    facts = {"nearpeak-native": digest(native)}
     for library in _libraries(contenders):
         if not is_native(library):
-            found[PROGRAM + library.name] = digest(tools.mpi_program(library))
-    if said := compiler_of(native):
-        found["compiler"] = said
-    return found
+            facts[PROGRAM + library.name] = digest(tools.mpi_program(library))
+    if compiler := compiler_of(native):
+        facts["compiler"] = compiler
+    return facts
 
 
 def _libraries(contenders: Sequence[Contender]) -> Iterable[Library]:
-    """Each library once, without what stands in for one."""
+    """Returns each library once, without the ceilings."""
     named = {contender.library.name: contender.library for contender in contenders}
     return [library for library in named.values() if not is_ceiling(library)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One benchmark with one library on one path, outside of a study: what `nearpeak run` starts."""
+"""One benchmark with one library on one path, outside of a study: the launch of `nearpeak run`."""
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
@@ -38,13 +38,14 @@ from nearpeak.terms.trials import TrialCase
 
 @dataclass(frozen=True)
 class Single:
-    """What was chosen, and where it runs."""
+    """A benchmark with the library and the settings that were chosen, and the place where it
+    runs."""
 
     benchmark: Benchmark
     library: Library
     settings: Settings
-    machine: Machine  # with the CPUs alone that ranks may use
-    diagnoses: list[Diagnosis]  # doctor's, before anything was built, which is load of our own
+    machine: Machine  # with only the CPUs that ranks may use
+    diagnoses: list[Diagnosis]  # doctor's, from before the load of builds
     path: DataPath
     ends: Ends  # of the path, one for each rank
     buffers: str
@@ -52,35 +53,37 @@ class Single:
 
     @property
     def native(self) -> bool:
-        """Whether nearpeak-native measures it."""
+        """True if nearpeak-native measures it."""
         return bool(mode_of(self.library)) or is_ceiling(self.library)
 
-    def line(self, words: Sequence[str], env: Mapping[str, str] | None = None) -> CommandLine:
-        """The launch, with more words for the measuring program, and variables as of
-        `Settings.changed`."""
+    def line(self, options: Sequence[str], env: Mapping[str, str] | None = None) -> CommandLine:
+        """Returns the command line of the launch, with more options for the measuring program, and
+        variables as of `Settings.changed`."""
         given = self.settings.changed(env or {})
         seats = Seats(self.path, self.ends, self.buffers)
         name = self.benchmark.name
         if mode_of(self.library):
-            return loaded_by_native(programs.TOOLS, self.library, seats, [name, *words], given)
+            return loaded_by_native(programs.TOOLS, self.library, seats, [name, *options], given)
         if is_ceiling(self.library):
-            return library_of_ceilings(programs.TOOLS, seats, [name], list(words), given)
-        program = [str(programs.TOOLS.mpi_program(self.library)), *self.words(words)]
+            return library_of_ceilings(programs.TOOLS, seats, [name], list(options), given)
+        program = [str(programs.TOOLS.mpi_program(self.library)), *self.program_options(options)]
         started = rank_launch(program, seats, given, self.remote_shell)
         return programs.TOOLS.command_line(self.library, started)
 
-    def ceilings(self, words: Sequence[str]) -> CommandLine:
-        """The same without MPI, by all ways; UserError between two hosts."""
+    def ceilings(self, options: Sequence[str]) -> CommandLine:
+        """Returns the command line of the same without MPI, with all methods; UserError between two
+        hosts."""
         seats = Seats(self.path, self.ends, self.buffers)
-        return ceilings_line(programs.TOOLS, seats, [self.benchmark.name], list(words))
+        return ceilings_line(programs.TOOLS, seats, [self.benchmark.name], list(options))
 
-    def words(self, words: Sequence[str]) -> list[str]:
-        """Those for nearpeak-mpi, with the benchmark and its buffers."""
+    def program_options(self, options: Sequence[str]) -> list[str]:
+        """Returns the options of nearpeak-mpi, with the benchmark and its buffers."""
         devices = device_options(self.ends, self.buffers)
-        return [self.benchmark.name, "--buffers", self.buffers, *devices, *words]
+        return [self.benchmark.name, "--buffers", self.buffers, *devices, *options]
 
     def mps(self) -> AbstractContextManager[None]:
-        """What must go on while it is launched; MpsError where it cannot be had."""
+        """Returns the context that the launch needs, under MPS or not; MpsError if it cannot be
+        had."""
         return mps.daemon() if self.path.mps else contextlib.nullcontext()
 
 
@@ -99,9 +102,9 @@ def choose(
     say: Callable[[str], None] = lambda _: None,
     check: Callable[[Library, Sequence[Benchmark]], None] = lambda _library, _measured: None,
 ) -> Single:
-    """What options ask for; `mpi`: SPEC[@SETTINGS], or what a study has measured; `command`: how it
-    is named in a message. `say`: told what starts the ranks in a job, and where settings are from
-    another machine. `check`: raises UserError for what else is wrong with them, before anything is
+    """Chooses what options ask for. `mpi`: SPEC[@SETTINGS], or a contender of a study; `command`:
+    its name in a message. `say`: prints what starts the ranks in a job, and where settings are from
+    another machine. `check`: raises UserError for other faults of the options, before anything is
     started. UserError."""
     check_name(benchmark)
     if not mpi:
@@ -131,23 +134,23 @@ def choose(
     if path and ranks:
         raise UserError("--ranks chooses a path by itself: leave out one of --path and --ranks")
     possible = paths.select_paths(machine, names, [path] if path else [], ranks=wanted_ranks)
-    found, ends = paths.fitting_path(possible, described, kinds)
-    apart = [end.host for end in found.ends if end.host] if found.between_hosts else []
+    data_path, ends = paths.fitting_path(possible, described, kinds)
+    apart = [end.host for end in data_path.ends if end.host] if data_path.between_hosts else []
     apart = list(dict.fromkeys(apart))
     tools = programs.TOOLS
     library, lent = starting_here(library, machine, [apart], remote_shell, tools, say)
     if lent is not machine:
         possible = paths.select_paths(lent, names, [path] if path else [], ranks=wanted_ranks)
-        found, ends = paths.fitting_path(possible, described, kinds)
-    bare = found.host_device == "none" and not is_native(library)
+        data_path, ends = paths.fitting_path(possible, described, kinds)
+    bare = data_path.host_device == "none" and not is_native(library)
     if bare and path is None and described.over_bytes:
         case = TrialCase(kinds, described.name)
         contender = Contender(library=library, settings=chosen)
-        if why := why_needs_gpu(contender, case, found, machine, tools, say):
-            say(f"{library.name} needs a GPU in each rank, and both hold the same one: {why}")
+        if reason := why_needs_gpu(contender, case, data_path, machine, tools, say):
+            say(f"{library.name} needs a GPU in each rank, and both hold the same one: {reason}")
             others = [other for other in possible if other.host_device != "none"]
-            found, ends = paths.fitting_path(others, described, kinds)
-    if mode_of(library) and not between_gpus(found, kinds):
+            data_path, ends = paths.fitting_path(others, described, kinds)
+    if mode_of(library) and not between_gpus(data_path, kinds):
         raise UserError(
             f"{library.name} is measured between GPUs of this host, one of each rank: give it "
             "--buffers D,D and a --path between two GPUs"
@@ -158,28 +161,28 @@ def choose(
         settings=chosen.changed(env),
         machine=lent,
         diagnoses=diagnoses,
-        path=found,
+        path=data_path,
         ends=ends,
         buffers=kinds,
         remote_shell=remote_shell,
     )
 
 
-def beside(first: Single, benchmark: str, *, path: str | None, buffers: str) -> Single:
-    """Another benchmark of the same library on this machine, that shares its MPS; UserError where
-    it does not fit the path or the buffers."""
+def another_benchmark(first: Single, benchmark: str, *, path: str | None, buffers: str) -> Single:
+    """Chooses another benchmark of the same library on this machine, that shares its MPS; UserError
+    where it does not fit the path or the buffers."""
     described = programs.describe_library(first.library, programs.TOOLS).benchmarks
     possible = paths.select_paths(first.machine, [], [path] if path else [])
     kinds = parse_buffers(buffers)
-    found, ends = paths.fitting_path(possible, named(described, benchmark), kinds)
+    data_path, ends = paths.fitting_path(possible, named(described, benchmark), kinds)
     return replace(
-        first, benchmark=named(described, benchmark), path=found, ends=ends, buffers=kinds
+        first, benchmark=named(described, benchmark), path=data_path, ends=ends, buffers=kinds
     )
 
 
-def _variables(words: Sequence[str]) -> dict[str, str]:
+def _variables(assignments: Sequence[str]) -> dict[str, str]:
     env = {}
-    for word in words:
+    for word in assignments:
         name, equals, value = word.partition("=")
         if not equals or not name:
             raise UserError(f"--settings-env {word!r}: write NAME=VALUE")

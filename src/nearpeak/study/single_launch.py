@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One launch outside of a study whose figures are read: what explaining and tuning start."""
+"""One launch outside of a study whose figures are read, for explaining and tuning."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -25,7 +25,7 @@ LIMIT_SECONDS = 120.0
 
 
 class LaunchFailed(Exception):
-    """A launch had no figure; the message says why."""
+    """A launch had no figure; the message gives the reason."""
 
 
 @dataclass
@@ -43,21 +43,22 @@ class Measured:
 
 def measure(
     chosen: Single,
-    words: Sequence[str],
+    options: Sequence[str],
     env: Mapping[str, str] | None = None,
     limit_seconds: float = LIMIT_SECONDS,
 ) -> list[Measured]:
-    """One launch, with more words for the measuring program and more variables: its cases, one at
-    least. LaunchFailed without a figure, and where one is wrong."""
+    """Measures one launch, with more options for the measuring program and more variables, and
+    returns its cases, one at least. LaunchFailed without a figure, and where one is wrong."""
 
     def line(jsonl: list[str]) -> CommandLine:
-        return chosen.line([*words, *jsonl], env)
+        return chosen.line([*options, *jsonl], env)
 
     return figures(*launched(chosen, line, chosen.native, limit_seconds))
 
 
-def figures(records: Sequence[ProgramRecord], said: str) -> list[Measured]:
-    """The cases of a launch, one at least; LaunchFailed without, and where data was wrong."""
+def figures(records: Sequence[ProgramRecord], output: str) -> list[Measured]:
+    """Returns the cases of a launch, one at least; LaunchFailed without, and where data was
+    wrong."""
     problems = [record for record in records if isinstance(record, ProblemRecord)]
     cases = [r for r in records if isinstance(r, SamplesRecord) and r.samples]
     for problem in problems:
@@ -65,7 +66,7 @@ def figures(records: Sequence[ProgramRecord], said: str) -> list[Measured]:
             raise LaunchFailed(f"{problem.status}: {problem.message}")
     if not cases:
         raise LaunchFailed("it had no figure")
-    return [Measured(case, said) for case in cases]
+    return [Measured(case, output) for case in cases]
 
 
 def launched(
@@ -75,9 +76,9 @@ def launched(
     limit_seconds: float = LIMIT_SECONDS,
     grace_seconds: float | None = None,
 ) -> tuple[list[ProgramRecord], str]:
-    """The records of a launch that ran where it should, and its output. `line_with`: the launch,
-    of words that name the file of its records; the two times are those of `run_tree`.
-    LaunchFailed."""
+    """Runs a launch where it should run, and returns its records and its output. `line_with`: makes
+    its command line, with options that name the file of its records; the two times are those of
+    `run_tree`. LaunchFailed."""
     wanted = wanted_at(
         chosen.ends,
         between_hosts=False,
@@ -94,15 +95,15 @@ def launched(
         if ended.end == "not started":
             raise LaunchFailed(ended.reason)
         if ended.end == "hung":
-            said = last_words(log)
-            last = "" if said == NOTHING_SAID else f"; the last that it said: {said}"
+            last_line = last_words(log)
+            last = "" if last_line == NOTHING_SAID else f"; the last that it said: {last_line}"
             raise LaunchFailed(f"the launch did not end within {limit_seconds:.3g} s{last}")
         records = written(jsonl)
         problem = next((r for r in records if isinstance(r, ProblemRecord)), None)
         if ended.exit_status:
-            why = f"{problem.status}: {problem.message}" if problem else ""
-            raise LaunchFailed(why or crash_words(ended.exit_status, log))
-        where = next((r for r in records if isinstance(r, EnvironmentRecord)), None)
-        if wrong := misplaced(wanted, where) if where else NO_PLACE:
+            reason = f"{problem.status}: {problem.message}" if problem else ""
+            raise LaunchFailed(reason or crash_words(ended.exit_status, log))
+        environment = next((r for r in records if isinstance(r, EnvironmentRecord)), None)
+        if wrong := misplaced(wanted, environment) if environment else NO_PLACE:
             raise LaunchFailed(f"no figure of it counts: {wrong}")
         return records, log.read_text("utf-8", errors="replace")

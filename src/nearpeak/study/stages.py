@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The two stages of a study: a pilot, and how what it measured shapes the later blocks.
+"""The two stages of a study: a pilot, and later blocks that its results shape.
 
 The scatter lies between launches rather than within them, so that many launches with short slots
-tell more than few with long ones; how short, the first blocks say (statistics/sampling.py). All
-that is chosen here follows from the records of these blocks alone: a study that is resumed goes on
-as it would have.
+show more than few with long ones; the first blocks decide how short (statistics/sampling.py). All
+choices follow from the records of these blocks only: a study that is resumed goes on as it would
+have.
 """
 
 from collections import defaultdict
@@ -32,14 +32,14 @@ NEAR = 1.5
 
 
 class Choice(NamedTuple):
-    """What the pilot says about the later blocks."""
+    """The choices of the pilot for the later blocks."""
 
     slots: dict[Kind, float]  # ms
     methods: dict[int, tuple[str, ...]]  # by template; not in it: all
 
 
 class PilotData:
-    """What the first blocks measured."""
+    """The measurements of the first blocks."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
@@ -50,10 +50,10 @@ class PilotData:
         self._cases: dict[Kind, list[int]] = defaultdict(list)  # measured with a whole slot
 
     def add(self, template: int, records: Sequence[SamplesRecord], parts: Parts) -> None:
-        """A launch of the pilot is over: its samples, and what it was made of (seconds)."""
+        """Takes in a launch of the pilot: its samples, and the parts of its seconds."""
         self._parts[self._kinds[template]].append(parts)
-        whole = timed(record for record in records if not record.trial)
-        self._cases[self._kinds[template]].append(len(whole))
+        full_slots = timed(record for record in records if not record.trial)
+        self._cases[self._kinds[template]].append(len(full_slots))
         cases = self._samples[template]
         for record in records:
             if record.needs:
@@ -79,13 +79,10 @@ class PilotData:
             for template, cases in self._samples.items()
             if self._kinds[template] == kind
             for launches in cases.values()
-            if all(samples.min() > 0 for samples in launches)
+            if all(map(_is_positive, launches))
         ]
         least = least_samples(self._plan, kind, PILOT_BLOCKS)
-        totals = [
-            sum(part.cost.seconds(self._plan.slot_ms, least) for part in parts)
-            for parts in self._parts[kind]
-        ]
+        totals = [_total(parts, self._plan.slot_ms, least) for parts in self._parts[kind]]
         # All cases, as those that take longer than the slot now may not with a longer one.
         growing = float(np.mean(self._cases[kind])) * WARM_SLOT / 1000
         start = max(0.0, float(np.mean(totals)) - growing * self._plan.slot_ms)
@@ -93,9 +90,11 @@ class PilotData:
 
     def _methods(self) -> dict[int, tuple[str, ...]]:
         better = {
-            metric.name: metric.better for each in self._plan.benchmarks for metric in each.metrics
+            metric.name: metric.better
+            for benchmark in self._plan.benchmarks
+            for metric in benchmark.metrics
         }
-        found = {}
+        chosen = {}
         for template, cases in self._samples.items():
             launch = self._plan.launches[template]
             if launch.role == "mpi" or self._plan.find_path(launch.path).transport == "local":
@@ -110,15 +109,15 @@ class PilotData:
                 free = {
                     m: value for m, value in methods.items() if m not in self._needing[template]
                 }
-                for some in (methods, free):  # for there is a ceiling of either
-                    near |= _near(some, better[case.metric]) if some else set()
+                for compared in (methods, free):  # there is a ceiling of either
+                    near |= _near(compared, better[case.metric]) if compared else set()
             if near < seen:
-                found[template] = tuple(sorted(near))
-        return found
+                chosen[template] = tuple(sorted(near))
+        return chosen
 
 
 def as_chosen(plan: Plan, planned: PlannedLaunch, choice: Choice) -> PlannedLaunch:
-    """A launch of a later block as it is measured."""
+    """Returns a launch of a later block with the pilot's choices."""
     kind = kind_of(plan, planned)
     return msgspec.structs.replace(
         planned,
@@ -128,13 +127,21 @@ def as_chosen(plan: Plan, planned: PlannedLaunch, choice: Choice) -> PlannedLaun
     )
 
 
+def _is_positive(samples: Floats) -> bool:
+    return bool(samples.min() > 0)
+
+
+def _total(parts: Parts, slot_ms: float, least_samples: int) -> float:
+    return sum(part.cost.seconds(slot_ms, least_samples) for part in parts)
+
+
 def _best(launches: list[Floats], better: str) -> float:
     medians = [float(np.median(samples)) for samples in launches]
     return max(medians) if better == "higher" else min(medians)
 
 
 def _near(methods: dict[str, float], better: str) -> set[str]:
-    """Those whose value is within `NEAR` of the best."""
+    """Returns the methods whose value is within `NEAR` of the best."""
     if better == "higher":
         return {name for name, value in methods.items() if value * NEAR >= max(methods.values())}
     return {name for name, value in methods.items() if value <= min(methods.values()) * NEAR}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a planned study can be required of."""
+"""The subjects of a planned study that requirements may name."""
 
 from nearpeak.study.ceilings import ceiling_benchmarks
 from nearpeak.study.plan import Plan
@@ -9,8 +9,9 @@ from nearpeak.terms.subjects import Figures, Subject, add, subjects
 
 
 def planned(plan: Plan) -> list[Subject]:
-    """All that a plan is to measure, in the order of its variants; ceilings follow."""
-    found: Figures = {}
+    """Returns everything that a plan is to measure, in the order of its variants; ceilings
+    follow."""
+    collected: Figures = {}
     for number, variant in enumerate(plan.variants):
         benchmark = plan.benchmark(variant)
         for launch in plan.launches:
@@ -24,7 +25,7 @@ def planned(plan: Plan) -> list[Subject]:
                     axes=variant.axes,
                 )
                 sizes = plan.sizes_of(benchmark)
-                add(found, plan.who(launch), plan.place(launch), curve, metric, sizes)
+                add(collected, plan.who(launch), plan.place(launch), curve, metric, sizes)
     for launch in plan.launches:
         path = plan.find_path(launch.path)
         if launch.role != "ceiling" or path.transport == "local":
@@ -35,14 +36,15 @@ def planned(plan: Plan) -> list[Subject]:
                 sizes = benchmark.sizes(plan.sizes_in(launch, group))
                 plateau = [plan.plateaus[path.id]] if path.id in plan.plateaus else []
                 for metric in benchmark.metrics:
-                    more = plateau if metric.better == "higher" else []
+                    extra_sizes = plateau if metric.better == "higher" else []
                     curve = Curve(
                         benchmark=name, metric=metric.name, buffers=group.buffers, axes=group.axes
                     )
-                    add(found, CEILING, path.place, curve, metric, [*sizes, *more])
-    return subjects(found, plan.paths, plan.benchmarks)
+                    add(collected, CEILING, path.place, curve, metric, [*sizes, *extra_sizes])
+    return subjects(collected, plan.paths, plan.benchmarks)
 
 
 def _judged(benchmark: Benchmark) -> list[Metric]:
-    """Of an application its time alone: its rate follows from that."""
+    """Returns the metrics that are judged: of an application only its time, as its rate follows
+    from that."""
     return benchmark.metrics if benchmark.over_bytes else [benchmark.main]

@@ -24,8 +24,8 @@ from nearpeak.terms.outcomes import NOT_TRIED
 from nearpeak.terms.path import DataPath
 
 SCHEMA = 1
-# Variables that steer a library, as bench/record/record.cpp has them, and what decides which
-# libraries and drivers are loaded.
+# Variables that steer a library, as in bench/record/record.cpp, and those that choose the libraries
+# and drivers to load.
 STEERING = (
     *SETTINGS,
     *("MV2_", "MVP_", "PAMI_", "OMP_NUM_", "OMP_PROC_", "CUDA_VISIBLE", "CUDA_MPS_"),
@@ -34,17 +34,17 @@ STEERING = (
 
 
 class _File(msgspec.Struct, kw_only=True):
-    """What a file holds: the fingerprint is for people, its digest is in the file's name."""
+    """The content of a file: the fingerprint is for people, its digest is in the file's name."""
 
     schema: int
     fingerprint: Fingerprint
     found: list[Awareness]
 
 
-class Tried:
-    """What is known of one contender on a path of this machine.
+class TrialCache:
+    """The outcomes of trials of one contender on a path of this machine.
 
-    `fingerprint`: of the machine and of this contender alone.
+    `fingerprint`: of only the machine and this contender.
     """
 
     def __init__(
@@ -62,21 +62,22 @@ class Tried:
         self._fingerprint = fingerprint
 
     def read(self) -> list[Awareness]:
-        """What was found, with the day on which it was."""
+        """Returns the stored outcomes, with the day of each."""
         with contextlib.suppress(OSError, msgspec.MsgspecError, ValueError):
             kept = msgspec.json.decode(self._file.read_bytes(), type=_File)
             if kept.schema == SCHEMA:
                 return kept.found
         return []
 
-    def add(self, found: Iterable[Awareness]) -> None:
-        """Keeps what says something of the library, in the place of what was known of the same."""
-        known = {
+    def add(self, outcomes: Iterable[Awareness]) -> None:
+        """Keeps the outcomes that say something of the library, replacing earlier ones of the
+        same."""
+        latest = {
             (awareness.buffers, awareness.operation): awareness
-            for awareness in [*self.read(), *found]
+            for awareness in [*self.read(), *outcomes]
             if awareness.status != NOT_TRIED
         }
-        kept = _File(schema=SCHEMA, fingerprint=self._fingerprint, found=list(known.values()))
+        kept = _File(schema=SCHEMA, fingerprint=self._fingerprint, found=list(latest.values()))
         with contextlib.suppress(OSError):
             make_private(self._file.parent)
             put_whole(self._file, msgspec.json.format(msgspec.json.encode(kept), indent=1))

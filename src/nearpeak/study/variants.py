@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which variants a study measures, where: benchmarks x axes x the buffers that its paths have."""
+"""The variants that a study measures on each path: benchmarks x axes x the buffers of its paths."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -26,8 +26,8 @@ PACK, OWN_KERNEL = "pack", "kernel"  # an axis of datatypes, and the value of th
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What a study measures that has time for all of it."""
+class Selection:
+    """The variants and the paths of a study that has time for all of it."""
 
     variants: list[Variant]
     paths: list[DataPath]  # those that variants run on, and those for ceilings
@@ -35,68 +35,76 @@ class Asked:
 
 def asked_for(
     options: Options, described: Description, paths: Sequence[DataPath], within: Sequence[DataPath]
-) -> Asked:
-    """Of what was asked for, with these paths; of those `within` this host come ceilings."""
+) -> Selection:
+    """Selects what was asked for, with these paths; ceilings come from the paths `within` this
+    host."""
     named_so = [*described.usual(_of_families(described, options)), *options.benchmarks]
     wanted = named_so or described.defaults
-    asked = choose_variants(described, wanted, options.buffers, paths, options.nothing_asked)
-    used = [path for path in paths if path.transport == "local" or _is_used(path, asked, described)]
-    return Asked(asked, [*used, *for_ceilings(used, within, asked, described)])
+    variants = choose_variants(described, wanted, options.buffers, paths, options.nothing_asked)
+    used = [
+        path for path in paths if path.transport == "local" or _is_used(path, variants, described)
+    ]
+    return Selection(variants, [*used, *for_ceilings(used, within, variants, described)])
 
 
 def _of_families(described: Description, options: Options) -> list[str]:
-    """The benchmarks of the families asked for, but those that have none of the sizes."""
+    """Returns the benchmarks of the chosen families, except those that have none of the sizes."""
     names = described.of_families(options.operations)
     sizes = options.sizes or SIZES
-    known = {benchmark.name: benchmark for benchmark in described.benchmarks}
+    by_name = {benchmark.name: benchmark for benchmark in described.benchmarks}
     return [
-        name for name in names if not known[name].over_bytes or known[name].sizes(sizes)
+        name for name in names if not by_name[name].over_bytes or by_name[name].sizes(sizes)
     ] or names
 
 
 def _is_used(path: DataPath, variants: Sequence[Variant], described: Description) -> bool:
-    """Whether a variant runs there."""
-    return any(is_measured_on(path, _of(described, v), v.buffers) for v in variants)
+    """True if a variant runs on a path."""
+    return any(is_measured_on(path, _benchmark_of(described, v), v.buffers) for v in variants)
 
 
 def for_ceilings(
     paths: Sequence[DataPath],
-    known: Sequence[DataPath],
+    candidates: Sequence[DataPath],
     variants: Sequence[Variant],
     described: Description,
 ) -> list[DataPath]:
-    """The paths that something is held against and that are not measured themselves.
+    """Returns the paths whose ceilings figures are compared with and that are not measured
+    themselves.
 
-    Of what is measured between more ranks, the first pair within each path, as the nearest come
-    first; of applications, the memory that their cells are in.
+    For paths between more ranks, that is the first pair within each, as the nearest come first; for
+    applications, the memory that their cells are in.
     """
-    bound = [v for v in variants if _of(described, v).ceiling == "bound"]
-    found: dict[str, DataPath] = {}
+    bound = [v for v in variants if _benchmark_of(described, v).ceiling == "bound"]
+    ceilings: dict[str, DataPath] = {}
     for path in paths:
         if path.transport == "local" or len(path.ends) == 2 or not _is_used(path, bound, described):
             continue
-        within = [inner for inner in known if len(inner.ends) == 2 and path.holds(inner)]
+        within = [inner for inner in candidates if len(inner.ends) == 2 and path.holds(inner)]
         if within and not any(path.holds(inner) for inner in paths if len(inner.ends) == 2):
-            found[within[0].id] = msgspec.structs.replace(within[0], ceilings_only=True)
-    applications = [v for v in variants if not _of(described, v).over_bytes]
+            ceilings[within[0].id] = msgspec.structs.replace(within[0], ceilings_only=True)
+    applications = [v for v in variants if not _benchmark_of(described, v).over_bytes]
     in_gpus = any(in_gpu(v.buffers) for v in applications)
     if in_gpus and not any(path.shares_gpu and not path.mps for path in paths):
-        for path in known:
+        for path in candidates:
             if path.shares_gpu and not path.mps and len(path.ends) == 2:
-                found[path.id] = msgspec.structs.replace(path, ceilings_only=True)
+                ceilings[path.id] = msgspec.structs.replace(path, ceilings_only=True)
                 break
     if any(not in_gpu(v.buffers) for v in applications):
         used = [end for path in paths for end in path.ends if end.memory == "host"]
         measured = {path.id for path in paths}
-        for path in known:
+        for path in candidates:
             nodes = {end.numa_node for end in path.ends}
-            own = path.transport == "local" and len(nodes) == 1
-            if own and path.id not in measured and any(end.numa_node in nodes for end in used):
-                found[path.id] = path
-    return list(found.values())
+            within_node = path.transport == "local" and len(nodes) == 1
+            if (
+                within_node
+                and path.id not in measured
+                and any(end.numa_node in nodes for end in used)
+            ):
+                ceilings[path.id] = path
+    return list(ceilings.values())
 
 
-def _of(described: Description, variant: Variant) -> Benchmark:
+def _benchmark_of(described: Description, variant: Variant) -> Benchmark:
     return named(described.benchmarks, variant.benchmark)
 
 
@@ -107,16 +115,17 @@ def choose_variants(
     paths: Sequence[DataPath],
     usual: bool = False,
 ) -> list[Variant]:
-    """Each benchmark asked for with each kind of buffers: those asked for, else each path's own.
+    """Returns each benchmark asked for with each kind of buffers: those asked for, else each path's
+    own.
 
-    `usual`: nobody asked for these benchmarks, so that those that are not usual on a path are left
-    out there. UserError when buffers, a benchmark, or one that stages, fit none of the paths.
+    `usual`: the benchmarks are the default ones, so that those that are not usual on a path are
+    left out there. UserError when buffers, a benchmark, or one that stages, fit none of the paths.
     """
     between = [path for path in paths if path.transport != "local"]
     for kind in buffers:
         if not any(rank_ends(path, kind) for path in between):
             raise UserError(f"buffers {kind} {unfit(kind, between)}")
-    found: dict[str, list[Variant]] = {}
+    by_buffers: dict[str, list[Variant]] = {}
     for text in benchmarks:
         variant = parse_variant(described, text)
         _check_memory(described, text, buffers)
@@ -134,16 +143,18 @@ def choose_variants(
             if usual and not is_usual(path, benchmark):
                 continue
             for kind in buffers or default_buffers(path, benchmark.symmetric):
-                own = parse_variant(described, text, host=not needs_gpu(kind))
-                fits = takes(benchmark, own, kind) and (in_gpu(kind) or not staged)
+                adapted = parse_variant(described, text, host=not needs_gpu(kind))
+                fits = takes(benchmark, adapted, kind) and (in_gpu(kind) or not staged)
                 if fits and is_measured_on(path, benchmark, kind):
-                    found.setdefault(kind, []).append(msgspec.structs.replace(own, buffers=kind))
-    variants = [variant for same in found.values() for variant in same]
+                    by_buffers.setdefault(kind, []).append(
+                        msgspec.structs.replace(adapted, buffers=kind)
+                    )
+    variants = [variant for same in by_buffers.values() for variant in same]
     return [variant for number, variant in enumerate(variants) if variant not in variants[:number]]
 
 
 def takes(benchmark: Benchmark, variant: Variant, buffers: str) -> bool:
-    """Whether the axes of a variant take such buffers."""
+    """True if the axes of a variant take such buffers."""
     return all(
         axis.takes(variant.axes[axis.name], not needs_gpu(buffers)) for axis in benchmark.axes
     )
@@ -163,19 +174,19 @@ def _check_memory(described: Description, text: str, buffers: Sequence[str]) -> 
 
 
 def unfit(buffers: str, paths: Sequence[DataPath]) -> str:
-    """Why buffers fit none of these paths, and what to do."""
+    """Returns the reason why buffers fit none of these paths, and what to do."""
     names = ", ".join(path.id for path in paths)
     if needs_gpu(buffers) and not any(end.gpu for path in paths for end in path.ends):
         return f"need a GPU, and none of the paths {names} has one: see `nearpeak machine`"
     return f"fit none of the paths {names}: choose others"
 
 
-def tried_as(benchmark: Benchmark, variant: Variant, known: Iterable[Benchmark]) -> str:
-    """The operation that tells whether a library can be handed a variant's buffers: its benchmark;
-    where the program packs a datatype itself, and of applications, a message of bytes that lie
-    together."""
+def tried_as(benchmark: Benchmark, variant: Variant, benchmarks: Iterable[Benchmark]) -> str:
+    """Returns the operation that shows whether a library can be handed a variant's buffers: its
+    benchmark. If the program packs a datatype itself, and for applications, it is a message of
+    contiguous bytes."""
     if not benchmark.over_bytes:
-        return next(benchmark.name for benchmark in known if benchmark.one_message)
+        return next(benchmark.name for benchmark in benchmarks if benchmark.one_message)
     packs = variant.axes.get(PACK) == OWN_KERNEL
     return benchmark.bound_by if packs and benchmark.bound_by is not None else benchmark.name
 
@@ -185,49 +196,49 @@ def _is_pinned(variant: Variant) -> bool:
 
 
 def is_fallback(path: DataPath) -> bool:
-    """Whether a path is for those alone that need a GPU in the host's rank, where each rank cannot
-    have its own."""
+    """True if a path is only for contenders that need a GPU in the host's rank, where the ranks
+    cannot have one each."""
     return path.id in (NEAR_SAME_GPU, NODE_UNKNOWN_SAME_GPU) and not (path.variant_of or path.named)
 
 
 def has_gpu_switch(contender: Contender) -> bool:
-    """Whether a library supports GPUs only if it is told to, and nobody but the path says: neither
-    the settings nor the user's shell."""
+    """True if a library supports GPUs only with a switch that neither the settings nor the user's
+    shell set: the path decides."""
     library, settings = contender.library, contender.settings
     if is_native(library) or library.layer:
         return False
     family = all_families().get(library.family)
-    said = {*settings.env, *settings.unset, *os.environ}
-    return bool(family and family.gpu and said.isdisjoint(family.gpu.env))
+    given = {*settings.env, *settings.unset, *os.environ}
+    return bool(family and family.gpu and given.isdisjoint(family.gpu.env))
 
 
 def has_gpu_price(contender: Contender) -> bool:
-    """Whether GPU support may cost a library's host messages anything that they do not pay without
-    it: where it can be switched on, and behind the layer."""
+    """True if GPU support may slow a library's host messages down: if it can be switched on, and
+    with the layer."""
     return contender.library.layer or has_gpu_switch(contender)
 
 
-class Awarenesses:
-    """What is known of the contenders' way with device buffers, and what follows for a plan."""
+class GpuSupport:
+    """The contenders' support of device buffers, and its consequences for a plan."""
 
-    def __init__(self, found: Sequence[Awareness], described: Description) -> None:
-        tried = [((Who(it.library, it.settings), it.buffers, it.operation), it) for it in found]
+    def __init__(self, outcomes: Sequence[Awareness], described: Description) -> None:
+        tried = [((Who(it.library, it.settings), it.buffers, it.operation), it) for it in outcomes]
         bad = [(trial, it) for trial, it in tried if it.status not in (GOOD, NOT_TRIED)]
         self._wrong = {trial for trial, it in bad if not it.host_device}
-        # What fails with a GPU in each rank, too, needs none.
+        # An operation that fails with a GPU in each rank too does not need one.
         bare = {trial for trial, it in bad if it.host_device == "none"}
         self._needs_gpu = bare - self._wrong
         self._unsafe = {trial for trial, it in tried if it.after_others}
         self._benchmarks = {benchmark.name: benchmark for benchmark in described.benchmarks}
 
     def takes(self, contender: Contender, variant: Variant) -> bool:
-        """Whether a contender can be handed a variant's buffers."""
+        """True if a contender can be handed a variant's buffers."""
         return self._trial(contender, variant) not in self._wrong
 
     def takes_on(self, contender: Contender, variant: Variant, path: DataPath) -> bool:
-        """Whether a contender is measured on a path, by what its ranks of host memory hold: where
-        that is no GPU, if it was well so; where they share one for want of that, if it was not, or
-        if the memory is a driver's. With GPU support in host memory, if that may cost anything."""
+        """True if a contender is measured on a path, by what its ranks of host memory hold. Without
+        a GPU: if it works so. Sharing a GPU for want of another: if it does not, or if the memory
+        is a driver's. With GPU support in host memory: if that may cost anything."""
         if path.gpu_support:
             return path.named or has_gpu_price(contender)
         needs_gpu = self._trial(contender, variant) in self._needs_gpu or _is_pinned(variant)
@@ -236,36 +247,37 @@ class Awarenesses:
         return needs_gpu or not is_fallback(path)
 
     def needed(self, paths: Sequence[DataPath], variants: Sequence[Variant]) -> list[DataPath]:
-        """The paths without those that stand in for others, where nobody needs that."""
+        """Returns the paths without the fallbacks that nobody needs."""
         needed = self._needs_gpu or any(map(_is_pinned, variants))
         return [path for path in paths if needed or not is_fallback(path)]
 
     def alone(self, contender: Contender, variant: Variant) -> bool:
-        """Whether a contender is well in a variant alone, and was not behind others."""
+        """True if a contender works in a variant alone, and did not after others."""
         return self._trial(contender, variant) in self._unsafe
 
     def _trial(self, contender: Contender, variant: Variant) -> tuple[Who, str, str]:
-        known = self._benchmarks
-        operation = tried_as(known[variant.benchmark], variant, known.values())
+        benchmarks = self._benchmarks
+        operation = tried_as(benchmarks[variant.benchmark], variant, benchmarks.values())
         return contender.who, variant.buffers, operation
 
     def with_staging(
         self, contenders: Sequence[Contender], variants: Sequence[Variant]
     ) -> list[Variant]:
-        """The variants, and for those that a contender cannot run, all ways of staging."""
-        more = list(variants)
+        """Returns the variants, and for those that a contender cannot run, all ways of staging."""
+        extended = list(variants)
         for variant in variants:
             if all(self.takes(contender, variant) for contender in contenders):
                 continue
             axes = {axis.name: axis.values for axis in self._benchmarks[variant.benchmark].axes}
             for value in axes.get(STAGING, []):
                 staged = msgspec.structs.replace(variant, axes={**variant.axes, STAGING: value})
-                if value != DIRECT and staged not in more:
-                    more.append(staged)
-        return more
+                if value != DIRECT and staged not in extended:
+                    extended.append(staged)
+        return extended
 
-    def runs(self, contender: Contender, variant: Variant, asked: Sequence[Variant]) -> bool:
-        """Whether a contender is measured in a variant; `asked` were asked for by the user."""
+    def runs(self, contender: Contender, variant: Variant, requested: Sequence[Variant]) -> bool:
+        """True if a contender is measured in a variant; `requested`: the variants that the user
+        asked for."""
         if staging(variant.axes) is None:
             return self.takes(contender, variant)
-        return variant in asked or not self.takes(contender, variant)
+        return variant in requested or not self.takes(contender, variant)

@@ -14,7 +14,7 @@ from nearpeak.launching import programs
 from nearpeak.launching.command_lines import Seats, ceilings_line
 from nearpeak.libraries.tunables import Tunable
 from nearpeak.numbers import number
-from nearpeak.study.single import Single, beside
+from nearpeak.study.single import Single, another_benchmark
 from nearpeak.study.single_launch import LaunchFailed, Measured, figures, launched
 from nearpeak.terms.benchmarks import QUOTED_BYTES, Benchmark
 from nearpeak.terms.sizes import format_sizes
@@ -132,6 +132,6 @@ def _seated(first: Single, benchmark: str, buffers: str) -> Single:
     """Returns the benchmark on the same path, or on the first path that these buffers fit.
     UserError if there is none."""
     try:
-        return beside(first, benchmark, path=first.path.id, buffers=buffers)
+        return another_benchmark(first, benchmark, path=first.path.id, buffers=buffers)
     except UserError:
-        return beside(first, benchmark, path=None, buffers=buffers)
+        return another_benchmark(first, benchmark, path=None, buffers=buffers)

@@ -197,7 +197,9 @@ def _run(parts: Sequence[_Part], env: Mapping[str, str], limit_seconds: float) -
 
     def line(jsonl: list[str]) -> CommandLine:
         further = [
-            word for other, options in rest for word in (PART, *other.words([*options, *jsonl]))
+            word
+            for other, options in rest
+            for word in (PART, *other.program_options([*options, *jsonl]))
         ]
         return first.line([*first_options, *jsonl, *further], env)
 

@@ -42,7 +42,7 @@ from nearpeak.study.estimate import APPLICATION_SECONDS, GUESSES
 from nearpeak.study.fit import OVERTIME, blocks_wanted, budget_for, rounded
 from nearpeak.study.paths import select_paths
 from nearpeak.study.prepare import prepare as prepare_study
-from nearpeak.study.single import Single, beside, choose
+from nearpeak.study.single import Single, another_benchmark, choose
 from nearpeak.terms.benchmarks import Benchmark, named
 from nearpeak.terms.buffers import default_buffers, needs_gpu
 from nearpeak.terms.path import DataPath
@@ -146,7 +146,8 @@ def prepare(request: Asked, say: Callable[[str], None] = lambda _: None) -> Prep
         check=check_budget,
     )
     subjects = {names[0]: first} | {
-        name: beside(first, name, path=first.path.id, buffers=request.buffers) for name in names[1:]
+        name: another_benchmark(first, name, path=first.path.id, buffers=request.buffers)
+        for name in names[1:]
     }
     targets = resolved(wanted, {name: single.benchmark for name, single in subjects.items()})
     described = programs.describe_library(first.library, programs.TOOLS)
@@ -303,7 +304,7 @@ def _guards(first: Single, names: list[str], path: str | None, buffers: str) -> 
     guards = []
     for name in names:
         try:
-            guards.append(beside(first, name, path=path, buffers=buffers))
+            guards.append(another_benchmark(first, name, path=path, buffers=buffers))
         except UserError:  # it does not fit the path or the buffers
             continue
     return guards

@@ -35,7 +35,7 @@ from nearpeak.observations.observed import (
     Summary,
 )
 from nearpeak.study import journal, records
-from nearpeak.study.answers import Answers, asked, believes
+from nearpeak.study.answers import Answers, believes, expected_cases
 from nearpeak.study.plan import SCHEMA as PLAN_SCHEMA
 from nearpeak.study.plan import LaunchId, Plan
 from nearpeak.terms import logs
@@ -187,7 +187,7 @@ def _read(folder: Path, plan: Plan, machine: Machine) -> Observations:
     tries: dict[int, _Recorded] = {}
     answers = Answers(plan)
     left_out: dict[int, LeftOut] = {}  # after the start, by the number of a spare
-    for record in journal.read_records(folder, answers.take):
+    for record in journal.read_records(folder, answers.check):
         if isinstance(record, records.StudyRecord):
             study = study or record
         elif isinstance(record, records.SessionRecord):
@@ -439,6 +439,6 @@ def _metrics(plan: Plan, benchmark: str) -> list[str]:
 
 def _cases(plan: Plan, curve: Curve) -> Iterator[Case]:
     """The cases of a curve that a launch was to measure."""
-    for metric, size in asked(plan, named(plan.benchmarks, curve.benchmark)):
+    for metric, size in expected_cases(plan, named(plan.benchmarks, curve.benchmark)):
         if metric == curve.metric:
             yield curve.at(size)

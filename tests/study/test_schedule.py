@@ -19,7 +19,7 @@ from nearpeak.study.records import (
     StudyEndRecord,
     TakenUpRecord,
 )
-from nearpeak.study.state import State
+from nearpeak.study.schedule import Schedule
 from nearpeak.terms.identity import Who
 
 CASE: dict[str, Any] = {
@@ -41,7 +41,7 @@ def library(plan: Plan, block: int) -> PlannedLaunch:
 
 
 def feed(
-    state: State,
+    state: Schedule,
     planned: PlannedLaunch,
     status: Any,
     value: float,
@@ -69,7 +69,7 @@ def feed(
     )
 
 
-def counted(state: State) -> list[int]:
+def counted(state: Schedule) -> list[int]:
     """Launch medians of each cell."""
     return [len(cell.medians) for cell in state.cells()]
 
@@ -88,13 +88,13 @@ def counted(state: State) -> list[int]:
 def test_what_results_reject_does_not_count(
     plan: Plan, status: str, wrong: int | None, expected: list[int]
 ) -> None:
-    state = State(plan)
+    state = Schedule(plan)
     feed(state, library(plan, 0), status, 1.0, wrong)
     assert counted(state) == expected
 
 
 def test_a_launch_that_ended_is_not_left(plan: Plan) -> None:
-    state = State(plan)
+    state = Schedule(plan)
     planned = library(plan, 0)
     assert planned in state.remaining(0)
     feed(state, planned, "ok", 1.0)
@@ -103,13 +103,13 @@ def test_a_launch_that_ended_is_not_left(plan: Plan) -> None:
 
 
 def test_one_that_was_interrupted_is(plan: Plan) -> None:
-    state = State(plan)
+    state = Schedule(plan)
     feed(state, library(plan, 0), "interrupted", 1.0)
     assert library(plan, 0) in state.remaining(0)
 
 
 def feed_some(
-    state: State,
+    state: Schedule,
     planned: PlannedLaunch,
     crashes_in: str = "",
     values: Mapping[str, float] = {},
@@ -141,12 +141,12 @@ def feed_some(
     state.feed(LaunchEndRecord(launch=0, status=status, **end))
 
 
-def left(state: State, block: int) -> PlannedLaunch:
+def left(state: Schedule, block: int) -> PlannedLaunch:
     """The library's launch of a block."""
     return next(launch for launch in state.remaining(block) if launch.role == "mpi")
 
 
-def names_of(state: State, block: int) -> list[str]:
+def names_of(state: Schedule, block: int) -> list[str]:
     """What is left of it, in order."""
     return [state.plan.variants[number].benchmark for number in left(state, block).variants]
 
@@ -155,7 +155,7 @@ THREE = ("latency", "bw", "bibw")
 
 
 def test_what_a_launch_crashed_in_comes_last_and_takes_nothing_along(standins: ModuleType) -> None:
-    state = State(standins.small_plan(launches=6, benchmarks=THREE))
+    state = Schedule(standins.small_plan(launches=6, benchmarks=THREE))
     feed_some(state, left(state, 0), crashes_in="bw")
     for block in range(1, 6):
         assert set(names_of(state, block)) == set(THREE)
@@ -169,7 +169,7 @@ def test_what_a_launch_crashed_in_comes_last_and_takes_nothing_along(standins: M
 
 
 def test_what_never_gives_a_sample_is_given_up_and_the_rest_goes_on(standins: ModuleType) -> None:
-    state = State(standins.small_plan(launches=6, benchmarks=THREE))
+    state = Schedule(standins.small_plan(launches=6, benchmarks=THREE))
     for block in range(3):
         assert "bw" in names_of(state, block)
         feed_some(state, left(state, block), crashes_in="bw")
@@ -179,7 +179,7 @@ def test_what_never_gives_a_sample_is_given_up_and_the_rest_goes_on(standins: Mo
 def test_what_is_precise_is_left_out_of_its_launch(standins: ModuleType) -> None:
     plan = standins.small_plan(launches=6, benchmarks=("latency", "bw"))
     plan.looks = [6, 9]
-    state = State(plan)
+    state = Schedule(plan)
     for block in range(6):
         for planned in plan.block(block):
             feed_some(state, planned, values={"bw": 1.0 + block})
@@ -188,7 +188,7 @@ def test_what_is_precise_is_left_out_of_its_launch(standins: ModuleType) -> None
     assert {launch.role for launch in state.remaining(6)} == {"mpi", "ceiling"}
 
 
-def run_moving(state: State, until: int, far: Collection[int]) -> list[list[str]]:
+def run_moving(state: Schedule, until: int, far: Collection[int]) -> list[list[str]]:
     """Blocks in which latency follows the distance and bw scatters; what each library
     launch measures, block by block."""
     found = []
@@ -211,7 +211,7 @@ def test_what_ended_at_one_distance_of_the_cpus_goes_on_once_they_move(
     had near ones later: 129 us."""
     plan = standins.small_plan(launches=6, benchmarks=("latency", "bw"))
     plan.looks = [6, 9, 12, 18]
-    state = State(plan)
+    state = Schedule(plan)
     found = run_moving(state, 14, far=range(6))
     # Of 8 blocks two are near: a quarter.
     assert found == [BOTH] * 6 + [["bw"]] * 2 + [BOTH] * 6
@@ -220,7 +220,7 @@ def test_what_ended_at_one_distance_of_the_cpus_goes_on_once_they_move(
 def test_nothing_ends_before_the_rest_where_cpus_move(standins: ModuleType) -> None:
     plan = standins.small_plan(launches=6, benchmarks=("latency", "bw"))
     plan.looks = [6, 9, 12, 18]
-    state = State(plan)
+    state = Schedule(plan)
     for block in range(9):
         for planned in state.remaining(block):
             far = 300.0 if block % 2 else 60.0
@@ -232,14 +232,14 @@ def test_a_few_launches_at_another_distance_change_nothing(standins: ModuleType)
     """2 of 54 launches on a host with an H200 were near."""
     plan = standins.small_plan(launches=6, benchmarks=("latency", "bw"))
     plan.looks = [6, 9, 12]
-    state = State(plan)
+    state = Schedule(plan)
     assert run_moving(state, 10, far=range(9)) == [BOTH] * 6 + [["bw"]] * 4
 
 
 def test_where_cpus_move_what_is_all_precise_ends(standins: ModuleType) -> None:
     plan = standins.small_plan(launches=6, benchmarks=("latency", "bw"))
     plan.looks = [6, 9]
-    state = State(plan)
+    state = Schedule(plan)
     for block in range(6):
         for planned in state.remaining(block):
             feed_some(state, planned, cache_line_ns=300.0 if block % 2 else 60.0)
@@ -252,7 +252,7 @@ def test_paths_between_the_same_cpus_go_on_together(standins: ModuleType) -> Non
     near, tcp = standins.data_path(), standins.data_path("host-host tcp-loopback", "network")
     plan = standins.small_plan(launches=6, paths=(near, tcp))
     plan.looks = [6, 9, 12]
-    state = State(plan)
+    state = Schedule(plan)
     paths = []
     for block in range(11):
         paths.append({planned.path for planned in state.remaining(block)})
@@ -266,12 +266,12 @@ def test_paths_between_the_same_cpus_go_on_together(standins: ModuleType) -> Non
 def test_a_resumed_study_goes_on_with_what_it_went_on_with(standins: ModuleType) -> None:
     plan = standins.small_plan(launches=6, benchmarks=("latency", "bw"))
     plan.looks = [6, 9, 12, 18]
-    live = State(plan)
+    live = Schedule(plan)
     fed: list[Record] = []
     take = live.feed
     live.feed = lambda record: (fed.append(record), take(record))[1]  # type: ignore[method-assign]
     run_moving(live, 11, far=range(6))
-    again = State(plan)
+    again = Schedule(plan)
     for record in fed:
         again.feed(record)
     again.begin_session()
@@ -283,7 +283,7 @@ def test_a_resumed_study_goes_on_with_what_it_went_on_with(standins: ModuleType)
 def test_where_all_is_precise_time_brings_nothing(standins: ModuleType) -> None:
     plan = standins.small_plan(launches=6, benchmarks=("latency",))
     plan.looks = [6, 9]
-    state = State(plan)
+    state = Schedule(plan)
     for block in range(6):
         assert block == 0 or state.forecast()
         for planned in plan.block(block):
@@ -296,9 +296,9 @@ def test_the_blocks_that_a_plan_was_fitted_to_may_take_a_quarter_more(
     standins: ModuleType,
 ) -> None:
     plan = standins.small_plan(launches=8)
-    assert State(plan).may_run(7, 1e9)  # without a budget
+    assert Schedule(plan).may_run(7, 1e9)  # without a budget
     plan.budget_seconds = 100.0
-    state = State(plan)
+    state = Schedule(plan)
     found = [
         (block, state.may_run(block, 120.0), state.may_run(block, 130.0)) for block in (1, 5, 6)
     ]
@@ -317,7 +317,7 @@ def test_a_large_part_left_out_makes_room_for_small_ones_before_it(standins: Mod
         Spare(kind="benchmark", name="bibw", why="so", variants=[2]),
         Spare(kind="path", name=far.id, why="so", paths=[far.id]),
     ]
-    state = State(plan)
+    state = Schedule(plan)
     for planned in state.remaining(0):
         if planned.role == "mpi":
             feed_some(state, planned)
@@ -340,7 +340,7 @@ def after_a_block(
     launches: int = 6,
     without: tuple[str, str] | None = None,
     crashed: tuple[str, str] | None = None,
-) -> State:
+) -> Schedule:
     """Of two libraries on three paths, after one block of launches of 1 s; those of some libraries
     on some paths took so many seconds. One library on one path is not measured, or crashed."""
     plan = standins.small_plan(
@@ -354,7 +354,7 @@ def after_a_block(
     plan.launches = [each for each in plan.launches if (plan.who(each).label, each.path) != without]
     plan.budget_seconds = 1000.0
     plan.spare = spare(plan, Options())
-    state = State(plan)
+    state = Schedule(plan)
     for planned in state.remaining(0):
         which = plan.who(planned).label, planned.path
         crashes_in = "latency" if which == crashed else ""
@@ -362,7 +362,7 @@ def after_a_block(
     return state
 
 
-def left_out(state: State, seconds: float) -> list[str]:
+def left_out(state: Schedule, seconds: float) -> list[str]:
     """What leaves the next five blocks so many seconds."""
     return [state.plan.spare[number].name for number in state.to_leave_out(1, 6, seconds)]
 
@@ -448,7 +448,7 @@ def test_what_is_slow_is_taken_up_after_all_else(standins: ModuleType) -> None:
     assert state.to_take_up(2, 6, 1e4) == [tcp, slow]
 
 
-def of_a_slow_pilot(standins: ModuleType, launches: int = 12) -> State:
+def of_a_slow_pilot(standins: ModuleType, launches: int = 12) -> Schedule:
     """A study that left out a benchmark and a path after two blocks: its launches took 10 s; then
     they take 1."""
     near, far = standins.data_path(), standins.data_path("host-host two", "memory")
@@ -460,7 +460,7 @@ def of_a_slow_pilot(standins: ModuleType, launches: int = 12) -> State:
         Spare(kind="benchmark", name="bw", why="so", variants=[1]),
         Spare(kind="path", name=far.id, why="so", paths=[far.id]),
     ]
-    state = State(plan)
+    state = Schedule(plan)
     for block in range(2):
         for planned in state.remaining(block):
             feed_some(state, planned, seconds=10.0)
@@ -507,7 +507,7 @@ def test_alternatives_stop_together_whoever_has_which_value(standins: ModuleType
             standins.contender("alpha"), standins.contender("beta"), launches=6
         )
         plan.looks = [6, 9]
-        state = State(plan)
+        state = Schedule(plan)
         for block in range(6):
             for planned in plan.block(block):
                 value = 2.0 if (planned.contender == 1) != (turned and block % 2 == 0) else 1.0
@@ -519,7 +519,7 @@ def test_alternatives_stop_together_whoever_has_which_value(standins: ModuleType
 def test_a_precise_alternative_goes_on_beside_one_that_is_not(standins: ModuleType) -> None:
     plan = standins.small_plan(standins.contender("alpha"), standins.contender("beta"), launches=6)
     plan.looks = [6, 9]
-    state = State(plan)
+    state = Schedule(plan)
     for block in range(6):
         for planned in plan.block(block):
             value = 10.0 + block if planned.contender == 1 else 1.0
@@ -530,7 +530,7 @@ def test_a_precise_alternative_goes_on_beside_one_that_is_not(standins: ModuleTy
 def test_what_was_left_out_is_no_figure_of_the_study(standins: ModuleType) -> None:
     plan = standins.small_plan(launches=6, benchmarks=THREE)
     plan.spare = [Spare(kind="benchmark", name="bibw", why="so", variants=[2])]
-    state = State(plan)
+    state = Schedule(plan)
     for planned in state.remaining(0):
         feed_some(state, planned)
     measured = len(state.cells())
@@ -544,7 +544,7 @@ def test_what_was_left_out_is_no_figure_of_the_study(standins: ModuleType) -> No
 def test_blocks_that_others_follow_lack_nothing(standins: ModuleType) -> None:
     """What another nearpeak judged to be precise then may not be so today: it is not run later."""
     plan = standins.small_plan(launches=6)
-    state = State(plan)
+    state = Schedule(plan)
     feed(state, library(plan, 0), "ok", 1.0)
     assert [launch.role for launch in state.remaining(0)] == ["ceiling"]
     feed(state, library(plan, 1), "ok", 1.0)
@@ -561,7 +561,7 @@ def test_blocks_that_others_follow_lack_nothing(standins: ModuleType) -> None:
 def test_a_block_of_two_sessions_is_measured_again(plan: Plan) -> None:
     """As nearpeak left it that completed one in the next session; whatever the budget."""
     plan.budget_seconds = 0.001
-    state = State(plan)
+    state = Schedule(plan)
     for planned in plan.block(0):
         feed(state, planned, "ok", 1.0, session=0)
     first, second = plan.block(1)
