@@ -81,7 +81,7 @@ def trace(
     from nearpeak.report.traced.page import write_page
     from nearpeak.report.traced.terminal import print_trace
     from nearpeak.trace.application import library_of
-    from nearpeak.trace.ceilings import ceilings, known, unblocked
+    from nearpeak.trace.ceilings import ceilings, study_ceilings, unblocked
     from nearpeak.trace.run import CommandFailed, Interrupted, run
 
     if output:
@@ -91,7 +91,7 @@ def trace(
             raise UserError(
                 f"-o {output}: the page is written beside the JSON: give a name like trace.json"
             )
-    points = known(build_results(study)) if study else None
+    points = study_ceilings(build_results(study)) if study else None
     library = resolve(mpi) if mpi else library_of(command)
     say_lacking(library)
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `nearpeak trace -o` writes (docs/trace.md). Sizes in bytes, times in seconds."""
+"""The file of `nearpeak trace -o` (docs/trace.md). Sizes in bytes, times in seconds."""
 
 from typing import Literal
 
@@ -60,22 +60,22 @@ class Entry(msgspec.Struct, kw_only=True):
 
     @property
     def waits(self) -> bool:
-        """Whether its calls move nothing themselves, and begin nothing."""
+        """True if its calls move nothing themselves, and begin nothing."""
         return self.size_bytes is None and not self.begins and self.operation not in MOVING
 
     @property
     def mean_seconds(self) -> float:
-        """Of a call."""
+        """The mean time of a call."""
         return self.seconds / self.calls
 
     @property
     def mean_bytes(self) -> float:
-        """Of a call."""
+        """The mean bytes of a call."""
         return self.bytes / self.calls
 
 
 class Ceiling(msgspec.Struct, kw_only=True):
-    """What a study says of the calls of an entry between two ranks."""
+    """A study's ceiling for the calls of an entry between two ranks."""
 
     entry: int  # its place in `entries`, from 0
     path: str  # of the study
@@ -85,8 +85,8 @@ class Ceiling(msgspec.Struct, kw_only=True):
 
 
 class Unblocked(msgspec.Struct, kw_only=True):
-    """What a study says of messages whose calls do not wait: of all of them together, as it is
-    known of none when it arrives."""
+    """A study's rates for messages whose calls do not wait: for all of them together, as the
+    arrival of none is known."""
 
     messages: int  # of `MPI_Isend` and its like, without those to nobody
     known: int  # of these, to ranks of the same host and of sizes that the study measured
