@@ -10,7 +10,7 @@ from rich.text import Text
 
 from nearpeak.numbers import printable
 
-WIDTH_OF_A_FILE = 200  # columns, where output is no terminal and nobody says how wide it is
+WIDTH_OF_A_FILE = 200  # columns, where output is no terminal and no width is given
 UNLIMITED = 10_000  # columns of a terminal in which nothing is folded
 
 

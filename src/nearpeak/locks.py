@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A lock on an open file, also where the file system has none (NFS without a lock daemon, Lustre
-without `-o flock`): there a file beside it names the process that holds it."""
+without `-o flock`): there a second file in its folder names the process that holds the lock."""
 
 import contextlib
 import errno

@@ -32,7 +32,7 @@ class Manifest(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     glibc: Version  # the oldest that all of it runs with
     parts: dict[str, Version]  # the same of each part, like python -> 2.27
     libraries: dict[str, str]  # name -> version
-    lacks: dict[str, str]  # name -> what was left out of a library, that its makers ship
+    lacks: dict[str, str]  # name -> what was left out of a library that its vendor ships
     packages: dict[str, str]  # Python packages: name -> version
     files: dict[str, str]  # path in the bundle -> SHA-256; of a link, of what it points to
 

@@ -36,7 +36,7 @@ FIRST_LINK = 1 << 12  # bytes: smaller files are not worth a link
 
 
 def processors(prefix: Path) -> set[str]:
-    """The processors, as its makers call them, for which a library has tables of its own."""
+    """The processors, by their vendor's names, for which a library has tables of its own."""
     matches = filter(None, (TABLE.fullmatch(name) for name in _names(prefix)))
     return {match[1] for match in matches} - {GENERIC}
 

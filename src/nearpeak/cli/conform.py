@@ -156,7 +156,7 @@ def _run(folder: Path, chosen: "Chosen | None", *, accept: bool) -> "Conformance
 
     journal = None
     if chosen is None:
-        check_output(folder)  # before anything is mended in it
+        check_output(folder)  # before anything in it is changed
         FORM.mend(folder)
         before = FORM.begin(read(folder))
         check_run(

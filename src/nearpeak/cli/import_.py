@@ -76,7 +76,7 @@ def import_(
         ),
     ] = None,
 ) -> None:
-    """Files that cannot be read are a UserError, and nothing is written."""
+    """Reads, prints and writes; for an unreadable file UserError, and nothing is written."""
     from nearpeak.cli import conclude
     from nearpeak.files import make_output
     from nearpeak.findings.build import results_of

@@ -202,8 +202,8 @@ def _explain(mpi: str | None, path: str | None, json: bool) -> None:
 
 
 def _chosen(mpi: str, path: str | None, pairs: Sequence[str]) -> "list[Single]":
-    """The launches of messages between those of these pairs of buffers that fit the path. UserError
-    without any."""
+    """The launches of messages between the `pairs` of buffers that fit the path. UserError without
+    any."""
     from nearpeak.launching.programs import TOOLS, describe_library
     from nearpeak.libraries import settings
     from nearpeak.libraries.discover import LAYER, resolve

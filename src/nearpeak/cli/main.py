@@ -23,9 +23,9 @@ from nearpeak.files import FULL, is_folder, working_folder
 from nearpeak.journal import CannotWriteError
 from nearpeak.numbers import printable
 
-# Of a disk, or of a file's server, that is no longer there.
+# Errors of a disk, or of a file server, that is gone.
 GONE = (errno.EIO, errno.ENODEV, errno.ENXIO, errno.ESTALE, errno.ENOTCONN, errno.ESHUTDOWN)
-# Of a path that is the user's to mend.
+# Errors of a path that the user can fix.
 REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG)
 
 
@@ -33,8 +33,8 @@ class Commands(TyperGroup):
     """All commands. Prints that Ctrl-C ended one: typer only makes it status 130."""
 
     def invoke(self, ctx: Context) -> Any:
-        """KeyboardInterrupt is raised again. UserError where there is no working directory, which
-        compilers and launchers need."""
+        """Runs a command; raises KeyboardInterrupt again. UserError without a working directory,
+        which compilers and launchers need."""
         working_folder()
         try:
             return super().invoke(ctx)

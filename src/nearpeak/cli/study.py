@@ -485,7 +485,7 @@ def _resume(
     from nearpeak.study.subjects import planned
 
     if not dry_run:
-        check_output(folder)  # before anything is mended in it
+        check_output(folder)  # before anything in it is changed
         mend(folder)
     plan = read_plan(folder)
     requirements = requirements_of(required or plan.requirements)

@@ -170,7 +170,7 @@ def _corner(pill: Pill) -> float:
 
 
 def _filling(pill: Pill) -> str:
-    """From the left as far as the fraction goes: round where the pill is, else cut off straight."""
+    """The path of a filling up to the fraction: round where the pill is, else cut off straight."""
     filled = pill.width * min(1.0, max(0.0, pill.fraction or 0.0))
     left = min(_corner(pill), filled)
     right = max(0.0, filled - pill.width + _corner(pill))

@@ -51,7 +51,7 @@ JOURNALS: tuple[Any, ...] = (tuning, conforming, pairing)  # modules
 # Lines that say which version a library has.
 LIBRARIES = {record.__struct_config__.tag for record in (conforming.Contended, pairing.Begin)}
 T = TypeVar("T")
-# Values of these names are words of Nearpeak's or of the machine's makers, or were drawn by lot.
+# Values of these names are words of Nearpeak's or of the machine's vendors, or are random.
 VOCABULARY = {
     *("record", "study", "id", "digest", "nearpeak", "started", "created", "tried", "program"),
     *("benchmark", "benchmarks", "metric", "axes", "buffers", "method", "methods", "needs"),

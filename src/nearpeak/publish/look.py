@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The last look over a published copy: what may be private still, for a person to decide."""
+"""Finds text in a published copy that may still be private, for a person to decide."""
 
 import contextlib
 import getpass

@@ -67,7 +67,7 @@ PUBLIC = {
     *launchers.programs(),
     *("env", "ssh"),
 }
-# What is installed in folders with a version in their name, beside MPI libraries.
+# Software besides MPI libraries that is installed in folders with a version in their name.
 INSTALLED = {"ucx", "libucx", "cuda", "nvidia", "hpcx", "rocm", "libfabric"}
 # Nearpeak's own programs and folders, those of its builds, and shared libraries.
 _OWN = re.compile(
@@ -174,7 +174,7 @@ class Names:
             {phrase for phrase in kept if phrase}, key=lambda phrase: (-len(phrase), phrase)
         )
         self._given: dict[Kind, dict[str, str]] = {kind: {} for kind in KINDS}
-        self._words: dict[str, tuple[Kind, str]] = {}  # in texts, wherever they stand alone
+        self._words: dict[str, tuple[Kind, str]] = {}  # in texts, as words of their own
         self._values: dict[str, dict[str, None]] = {}  # of variables, by their names
         self._blank: dict[str, None] = {}  # folders with blanks in them
         self._installed = {*catalogue.entries(), *all_families(), *INSTALLED}

@@ -26,7 +26,7 @@ UNKNOWN, NOBODY = -2, -1  # instead of a rank
 
 
 class Unreadable(Exception):
-    """It is no file of a rank, or one that was not begun; the message says why."""
+    """The file is not one of a rank, or was not begun; the message says why."""
 
 
 @dataclass

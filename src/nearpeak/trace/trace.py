@@ -40,7 +40,7 @@ class Rank(msgspec.Struct, kw_only=True):
 
     @property
     def own_seconds(self) -> float | None:
-        """Outside of MPI. None with several threads: their times in MPI overlap."""
+        """The time outside of MPI. None with several threads: their times in MPI overlap."""
         return self.run_seconds - self.mpi_seconds if self.threads == 1 else None
 
 
@@ -90,7 +90,7 @@ class Unblocked(msgspec.Struct, kw_only=True):
 
     messages: int  # of `MPI_Isend` and its like, without those to nobody
     known: int  # of these, to ranks of the same host and of sizes that the study measured
-    others: int  # operations that were begun beside them, and are waited for by the same calls
+    others: int  # other operations that the same calls wait for
     seconds: float  # of the calls that begin messages, wait for them and ask after them
     # In which a path carries the known ones without MPI; more than `seconds` where they went on
     # beside the application's own work.
@@ -99,7 +99,7 @@ class Unblocked(msgspec.Struct, kw_only=True):
 
 
 class Trace(msgspec.Struct, kw_only=True):
-    """All of it."""
+    """A traced run of a command."""
 
     schema: int
     nearpeak: str  # version
@@ -122,10 +122,10 @@ class Trace(msgspec.Struct, kw_only=True):
 
     @property
     def run_seconds(self) -> float:
-        """Summed over all ranks."""
+        """The run times of all ranks together."""
         return sum(rank.run_seconds for rank in self.ranks)
 
     @property
     def mpi_seconds(self) -> float:
-        """Summed over all ranks."""
+        """The times of all ranks in MPI together."""
         return sum(rank.mpi_seconds for rank in self.ranks)
