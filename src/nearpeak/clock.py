@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What time it is, as files say it."""
+"""The current time, as files record it."""
 
 import datetime
 

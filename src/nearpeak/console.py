@@ -10,7 +10,7 @@ from rich.text import Text
 
 from nearpeak.numbers import printable
 
-WIDTH_OF_A_FILE = 200  # columns, where output is no terminal and nobody says how wide it is
+WIDTH_OF_A_FILE = 200  # columns, where output is no terminal and no width is given
 UNLIMITED = 10_000  # columns of a terminal in which nothing is folded
 
 
@@ -21,29 +21,29 @@ class PlainConsole(Console):
     """
 
     def __init__(self, **options: Any) -> None:
-        """`options`: those of rich's Console."""
+        """`options`: as for rich's Console."""
         super().__init__(markup=False, highlight=False, emoji=False, **options)
-        told = options.get("width") is not None or "COLUMNS" in os.environ
-        self._whole = not self.is_terminal and not told
+        width_given = options.get("width") is not None or "COLUMNS" in os.environ
+        self._whole = not self.is_terminal and not width_given
         if self._whole:
             self.width = WIDTH_OF_A_FILE
             self.soft_wrap = True
 
     def print(self, *objects: Any, **options: Any) -> None:
-        """As rich's; where nothing is to be cut, tables are as wide as what is in them."""
+        """Prints like rich's console; where nothing is cut, tables are as wide as their content."""
         before = self.width
-        tables = [each for each in objects if isinstance(each, Table)] if self._whole else []
+        tables = [item for item in objects if isinstance(item, Table)] if self._whole else []
         self.width = max([before, *map(self.whole_width, tables)])
         super().print(*objects, **options)
         self.width = before
 
     def whole_width(self, table: Table) -> int:
-        """Columns that a table takes in which nothing is folded."""
+        """Columns of a table in which nothing is folded."""
         unlimited = self.options.update(width=UNLIMITED)
         return self.measure(table, options=unlimited).maximum
 
     def render_str(self, text: str, **options: Any) -> Text:
-        """All that is printed as a string, and every string in a table, comes through here."""
+        """Renders a printed string, or one in a table, without control characters."""
         return super().render_str(harmless(text), **options)
 
 

@@ -6,16 +6,17 @@ from collections.abc import Iterable
 
 
 class UserError(Exception):
-    """Something the user can mend. The command line prints `nearpeak: MESSAGE` and exits with 2.
+    """An error that the user can fix. The command line prints `nearpeak: MESSAGE` and exits with
+    status 2.
 
     The message is one line: what is wrong (naming the input), then what to do.
     """
 
 
 def closest(wrong: str, right: Iterable[str]) -> str:
-    """What to write in the place of a wrong name: `; did you mean 'x'?` when there is something
-    alike, else a list of what there is."""
-    there = list(right)
-    if alike := difflib.get_close_matches(wrong, there, n=1):
+    """The end of a message about a wrong name: `; did you mean 'x'?` if one of the right names is
+    similar, else a list of them."""
+    names = list(right)
+    if alike := difflib.get_close_matches(wrong, names, n=1):
         return f"; did you mean {alike[0]!r}?"
-    return f"; there are: {', '.join(there)}" if there else "; there are none"
+    return f"; there are: {', '.join(names)}" if names else "; there are none"

@@ -14,18 +14,18 @@ from typing import BinaryIO
 from nearpeak import owners
 from nearpeak.errors import UserError
 
-FULL = (errno.ENOSPC, errno.EDQUOT)  # of a disk, or what a user may have of it
-# What fails with less than this left on the disk is taken to have failed for that.
+FULL = (errno.ENOSPC, errno.EDQUOT)  # a full disk, or a user's full quota
+# With less space than this, a failure is taken for that of a full disk.
 LEAST_FREE_BYTES = 64 * 1024
 
 
 def says_full(text: str) -> bool:
-    """Tell whether the output of a program says that a disk is full."""
+    """True if the output of a program says that a disk is full."""
     return any(os.strerror(number) in text for number in FULL)
 
 
 def disk_is_full(folder: Path) -> bool:
-    """Returns whether the folder's disk has hardly any space left."""
+    """True if the folder's disk has hardly any space left."""
     disk = os.statvfs(folder)
     return disk.f_bavail * disk.f_frsize < LEAST_FREE_BYTES
 
@@ -33,8 +33,8 @@ def disk_is_full(folder: Path) -> bool:
 def put_whole(target: Path, data: bytes) -> None:
     """Writes `data` to `target`, which is never seen half-written and is on the disk afterwards.
 
-    A temporary file beside it is renamed over it, or over what it links to. A device, a FIFO or
-    an open file of a process (/dev/stdout) is written into. OSError when that cannot be done.
+    A temporary file in the same folder is renamed over it, or over what it links to. A device, a
+    FIFO or an open file of a process (/dev/stdout) is written into. OSError.
     """
     if _is_stream(target):
         with target.open("ab") as file:
@@ -49,12 +49,12 @@ def put_whole(target: Path, data: bytes) -> None:
 
 @contextlib.contextmanager
 def replacing(target: Path) -> Iterator[BinaryIO]:
-    """A new file that takes the place of `target`, or of what it links to, once it is complete and
-    on the disk. OSError.
+    """Yields a new file that replaces `target`, or what it links to, once it is complete and on the
+    disk. OSError.
 
-    It is opened below the folder's descriptor, by a name that nobody can guess, and never through a
-    link: in a folder that others may write too, no other file can be laid in its way.
-    PermissionError where others can exchange the folder itself.
+    It is opened below the folder's descriptor, by a random name, and never through a link: in a
+    folder that others can write to, nobody can put another file in its place. PermissionError where
+    others can exchange the folder itself.
     """
     target = _landing(target)
     temporary = f".{target.name[:100]}.{secrets.token_hex(8)}"
@@ -78,25 +78,24 @@ def replacing(target: Path) -> Iterator[BinaryIO]:
 def _landing(target: Path) -> Path:
     """Return the path that a new file replaces: what `target` links to, or the link itself where
     other users may lay links, as in /tmp."""
-    there = target.absolute()
-    folder = there.parent.resolve()
-    risks = list(owners.risks(there.parent))
+    absolute = target.absolute()
+    folder = absolute.parent.resolve()
+    risks = list(owners.risks(absolute.parent))
     for risk in risks:
         if risk.by == "owner" or (risk.by == "others" and risk.path != folder):
-            why = f"others can exchange its folder, as {risk.why}; {risk.cure}"
-            raise PermissionError(errno.EPERM, why)
-    return folder / there.name if risks else there.resolve()
+            reason = f"others can exchange its folder, as {risk.why}; {risk.cure}"
+            raise PermissionError(errno.EPERM, reason)
+    return folder / absolute.name if risks else absolute.resolve()
 
 
 def make_anew(file: Path) -> None:
-    """Makes an empty file, and removes what has its name: nothing is written through a link.
-    OSError."""
+    """Makes an empty file in place of an existing one, never through a link. OSError."""
     file.unlink(missing_ok=True)
     os.close(_new(str(file)))
 
 
 def _new(name: str, folder: int | None = None) -> int:
-    """The descriptor of a new file, which nobody else may write whatever the umask is."""
+    """The descriptor of a new file that only its owner may write, whatever the umask is."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     return os.open(name, flags, 0o644, dir_fd=folder)
 
@@ -111,7 +110,7 @@ def sync(path: Path) -> None:
 
 
 def make_folder(folder: Path, mode: int = 0o755) -> None:
-    """Makes a folder, and those above it, with the rights of `mode` at most; what is new is on the
+    """Makes a folder, and those above it, with the rights of `mode` at most; new ones are on the
     disk afterwards. OSError."""
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
     for path in reversed(missing):
@@ -131,7 +130,7 @@ def make_inside(folder: Path) -> None:
 
 
 def make_private(folder: Path) -> None:
-    """Make a folder that the user alone may enter, as `make_folder` does. OSError."""
+    """Makes a folder that only the user may enter, as `make_folder` does. OSError."""
     make_folder(folder, 0o700)
 
 
@@ -147,11 +146,13 @@ def make_output(folder: Path) -> None:
 
 
 def check_output(folder: Path) -> None:
-    """UserError where `make_output` could not make a folder, or nothing could be put into it: asked
-    before what takes long. Nothing new is left."""
-    there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+    """Raises UserError where `make_output` could not make a folder, or nothing could be put into
+    it. Called before long work; leaves nothing new."""
+    existing = next(
+        path for path in (folder.absolute(), *folder.absolute().parents) if path.exists()
+    )
     try:
-        with tempfile.TemporaryDirectory(dir=there):
+        with tempfile.TemporaryDirectory(dir=existing):
             pass
     except OSError as error:
         raise _cannot_make(folder, error) from None
@@ -171,21 +172,21 @@ def working_folder() -> Path:
 
 
 def is_file(path: Path) -> bool:
-    """Whether a file is seen there; not where a folder above it may not be entered."""
+    """True if the path is a file; False also where a folder above it may not be entered."""
     with contextlib.suppress(OSError):
         return path.is_file()
     return False
 
 
 def is_folder(path: Path) -> bool:
-    """Whether a folder is seen there, likewise."""
+    """True if the path is a folder; False also where a folder above it may not be entered."""
     with contextlib.suppress(OSError):
         return path.is_dir()
     return False
 
 
 def is_read_only(folder: Path) -> bool:
-    """Whether no file can be made in a folder that is there: by its rights, or its disk's."""
+    """True if no file can be made in an existing folder, by its rights or by those of its disk."""
     try:
         with tempfile.TemporaryFile(dir=folder):
             return False
@@ -210,9 +211,9 @@ def write_whole(target: Path, content: str | bytes) -> None:
 
 
 def check_target(target: Path) -> None:
-    """UserError where `write_whole` could not write to `target`: asked before what takes long.
+    """Raises UserError where `write_whole` could not write to `target`. Called before long work.
 
-    What is there stays as it is, and nothing new is left.
+    An existing file stays unchanged, and nothing new is left.
     """
     try:
         if target.is_dir():

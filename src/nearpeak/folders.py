@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where Nearpeak keeps what it installs and builds."""
+"""Nearpeak's folders: the cache of what it installs and builds, and the user's state."""
 
 import os
 from pathlib import Path
@@ -11,22 +11,22 @@ def cache() -> Path:
     Absolute, as compilers and launchers run in other folders; not created here. MPI libraries go
     to `mpi/NAME-VERSION`, built programs to `build/FINGERPRINT`.
     """
-    if own := os.environ.get("NEARPEAK_CACHE"):
-        return expanded(own).absolute()  # where no shell has done that
+    if chosen := os.environ.get("NEARPEAK_CACHE"):
+        return expanded(chosen).absolute()  # no shell may have expanded it
     base = os.environ.get("XDG_CACHE_HOME") or str(home() / ".cache")
     return Path(base).absolute() / "nearpeak"
 
 
 def state() -> Path:
-    """The folder of what Nearpeak keeps of this user: $XDG_STATE_HOME/nearpeak, else
-    ~/.local/state/nearpeak. Not created here, and not shared as a cache may be."""
+    """The folder of this user's state: $XDG_STATE_HOME/nearpeak, else ~/.local/state/nearpeak. Not
+    created here, and not shared as a cache may be."""
     base = os.environ.get("XDG_STATE_HOME") or str(home() / ".local" / "state")
     return Path(base).absolute() / "nearpeak"
 
 
 def home() -> Path:
-    """This user's home folder; where nobody knows it, as of a container's number without an
-    account, one that is not there."""
+    """This user's home folder; one that does not exist for a user without an account, as in some
+    containers."""
     return expanded("~") if expanded("~").is_absolute() else Path("/nonexistent")
 
 

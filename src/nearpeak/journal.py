@@ -25,22 +25,25 @@ from nearpeak.numbers import printable
 class CannotWriteError(Exception):
     """A folder took no more data; the message is one line that says what to do."""
 
-    def __init__(self, why: str, resume: str = "") -> None:
-        """`resume`: the shell line that completes what was being written; none: nothing was begun,
-        so that it can be started as before."""
-        self.why = why
+    def __init__(self, reason: str, resume: str = "") -> None:
+        """`resume`: the shell line that completes the run; empty if nothing was begun, so that it
+        can be started again."""
+        self.reason = reason
         super().__init__(
-            f"{why}, then " + (f"`{resume}` completes it" if resume else "start again")
+            f"{reason}, then " + (f"`{resume}` completes it" if resume else "start again")
         )
 
 
 def cannot_write(folder: Path, error: OSError | None, resume: str) -> CannotWriteError:
-    """Words for a write that failed (None: the disk is all but full); `resume`: as of the error."""
+    """The error for a write that failed, by `error` or (None) as the disk is nearly full.
+
+    `resume`: as for CannotWriteError.
+    """
     if error is None or error.errno in FULL:
-        why = f"no space is left for {folder}: free some"
+        reason = f"no space is left for {folder}: free some"
     else:
-        why = f"{folder} cannot be written ({error.strerror}): make it writable"
-    return CannotWriteError(why, resume)
+        reason = f"{folder} cannot be written ({error.strerror}): make it writable"
+    return CannotWriteError(reason, resume)
 
 
 class Journal:
@@ -53,7 +56,7 @@ class Journal:
     def __init__(self, file: Path, resume: str) -> None:
         """Opens or creates the file; UserError when it cannot be, or when somebody else has it.
 
-        `resume`: the shell line that completes what is written here.
+        `resume`: the shell line that completes the run.
         """
         self._folder, self._name = file.parent, file.name
         self._resume = resume
@@ -90,12 +93,12 @@ class Journal:
         self._check_size()
         try:
             left = memoryview(line)
-            while left:  # a disk may take a part, and say why with the rest
+            while left:  # a disk may take a part, and give the reason with the rest
                 left = left[os.write(self._file, left) :]
             if sync:
                 os.fsync(self._file)
         except OSError as error:
-            with contextlib.suppress(OSError):  # then it is cut off when the file is opened again
+            with contextlib.suppress(OSError):  # else it is cut off when the file is opened again
                 os.ftruncate(self._file, before)
             raise cannot_write(self._folder, error, self._resume) from None
         self._size += len(line)
@@ -110,14 +113,14 @@ class Journal:
             )
 
     def put_aside(self, size_bytes: int) -> Path:
-        """Keep so much of the file, and move the rest into a new file beside it, which is returned.
-        CannotWriteError."""
+        """Keeps the first `size_bytes` of the file, and moves the rest into a new file in the same
+        folder. Returns the new file. CannotWriteError."""
         try:
             aside, target = _new_file(self._folder, f"{self._name}.damaged")
             with os.fdopen(target, "wb") as rest:
-                at = size_bytes
-                while part := os.pread(self._file, _PART_BYTES, at):
-                    at += rest.write(part)
+                offset = size_bytes
+                while part := os.pread(self._file, _PART_BYTES, offset):
+                    offset += rest.write(part)
                 rest.flush()
                 os.fsync(target)
             sync_folder(self._folder)
@@ -129,19 +132,19 @@ class Journal:
         return aside
 
     def close(self) -> None:
-        """Gives the file and its lock back."""
+        """Closes the file and releases its lock."""
         self._lock.release()
         os.close(self._file)
 
     def _cut_half_line(self) -> int:
-        """Cut off what follows the last newline; the size that is left, in bytes."""
+        """Cuts off what follows the last newline. Returns the size that is left, in bytes."""
         end = os.fstat(self._file).st_size
         keep = end
         while keep > 0:
             start = max(0, keep - 65536)
-            found = os.pread(self._file, keep - start, start).rfind(b"\n")
-            if found >= 0:
-                keep = start + found + 1
+            newline = os.pread(self._file, keep - start, start).rfind(b"\n")
+            if newline >= 0:
+                keep = start + newline + 1
                 break
             keep = start
         if keep < end:
@@ -150,7 +153,7 @@ class Journal:
 
 
 def _new_file(folder: Path, name: str) -> tuple[Path, int]:
-    """Make `name-1`, or the first number that is free; its descriptor. OSError."""
+    """Makes `name-1`, or with the first free number. Returns it with its descriptor. OSError."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
     for number in itertools.count(1):
         file = folder / f"{name}-{number}"
@@ -168,20 +171,20 @@ def whole_lines(file: Path) -> Iterator[bytes]:
 
 
 def of_copy(folder: Path, done: str) -> str:
-    """Why a published copy is not gone on with; `done`: what was done with the original."""
+    """The message that a published copy cannot be resumed. `done`: how the original was made."""
     return (
         f"{folder} is a published copy, with other names than where it was {done}: go on with the"
         " original"
     )
 
 
-def resume_study(folder: Path, *more: str) -> str:
-    """The line for a POSIX shell that goes on with the study in a folder."""
-    return shlex.join(["nearpeak", "study", "--resume", "-o", str(folder), *more])
+def resume_study(folder: Path, *options: str) -> str:
+    """The line for a POSIX shell that resumes the study in a folder."""
+    return shlex.join(["nearpeak", "study", "--resume", "-o", str(folder), *options])
 
 
 class Begun(Protocol):
-    """A first line: what all that follow are of."""
+    """A first line: it describes the run of all lines that follow."""
 
     schema: int
 
@@ -191,21 +194,21 @@ Line = TypeVar("Line")
 
 
 class Interrupted(msgspec.Struct, kw_only=True, tag_field="record", tag="interrupted"):
-    """A line of any run: something ended it before its time. What goes on does not ask why."""
+    """A line of any run: it was ended early. The reason does not matter to a resumed run."""
 
     reason: str
 
 
 class DamagedRunError(UserError):
-    """A line that cannot be believed; the `good_bytes` before it can."""
+    """A damaged line; the `good_bytes` before it are intact."""
 
-    def __init__(self, what: str, remedy: str, good_bytes: int) -> None:
-        super().__init__(f"{what}: {remedy}")
-        self.what = what
+    def __init__(self, problem: str, remedy: str, good_bytes: int) -> None:
+        super().__init__(f"{problem}: {remedy}")
+        self.problem = problem
         self.good_bytes = good_bytes
 
 
-_PART_BYTES = 1 << 24  # that are moved at a time
+_PART_BYTES = 1 << 24  # moved at a time
 _SEAL = re.compile(rb',"seal":"([0-9a-f]{64})"\}\n')
 
 
@@ -217,17 +220,17 @@ class _Chain:
         self._last = b""
 
     def line(self, text: bytes) -> bytes:
-        """The line of an object of JSON that may come next, with its seal and its newline."""
-        return text[:-1] + b',"seal":"' + self._of(text) + b'"}\n'
+        """The next line, of an object of JSON, with its seal and its newline."""
+        return text[:-1] + b',"seal":"' + self._seal(text) + b'"}\n'
 
     def take(self, line: bytes) -> None:
-        """A line of the file comes next; ValueError where its seal is not right."""
-        found = _SEAL.search(line)
-        if found is None or found[1] != self._of(line[: found.start()] + b"}"):
+        """Takes the next line of the file; ValueError where its seal is not right."""
+        match = _SEAL.search(line)
+        if match is None or match[1] != self._seal(line[: match.start()] + b"}"):
             raise ValueError("it was changed after it had been recorded")
-        self._last = found[1]
+        self._last = match[1]
 
-    def _of(self, text: bytes) -> bytes:
+    def _seal(self, text: bytes) -> bytes:
         return hashlib.sha256(self._last + text).hexdigest().encode()
 
 
@@ -237,7 +240,7 @@ class Form(Generic[First, Line]):
 
     name: str
     schema: int
-    command: str  # of nearpeak, that makes and resumes it
+    command: str  # of nearpeak; makes and resumes it
     whose: str  # "a run": whose folder a user is to name
     first: type[First]
     lines: Any  # the union of all structs that a line may be
@@ -266,21 +269,21 @@ class Form(Generic[First, Line]):
         return b"".join(lines)
 
     def resume_command(self, folder: Path) -> str:
-        """The line for a POSIX shell that goes on with the run in a folder."""
+        """The line for a POSIX shell that resumes the run in a folder."""
         return shlex.join(["nearpeak", self.command, "--resume", "-o", str(folder)])
 
     def check_new(self, folder: Path) -> None:
-        """UserError for a folder that has a run already: a file without a whole line is none, as a
-        full disk leaves it."""
-        with contextlib.suppress(OSError):  # what cannot be read cannot be written either
+        """Raises UserError for a folder that already has a run. A file without a whole line, as a
+        full disk leaves it, is no run."""
+        with contextlib.suppress(OSError):  # an unreadable file cannot be written either
             if next(whole_lines(folder / self.name), None) is not None:
                 raise self._there_already(folder)
 
     def open(self, folder: Path, *, new: bool) -> Journal:
-        """The file of a new run, or of one to go on with, which must be there. What is to be true
-        until it is closed is read after: another may have written, and ended, until now.
+        """Opens the file of a new run, or an existing one. Read it after opening: another process
+        may have written until now, but cannot until it is closed.
 
-        UserError for a new one in a folder that has one, or when another run has it.
+        UserError for a new run in a folder that has one, or when another process has the file.
         """
         if new:
             self.check_new(folder)
@@ -330,17 +333,17 @@ class Form(Generic[First, Line]):
                     chain.take(line)
                 yield decode(line)
             except (msgspec.MsgspecError, ValueError) as error:
-                what = f"{file} cannot be believed (line {number}: {error})"
+                problem = f"{file} cannot be believed (line {number}: {error})"
                 remedy = "start anew in another folder"
                 if chain and good:
                     remedy = f"`{self.resume_command(file.parent)}` goes back to what can be"
-                raise DamagedRunError(what, remedy, good if chain else 0) from None
+                raise DamagedRunError(problem, remedy, good if chain else 0) from None
             good += len(line)
 
     def mend(self, folder: Path) -> None:
-        """Take a sealed run that is to go on back to what stands before the first line that cannot
-        be believed: what follows is kept in a file of its own, and a line on stderr says so.
-        UserError where nothing stands before it, or another has the run; CannotWriteError."""
+        """Cuts a sealed run that is to be resumed before its first damaged line. The rest is kept
+        in a separate file, and a line on stderr says so. UserError if no line before it is intact,
+        or another process has the run; CannotWriteError."""
         try:
             self.read(folder)
         except DamagedRunError as error:
@@ -350,16 +353,16 @@ class Form(Generic[First, Line]):
             return
         lines = Journal(folder / self.name, self.resume_command(folder))
         try:
-            self.read(folder)  # another process may have mended it meanwhile
+            self.read(folder)  # another process may have cut it meanwhile
         except DamagedRunError as error:
             aside = lines.put_aside(error.good_bytes)
-            damage = f"{printable(error.what)}: the run goes back to what stands before it"
+            damage = f"{printable(error.problem)}: the run goes back to what stands before it"
             print(f"nearpeak: {damage}; the rest is kept in {aside}", file=sys.stderr, flush=True)
         finally:
             lines.close()
 
     def empty(self, folder: Path) -> UserError:
-        """What is said of a run whose first line did not fit."""
+        """The error for a run whose first line did not fit on the disk."""
         return UserError(f"{folder / self.name} has no line: begin anew, without --resume")
 
     def begin(self, records: list[Line]) -> First:
@@ -370,26 +373,27 @@ class Form(Generic[First, Line]):
 
 
 def begin_with(append: Callable[[First], None], begin: First) -> None:
-    """Add the first line of a new file: without it a run cannot be resumed. CannotWriteError."""
+    """Adds the first line of a new file: without it a run cannot be resumed. CannotWriteError."""
     try:
         append(begin)
     except CannotWriteError as error:
-        raise CannotWriteError(error.why) from None
+        raise CannotWriteError(error.reason) from None
 
 
 class RunJournal(Generic[First, Line]):
     """The open file of one run, with all its records."""
 
     def __init__(self, form: Form[First, Line], folder: Path, begin: First | None = None) -> None:
-        """A new one, or one to go on with.
+        """Makes the file of a new run, or opens an existing one (`begin` None).
 
-        UserError for a folder that is not so, or when another run has it; CannotWriteError.
+        UserError for a folder that does not fit, or when another process has the run;
+        CannotWriteError.
         """
         self.folder = folder
         self._form = form
         self.records: list[Line] = []
         if begin is None:
-            form.mend(folder)  # what is no run is neither made nor written to
+            form.mend(folder)  # a folder without a run stays untouched
         self._lines = form.open(folder, new=begin is not None)
         try:
             self._chain = form.chain(folder) if begin is None else _Chain() if form.sealed else None
@@ -409,13 +413,13 @@ class RunJournal(Generic[First, Line]):
     def append(self, record: First | Line) -> None:
         """Adds a line, which is on the disk when this returns. CannotWriteError.
 
-        Each is: what is tried may take the machine down.
+        Every line is synced: a launch may take the machine down.
         """
         self._append(record)
         self.records.append(record)  # type: ignore[arg-type]  # a first line is a line
 
     def interrupt(self, reason: str) -> None:
-        """Adds the line that says what has ended the run early. CannotWriteError."""
+        """Adds the line with the reason why the run ended early. CannotWriteError."""
         self._append(Interrupted(reason=reason))
 
     def _append(self, record: Any) -> None:
@@ -426,5 +430,5 @@ class RunJournal(Generic[First, Line]):
             self._chain.take(line)
 
     def close(self) -> None:
-        """Gives the file and its lock back."""
+        """Closes the file and releases its lock."""
         self._lines.close()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A lock on an open file, also where the file system has none (NFS without a lock daemon, Lustre
-without `-o flock`): there a file beside it names the process that holds it."""
+without `-o flock`): there a second file in its folder names the process that holds the lock."""
 
 import contextlib
 import errno
@@ -30,7 +30,7 @@ class HeldError(Exception):
 
 
 class Lock:
-    """A lock that is held until `release`, or until the file is closed where flock works."""
+    """A lock that is held until `release`; where flock works, at most until the file is closed."""
 
     def __init__(self, opened: int, file: Path) -> None:
         """`opened`: the descriptor of `file`. HeldError; OSError where nothing can be locked."""
@@ -49,35 +49,35 @@ class Lock:
             self._beside = beside
 
     def release(self) -> None:
-        """Give the lock back; the locked file is closed by who opened it."""
+        """Releases the lock; the locked file is closed by whoever opened it."""
         if self._beside is not None and _content(self._beside) == self._mine:
             self._beside.unlink(missing_ok=True)
         self._beside = None
 
 
 def acquire(opened: int, file: Path, waiting: Callable[[str], None]) -> Lock:
-    """Wait for a lock. `waiting` is called once where another process has it, with the message of
+    """Waits for a lock. `waiting` is called once if another process has it, with the message of
     HeldError."""
-    said = False
+    reported = False
     while True:
         try:
             return Lock(opened, file)
         except HeldError as error:
-            if not said:
+            if not reported:
                 waiting(str(error))
-            said = True
+            reported = True
             time.sleep(POLL_SECONDS)
 
 
 def _take(file: Path, mine: bytes) -> None:
-    """Make the file, which no two processes can, or take it over from one that has ended."""
+    """Makes the file, which no two processes can, or takes it over from one that has ended."""
     for _ in range(_ATTEMPTS):
         try:
             made = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
         except FileExistsError:
             held = _content(file)
             if held is not None and not _has_ended(held):
-                raise HeldError(_words(file, held)) from None
+                raise HeldError(_held_message(file, held)) from None
             _remove(file, held)
             continue
         try:
@@ -103,7 +103,7 @@ def _remove(file: Path, ended: bytes | None) -> None:
 
 
 def _content(file: Path) -> bytes | None:
-    """None: it is not there."""
+    """The bytes of a file; None if it does not exist."""
     try:
         return file.read_bytes()
     except FileNotFoundError:
@@ -111,11 +111,11 @@ def _content(file: Path) -> bytes | None:
 
 
 def _myself() -> dict[str, Any]:
-    return {**_here(), "pid": os.getpid(), "started": started(os.getpid()).decode()}
+    return {**_pid_scope(), "pid": os.getpid(), "started": started(os.getpid()).decode()}
 
 
-def _here() -> dict[str, Any]:
-    """Where a process id means one process: a host since its start, and its namespace."""
+def _pid_scope() -> dict[str, Any]:
+    """The scope in which a process id is unique: a host since its start, and its namespace."""
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     namespace = Path("/proc/self/ns/pid").stat().st_ino
     return {
@@ -136,16 +136,16 @@ def _machine() -> str:
 
 
 def _has_ended(held: bytes) -> bool:
-    """Tell whether the process that a file names has ended for sure: one of another host may run,
-    and an empty file is about to be filled. Hosts that share a folder may share a name
-    (`localhost`), so that another start is the same host's only with the same machine id."""
-    holder, here = _holder(held), _here()
-    if holder.get("host") != here["host"]:
+    """True if the process that a file names has certainly ended. A process of another host may
+    run, and an empty file is about to be filled. Hosts that share a folder may share a name
+    (`localhost`), so another boot is the same host's only with the same machine id."""
+    holder, scope = _holder(held), _pid_scope()
+    if holder.get("host") != scope["host"]:
         return False
-    if holder.get("boot") != here["boot"]:
-        return bool(here["machine"]) and holder.get("machine") == here["machine"]
+    if holder.get("boot") != scope["boot"]:
+        return bool(scope["machine"]) and holder.get("machine") == scope["machine"]
     now = started(int(holder.get("pid", 0))).decode()
-    return holder.get("namespace") == here["namespace"] and holder.get("started") != now
+    return holder.get("namespace") == scope["namespace"] and holder.get("started") != now
 
 
 def _holder(held: bytes) -> dict[str, Any]:
@@ -157,7 +157,7 @@ def _holder(held: bytes) -> dict[str, Any]:
     return dict(holder)
 
 
-def _words(file: Path, held: bytes) -> str:
+def _held_message(file: Path, held: bytes) -> str:
     holder = _holder(held)
     who = f"process {holder['pid']} of {holder.get('host')}" if holder else "another process"
     return f"{file} says that {who} has it: if that has ended, remove the file"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How figures are written: three significant digits, binary sizes, and intervals named as such."""
+"""Formats figures: three significant digits, binary sizes, and intervals named as such."""
 
 import math
 import re
@@ -35,7 +35,7 @@ def size(size_bytes: int) -> str:
 
 
 def extent(x: int, unit: str) -> str:
-    """Where on its x axis a case is: `64 KiB` of a message, `4096 cells` of a problem."""
+    """The x of a case: `64 KiB` of a message, `4096 cells` of a problem."""
     return size(x) if unit == "B" else f"{x} {unit}"
 
 
@@ -59,8 +59,8 @@ def spread(
 ) -> str:
     """The 95 % interval, else the range of the launch medians, which is named as a range.
 
-    `blocks`: of how many it is, where what one of them says may differ: of a fraction, of whose
-    ceiling nobody knows which method is the best.
+    `blocks`: how many blocks a fraction is of. Within one block fractions differ too, as the best
+    method of the ceiling is not known.
     """
     if ci95 is not None:
         return interval(ci95, scale)
@@ -84,8 +84,8 @@ def resting(
 ) -> str:
     """`95 % interval 1.90 to 2.40, 12 blocks`; without an interval `1.90 to 2.40 in 6 blocks`."""
     low, high = ci95 or full
-    words = f"{number(scale * low)} to {number(scale * high)}"
-    return f"95 % interval {words}, {blocks}" if ci95 else f"{words} in {blocks}"
+    limits = f"{number(scale * low)} to {number(scale * high)}"
+    return f"95 % interval {limits}, {blocks}" if ci95 else f"{limits} in {blocks}"
 
 
 def span(low: float, high: float, unit: str) -> str:
@@ -116,7 +116,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def in_short(hosts: Sequence[str]) -> str:
-    """`a, b, c`; of many how many there are, the first and the last."""
+    """`a, b, c`; for many hosts their number, the first and the last."""
     if len(hosts) > MOST_NAMED:
         return f"{len(hosts)} hosts, {hosts[0]} to {hosts[-1]}"
     return ", ".join(hosts)

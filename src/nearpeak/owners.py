@@ -2,9 +2,9 @@
 """Finds who can change a file or a folder, before Nearpeak runs, loads or writes anything there.
 
 The rule is that of ssh for the files of a user: the file, and every folder and link on the way to
-it, belongs to the user or to root, and nobody else may write it. What lies in a folder that all may
-write, and that has the sticky bit, is safe with the owner of that entry. docs/security.md tells
-users the same.
+it, belongs to the user or to root, and nobody else may write it. An entry of a folder that all
+users may write and that has the sticky bit depends only on the entry's owner. docs/security.md
+documents the rule for users.
 """
 
 import contextlib
@@ -23,44 +23,44 @@ from nearpeak.errors import UserError
 TRUST = "NEARPEAK_TRUST"  # users, and groups as @NAME, with commas between them
 PAGE = "docs/security.md"
 SEARCHED = ("PATH", "LD_LIBRARY_PATH", "MODULEPATH")
-MOST_LINKS = 40  # on a way, as in the kernel
+MOST_LINKS = 40  # in a path, as in the kernel
 _ALL_IDS = (0, 0, 2**32 - 1)  # of /proc/self/uid_map outside of a user namespace
 _ACL = "system.posix_acl_access"
 
 
 class Risk(NamedTuple):
-    """One file or folder on a way that somebody else can change."""
+    """One file or folder on the way to a path that another user can change."""
 
     path: Path
     by: Literal["owner", "group", "others"]
     why: str
-    cure: str  # a command of a shell, or what to say in NEARPEAK_TRUST
+    cure: str  # a command of a shell, or the value of NEARPEAK_TRUST
 
 
 def risks(path: Path, owners: Collection[int] = ()) -> Iterator[Risk]:
-    """Yield every risk on the way to a path, from / on, as far as the way exists.
+    """Yields every risk on the way to a path, from / on, as far as the way exists.
 
-    `owners`: ids of users who are trusted besides this one, root and those of NEARPEAK_TRUST.
+    `owners`: ids of further trusted users, besides this one, root and those of NEARPEAK_TRUST.
     """
     trusted = {*_trusted(), *owners}
     end = Path(os.path.realpath(path))
-    closed: set[Path] = set()  # that only their trusted owner can enter
-    for step, found in _steps(path):
+    closed: set[Path] = set()  # folders that only their trusted owner can enter
+    for step, status in _steps(path):
         hidden = not closed.isdisjoint(step.parents)
-        if found.st_uid not in trusted and not _is_unknown(found.st_uid):
-            user = _user(found.st_uid)
+        if status.st_uid not in trusted and not _is_unknown(status.st_uid):
+            user = _user(status.st_uid)
             yield Risk(step, "owner", f"{step} belongs to {user}", f"{TRUST}={user} trusts them")
-        elif stat.S_ISDIR(found.st_mode) and not found.st_mode & 0o011:
+        elif stat.S_ISDIR(status.st_mode) and not status.st_mode & 0o011:
             closed.add(step)
-        if hidden or stat.S_ISLNK(found.st_mode):
+        if hidden or stat.S_ISLNK(status.st_mode):
             continue
-        if stat.S_ISDIR(found.st_mode) and found.st_mode & stat.S_ISVTX and step != end:
+        if stat.S_ISDIR(status.st_mode) and status.st_mode & stat.S_ISVTX and step != end:
             continue
-        if found.st_mode & stat.S_IWOTH:
+        if status.st_mode & stat.S_IWOTH:
             yield Risk(step, "others", f"all users may write {step}", f"run `chmod o-w {step}`")
-        elif found.st_mode & stat.S_IWGRP and not _is_private(step, found.st_gid, trusted):
-            why = f"group {_group(found.st_gid)} may write {step}"
-            yield Risk(step, "group", why, f"run `chmod g-w {step}`")
+        elif status.st_mode & stat.S_IWGRP and not _is_private(step, status.st_gid, trusted):
+            reason = f"group {_group(status.st_gid)} may write {step}"
+            yield Risk(step, "group", reason, f"run `chmod g-w {step}`")
 
 
 def check_kept(file: Path) -> None:
@@ -86,9 +86,9 @@ def check_kept(file: Path) -> None:
 def check_output(folder: Path) -> None:
     """UserError for a folder to write into that somebody else can change, and for a new one in such
     a folder. Groups that may write a folder above it are trusted."""
-    there = folder.absolute()
-    for risk in risks(there):
-        if risk.by != "group" or risk.path in (there, there.resolve()):
+    absolute = folder.absolute()
+    for risk in risks(absolute):
+        if risk.by != "group" or risk.path in (absolute, absolute.resolve()):
             raise UserError(
                 f"nothing is written into {folder}, as others can exchange what is in it: "
                 f"{risk.why}; {risk.cure}, or choose another folder with -o ({PAGE})"
@@ -96,17 +96,21 @@ def check_output(folder: Path) -> None:
 
 
 def of_search_paths(
-    env: Mapping[str, str], more: Collection[str] = (), known: Mapping[str, str] | None = None
+    env: Mapping[str, str],
+    variables: Collection[str] = (),
+    checked: Mapping[str, str] | None = None,
 ) -> set[int]:
-    """Return the owners of the folders in which the user has programs and libraries looked for, and
-    that nobody else can change: what these owners install, the user runs anyway. `more`: further
-    variables that name a folder. `known`: an environment whose owners are known already."""
-    words = _searched(env, more) - (_searched(known, more) if known else set())
-    return {owner for word in words if (owner := _owner(Path(word))) is not None}
+    """Returns the owners of the folders that are searched for programs and libraries, and that
+    nobody else can change: the user runs what these owners install anyway. `variables`: further
+    variables that name a folder. `checked`: an environment whose owners are known already."""
+    entries = _searched(env, variables) - (_searched(checked, variables) if checked else set())
+    return {owner for entry in entries if (owner := _owner(Path(entry))) is not None}
 
 
-def _searched(env: Mapping[str, str], more: Collection[str]) -> set[str]:
-    return {word for name in (*SEARCHED, *more) for word in env.get(name, "").split(":") if word}
+def _searched(env: Mapping[str, str], variables: Collection[str]) -> set[str]:
+    return {
+        word for name in (*SEARCHED, *variables) for word in env.get(name, "").split(":") if word
+    }
 
 
 def _owner(folder: Path) -> int | None:
@@ -119,39 +123,39 @@ def _owner(folder: Path) -> int | None:
 
 
 def _steps(path: Path) -> Iterator[tuple[Path, os.stat_result]]:
-    """Yield all that leads to a path, itself the last, each link with what it leads through."""
-    found: dict[Path, os.stat_result] = {}
-    here, left, links = Path("/"), list(path.absolute().parts[:0:-1]), 0
-    found[here] = here.lstat()
+    """Yields all files, folders and links on the way to a path, through links too, itself last."""
+    steps: dict[Path, os.stat_result] = {}
+    folder, left, links = Path("/"), list(path.absolute().parts[:0:-1]), 0
+    steps[folder] = folder.lstat()
     while left:
         part = left.pop()
         if part == "..":
-            here = here.parent
+            folder = folder.parent
             continue
-        step = here / part
+        step = folder / part
         try:
-            found[step] = step.lstat()
+            steps[step] = step.lstat()
         except OSError:
             break
-        if stat.S_ISLNK(found[step].st_mode) and (links := links + 1) <= MOST_LINKS:
+        if stat.S_ISLNK(steps[step].st_mode) and (links := links + 1) <= MOST_LINKS:
             target = step.readlink()
-            here = Path("/") if target.is_absolute() else here
+            folder = Path("/") if target.is_absolute() else folder
             left += [word for word in reversed(target.parts) if word != "/"]
         else:
-            here = step
-    yield from found.items()
+            folder = step
+    yield from steps.items()
 
 
 def _trusted() -> set[int]:
-    """The ids of root, this user, who has become root by sudo, and users in NEARPEAK_TRUST."""
-    found = {0, os.geteuid()}
+    """The ids of root, this user, the user who called sudo, and the users in NEARPEAK_TRUST."""
+    ids = {0, os.geteuid()}
     sudo = os.environ.get("SUDO_UID", "")
     if os.geteuid() == 0 and sudo.isdecimal():
-        found.add(int(sudo))
+        ids.add(int(sudo))
     for name in _named():
         with contextlib.suppress(KeyError):
-            found.add(int(name) if name.isdecimal() else pwd.getpwnam(name).pw_uid)
-    return found
+            ids.add(int(name) if name.isdecimal() else pwd.getpwnam(name).pw_uid)
+    return ids
 
 
 def _named() -> list[str]:
@@ -159,7 +163,7 @@ def _named() -> list[str]:
 
 
 def _is_private(step: Path, gid: int, trusted: Collection[int]) -> bool:
-    """Tell whether only trusted users are in a group: a system makes one for each user, and
+    """True if only trusted users are in a group: a system makes one for each user, and
     NEARPEAK_TRUST may name one. With an access list the bits of a group are those of all in it."""
     if f"@{_group(gid)}" in _named() or f"@{gid}" in _named():
         return True
@@ -177,8 +181,8 @@ def _is_private(step: Path, gid: int, trusted: Collection[int]) -> bool:
 
 @functools.cache
 def _is_unknown(uid: int) -> bool:
-    """Tell whether this is the id by which a user namespace shows all users that are not in it,
-    root of the host too: it is taken for root's."""
+    """True for the id by which a user namespace shows all users that are not in it, also root of
+    the host: it is taken for root's."""
     with contextlib.suppress(OSError, ValueError):
         overflow = int(Path("/proc/sys/kernel/overflowuid").read_text("utf-8"))
         ids = Path("/proc/self/uid_map").read_text("utf-8").split()

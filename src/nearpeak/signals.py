@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signals that are taken for a while."""
+"""Handles signals for a while."""
 
 import contextlib
 import signal
@@ -11,7 +11,7 @@ from types import FrameType
 def handled(
     numbers: Iterable[int], handler: Callable[[int, FrameType | None], None]
 ) -> Iterator[None]:
-    """Takes these signals, and gives them back. Of the main thread alone: ValueError elsewhere."""
+    """Handles these signals, then restores their handlers. ValueError outside the main thread."""
     before = {number: signal.signal(number, handler) for number in numbers}
     try:
         yield
@@ -21,7 +21,7 @@ def handled(
 
 
 class Ended(KeyboardInterrupt):
-    """The signal `number`, with which a job or a terminal ends what runs in it, came."""
+    """The signal `number` came, with which a job or a terminal ends its processes."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -30,8 +30,8 @@ class Ended(KeyboardInterrupt):
 
 @contextlib.contextmanager
 def ending() -> Iterator[None]:
-    """SIGTERM and SIGHUP, if that is not ignored, raise Ended, as Ctrl-C raises KeyboardInterrupt.
-    Of the main thread alone."""
+    """Has SIGTERM, and SIGHUP unless it is ignored, raise Ended, as Ctrl-C raises
+    KeyboardInterrupt. Only in the main thread."""
 
     def end(number: int, _frame: FrameType | None) -> None:
         raise Ended(number)
@@ -42,5 +42,5 @@ def ending() -> Iterator[None]:
 
 
 def status_of(interrupt: KeyboardInterrupt) -> int:
-    """The exit status of what it ended."""
+    """The exit status of a command that it ended."""
     return 128 + (interrupt.number if isinstance(interrupt, Ended) else signal.SIGINT)

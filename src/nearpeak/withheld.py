@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Secrets in variables, by their names and by their values: the one filter of all that is recorded,
-printed or published. `bench/record/record.cpp` knows the same names.
+"""Withholds secrets in variables, by their names and by their values: the one filter of all that is
+recorded, printed or published. `bench/record/record.cpp` has the same names.
 
 Values come from anybody, so the time of each search grows with the length of the value: a pattern
 begins once in a run of the characters that it repeats.
@@ -89,7 +89,7 @@ _CHANGE = re.compile(r"(?=[a-z][A-Z0-9]|[A-Z][a-z0-9]|[0-9][A-Za-z])")
 
 @functools.lru_cache(maxsize=1 << 12)
 def is_secret_name(name: str) -> bool:
-    """Tell whether a variable of this name may hold a secret."""
+    """True if a variable of this name may hold a secret."""
     upper = name.upper()
     if upper in _SETTINGS:
         return False
@@ -106,7 +106,7 @@ def secrets_in(value: str) -> list[str]:
 
 
 def withhold(name: str, value: str) -> str:
-    """The value of a variable without what may be secret in it."""
+    """The value of a variable with its possible secrets withheld."""
     if is_secret_name(name):
         return WITHHELD
     places = sorted(_places(value))
@@ -128,45 +128,45 @@ def recordable(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def _places(value: str) -> list[tuple[int, int]]:
-    """Where secrets begin and end in a value; they may overlap."""
-    found = [*_named(value)]
+    """Spans of the secrets in a value; they may overlap."""
+    spans = [*_named(value)]
     for pattern in _SHAPES:
         group = "secret" if "secret" in pattern.groupindex else 0
-        found += (each.span(group) for each in pattern.finditer(value))
-    found += (each.span("secret") for each in _URL.finditer(value) if "hook" in each[0].lower())
-    found += (each.span() for each in _BASE64.finditer(value) if _is_base64(each[0]))
-    return [(start, end) for start, end in found if start < end]
+        spans += (match.span(group) for match in pattern.finditer(value))
+    spans += (match.span("secret") for match in _URL.finditer(value) if "hook" in match[0].lower())
+    spans += (match.span() for match in _BASE64.finditer(value) if _is_base64(match[0]))
+    return [(start, end) for start, end in spans if start < end]
 
 
 def _named(value: str) -> Iterator[tuple[int, int]]:
-    """Values behind secret names. The search goes on behind a value that was found."""
-    at = 0
-    while found := _NAME.search(value, at):
-        at = found.end()
-        if not _tells_of_secret(value, found) or not (behind := _VALUE.match(value, at)):
+    """Spans of the values behind secret names. The search goes on behind each value."""
+    position = 0
+    while match := _NAME.search(value, position):
+        position = match.end()
+        if not _tells_of_secret(value, match) or not (behind := _VALUE.match(value, position)):
             continue
         part = "plain" if behind["plain"] else "quoted"
-        # Behind `%3D` the value alone would be a part of a word.
-        start = found.start("name") if "%" in found["between"] else behind.start(part)
+        # Behind `%3D` the value without its name would be a part of a word.
+        start = match.start("name") if "%" in match["between"] else behind.start(part)
         if behind[part] != WITHHELD:
             yield start, behind.end(part)
-        at = max(at, behind.end())
+        position = max(position, behind.end())
 
 
-def _tells_of_secret(value: str, found: re.Match[str]) -> bool:
-    """Tell whether a name before a value is one of a secret. A part of a path is none, unless it
-    is set (`https://host/token=...`), a pattern of files is none, and a folder is no password."""
-    name, before = found["name"].lstrip("-."), value[max(0, found.start() - 1) : found.start()]
+def _tells_of_secret(value: str, match: re.Match[str]) -> bool:
+    """True if the name before a value is one of a secret. A part of a path is none, unless it is
+    set (`https://host/token=...`), a pattern of files is none, and a folder is no password."""
+    name, before = match["name"].lstrip("-."), value[max(0, match.start() - 1) : match.start()]
     if name.upper() in ("PWD", "OLDPWD"):
-        first = value[found.end() : found.end() + 1]
+        first = value[match.end() : match.end() + 1]
         return name.upper() == "PWD" and first not in ("/", "~", "$")
-    sets = "=" in found["between"] or "%" in found["between"]
+    sets = "=" in match["between"] or "%" in match["between"]
     return before != "*" and (sets or before != "/") and is_secret_name(name)
 
 
 def _is_base64(text: str) -> bool:
-    """Tell base64 from a path or a name: its letters change between capitals, others and digits in
-    two of three places, those of words in one of four. Short ones must have their padding."""
+    """True for base64, not for a path or a name. Its letters change between capitals, others and
+    digits in two of three places, those of words in one of four. Short text must be padded."""
     if len(text) < 40 and (not text.endswith("=") or len(text) % 4):
         return False
     if len(text) >= 40 and not re.search("[/-]", text):

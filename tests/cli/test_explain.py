@@ -232,10 +232,10 @@ def test_what_cannot_be_looked_at_keeps_none_from_the_report(
     command: Nearpeak, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of the worst messages of a study, one is of settings that nobody knows any more."""
-    asked = [cli.Asked("latency", f"mpich@{name}", "8") for name in ("gone", "default", "gone")]
+    asked = [cli.Request("latency", f"mpich@{name}", "8") for name in ("gone", "default", "gone")]
     made: list[Path] = []
 
-    def chosen(each: cli.Asked) -> str | None:
+    def chosen(each: cli.Request) -> str | None:
         if each.mpi == "mpich@gone":
             raise UserError("unknown settings 'gone' of mpich")
         return each.mpi

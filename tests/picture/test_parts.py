@@ -23,7 +23,7 @@ def test_all_to_all_is_one_fabric(recorded: Recorded, name: str) -> None:
 def test_one_fabric_for_each_socket_of_an_ac922(recorded: Recorded) -> None:
     found = fabrics(recorded("power9-ac922"))
     assert [fabric.gpus for fabric in found] == [(0, 1, 2), (3, 4, 5)]
-    assert found[0].words.replace("\N{NO-BREAK SPACE}", " ") == "NVLink 50 GB/s"
+    assert found[0].label.replace("\N{NO-BREAK SPACE}", " ") == "NVLink 50 GB/s"
 
 
 def test_direct_links_of_mi250x_alone(recorded: Recorded) -> None:

@@ -60,7 +60,7 @@ def test_results_are_those_of_the_records(name: str) -> None:
 def test_a_trace_has_the_ceilings_of_the_study_beside_it() -> None:
     for file in EXAMPLES.glob("*/trace.json"):
         trace = msgspec.json.decode(file.read_bytes(), type=Trace)
-        known = ceilings.known(results_of(file.parent.name))
+        known = ceilings.study_ceilings(results_of(file.parent.name))
         found = ceilings.ceilings(trace, known.times)
         assert found
         same(msgspec.to_builtins(found), msgspec.to_builtins(trace.ceilings))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nearpeak.errors import UserError
-from nearpeak.trace.ceilings import ceilings, known, unblocked
+from nearpeak.trace.ceilings import ceilings, study_ceilings, unblocked
 from nearpeak.trace.read import (
     CELL,
     HEADER,
@@ -179,7 +179,7 @@ def test_a_ceiling_stands_beside_what_it_fits() -> None:
         entry("MPI_Barrier", None),
     )
     study = results(("near", 8, 1.0), ("far", 8, 2.0), ("near", 16, 3.0), ("near", 0, 0.5))
-    [ceiling] = ceilings(found, known(study).times)
+    [ceiling] = ceilings(found, study_ceilings(study).times)
     assert (ceiling.entry, ceiling.path, ceiling.size_bytes) == (0, "near", 8)
     assert ceiling.seconds == pytest.approx(1e-6)
     assert ceiling.saved_seconds == pytest.approx(1e-4 - 1e-5)
@@ -188,7 +188,7 @@ def test_a_ceiling_stands_beside_what_it_fits() -> None:
 def test_the_quickest_path_is_that_of_a_library() -> None:
     study = results(("near", 8, 3.0), ("far", 8, 2.0))
     study.ceilings[0].value = 1.0  # by means that a library does not have
-    [ceiling] = ceilings(trace(entry()), known(study).times)
+    [ceiling] = ceilings(trace(entry()), study_ceilings(study).times)
     assert (ceiling.path, ceiling.seconds) == ("far", pytest.approx(2e-6))
 
 
@@ -203,7 +203,7 @@ def test_messages_that_nobody_waits_for_are_held_against_a_rate() -> None:
         entry("MPI_Ibcast", peer="none"),
     )
     study = results(("near", 8, 0.004), ("far", 8, 0.002), ("near", 16, 9.0), benchmark="rate")
-    points = known(study).rates
+    points = study_ceilings(study).rates
     each = unblocked(found, points)
     assert each is not None
     assert (each.messages, each.known, each.others) == (20, 10, 10)
@@ -221,7 +221,7 @@ def test_messages_to_nobody_are_none() -> None:
         entry("MPI_Start", made_by="MPI_Send_init", peer="none", bytes=0),
         entry("MPI_Waitall", None, peer="none", bytes=0),
     )
-    each = unblocked(halo, known(results(("near", 8, 1.0), benchmark="rate")).rates)
+    each = unblocked(halo, study_ceilings(results(("near", 8, 1.0), benchmark="rate")).rates)
     assert each is not None
     assert (each.messages, each.known) == (10, 10)
     assert each.seconds == pytest.approx(2e-4)  # of the first and the last
@@ -245,15 +245,15 @@ def test_messages_to_nobody_are_none() -> None:
 )
 def test_what_else_is_waited_for_is_counted(operation: str, messages: int, others: int) -> None:
     found = trace(entry("MPI_Isend"), entry(operation))
-    each = unblocked(found, known(results(("near", 8, 1.0), benchmark="rate")).rates)
+    each = unblocked(found, study_ceilings(results(("near", 8, 1.0), benchmark="rate")).rates)
     assert each is not None
     assert (each.messages, each.others) == (messages, others)
 
 
 def test_a_study_without_ceilings_is_refused() -> None:
     with pytest.raises(UserError, match="no ceiling of messages on one host"):
-        known(results())
-    assert known(results(("near", 8, 1.0), benchmark="rate")).times == []
+        study_ceilings(results())
+    assert study_ceilings(results(("near", 8, 1.0), benchmark="rate")).times == []
 
 
 def test_persistent_messages_are_known_as_others_are() -> None:
@@ -263,7 +263,7 @@ def test_persistent_messages_are_known_as_others_are() -> None:
         entry("MPI_Startall", made_by="MPI_Recv_init"),
         entry("MPI_Start", made_by="MPI_Bcast_init", peer="none"),
     )
-    each = unblocked(found, known(study).rates)
+    each = unblocked(found, study_ceilings(study).rates)
     assert each is not None
     assert (each.messages, each.known, each.others) == (10, 10, 10)
     assert each.seconds == pytest.approx(2e-4)

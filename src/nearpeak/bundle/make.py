@@ -48,9 +48,9 @@ def make(
 ) -> Made:
     """Writes the archive for these libraries of the catalogue and this Python (like 3.12).
 
-    With `processor`, of tables for single processors those for others are left out. `own_compiler`
-    as for build.copy_programs.
-    UserError when something cannot be had, or a library is not whole.
+    With `processor`, the tables for other single processors are left out. `own_compiler` as for
+    build.copy_programs.
+    UserError when a part is not available, or a library is not whole.
     """
     if not archive.name.endswith(SUFFIX):
         raise UserError(f"cannot write {archive}: a bundle is a {SUFFIX[1:]}, name it NAME{SUFFIX}")
@@ -76,8 +76,8 @@ def make(
         build.copy_programs(libraries, folder / "cache", own_compiler=own_compiler)
         lacks = {}
         for prefix in prefixes:
-            there = folder / "cache/mpi" / prefix.name
-            lacks[prefix] = trim.copy(prefix, there, imb=imb, processor=processor)
+            target = folder / "cache/mpi" / prefix.name
+            lacks[prefix] = trim.copy(prefix, target, imb=imb, processor=processor)
         versions = {entry.name: entry.version for entry in wanted}
         lacking = {entry.name: lacks[entry.prefix] for entry in wanted if lacks[entry.prefix]}
         made = manifest.make(folder, python, versions, packages, lacking)
@@ -89,10 +89,10 @@ def make(
 
 def _check(processor: str | None, prefixes: Iterable[Path]) -> None:
     """UserError for a processor that no library has tables for."""
-    known = sorted(set().union(*map(trim.processors, prefixes)))
-    if processor and processor not in known:
-        there = closest(processor, known) if known else ": leave the option out"
-        raise UserError(f"no library here has tables for the processor {processor!r}{there}")
+    available = sorted(set().union(*map(trim.processors, prefixes)))
+    if processor and processor not in available:
+        hint = closest(processor, available) if available else ": leave the option out"
+        raise UserError(f"no library here has tables for the processor {processor!r}{hint}")
 
 
 def _check_whole(library: Library) -> None:
@@ -102,23 +102,23 @@ def _check_whole(library: Library) -> None:
     """
     broken = [fault for fault in faults(library) if not fault.driver]
     if broken:
-        more = f"; and {count(len(broken) - 1, 'module')} more" if broken[1:] else ""
-        raise UserError(f"cannot bundle {library.name}: {broken[0].text}{more}")
+        others = f"; and {count(len(broken) - 1, 'module')} more" if broken[1:] else ""
+        raise UserError(f"cannot bundle {library.name}: {broken[0].text}{others}")
 
 
 def closure(names: Sequence[str]) -> list[catalogue.Entry]:
     """The entries of these libraries and of what they need; UserError for one that is none."""
-    found: dict[str, catalogue.Entry] = {}
+    entries: dict[str, catalogue.Entry] = {}
     for name in names:
         if name not in catalogue.libraries():
-            there = ", ".join(catalogue.libraries())
-            raise UserError(f"cannot bundle {name!r}: choose of the catalogue's {there}")
+            available = ", ".join(catalogue.libraries())
+            raise UserError(f"cannot bundle {name!r}: choose of the catalogue's {available}")
     left = list(names)
     while left:
         entry = catalogue.entry(left.pop(0))
-        found[entry.name] = entry
-        left += [name for name in (entry.base, *entry.needs) if name and name not in found]
-    return list(found.values())
+        entries[entry.name] = entry
+        left += [name for name in (entry.base, *entry.needs) if name and name not in entries]
+    return list(entries.values())
 
 
 def _program(folder: Path, python: str) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""manifest.json: what a bundle holds and what it needs of a machine."""
+"""manifest.json: the contents of a bundle and its requirements of a machine."""
 
 import hashlib
 import os
@@ -30,9 +30,9 @@ class Manifest(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     python: Version  # that it needs, like 3.12
     machine: str  # as `uname -m` names it
     glibc: Version  # the oldest that all of it runs with
-    parts: dict[str, Version]  # of these each part alone, like python -> 2.27
+    parts: dict[str, Version]  # the same of each part, like python -> 2.27
     libraries: dict[str, str]  # name -> version
-    lacks: dict[str, str]  # name -> what was left out of a library, that its makers ship
+    lacks: dict[str, str]  # name -> what was left out of a library that its vendor ships
     packages: dict[str, str]  # Python packages: name -> version
     files: dict[str, str]  # path in the bundle -> SHA-256; of a link, of what it points to
 
@@ -48,9 +48,9 @@ def make(
     files = [file for file in sorted(folder.rglob("*")) if file.is_file()]
     needed: dict[str, glibc.Version] = {}
     for file in files:
-        if not file.is_symlink() and (asked := glibc.needed([file])) > (0, 0):
+        if not file.is_symlink() and (required := glibc.needed([file])) > (0, 0):
             part = _part(file.relative_to(folder))
-            needed[part] = max(asked, needed.get(part, (0, 0)))
+            needed[part] = max(required, needed.get(part, (0, 0)))
     return Manifest(
         schema=SCHEMA,
         nearpeak=nearpeak.__version__,
@@ -68,14 +68,14 @@ def make(
 def read(folder: Path) -> Manifest:
     """The manifest in a folder; UserError when there is none that can be read."""
     try:
-        found = decoded((folder / NAME).read_bytes())
+        manifest = decoded((folder / NAME).read_bytes())
     except OSError as error:
         raise UserError(f"{folder} is not a bundle ({NAME}: {error.strerror})") from None
     except ValueError as error:
         raise UserError(f"{folder} is not a bundle ({NAME}: {printable(str(error))})") from None
-    if found.schema != SCHEMA:
-        raise UserError(f"{folder} is a bundle of schema {found.schema}, not {SCHEMA}")
-    return found
+    if manifest.schema != SCHEMA:
+        raise UserError(f"{folder} is a bundle of schema {manifest.schema}, not {SCHEMA}")
+    return manifest
 
 
 def decoded(content: bytes) -> Manifest:
@@ -89,29 +89,29 @@ def decoded(content: bytes) -> Manifest:
 
 
 def problems(folder: Path) -> list[str]:
-    """What keeps an unpacked bundle from running here, a line each."""
+    """The problems that keep an unpacked bundle from running here, a line each."""
     manifest = read(folder)
-    found = []
+    lines = []
     for name, wanted in manifest.files.items():
         file = folder / name
         if not is_inside(name):
-            found.append(f"{printable(name)} leads out of the bundle: get it from its source again")
+            lines.append(f"{printable(name)} leads out of the bundle: get it from its source again")
         elif not file.is_file():
-            found.append(f"{name} is missing: unpack the bundle again")
+            lines.append(f"{name} is missing: unpack the bundle again")
         elif _hash(file) != wanted:
-            found.append(f"{name} is damaged: unpack the bundle again")
+            lines.append(f"{name} is damaged: unpack the bundle again")
     if manifest.machine != platform.machine():
-        found.append(f"the bundle is for {manifest.machine}, this machine is {platform.machine()}")
+        lines.append(f"the bundle is for {manifest.machine}, this machine is {platform.machine()}")
     needed = tuple(int(part) for part in manifest.glibc.split("."))
     if glibc.installed() < needed:
-        found.append(f"it needs glibc {manifest.glibc}, here is {glibc.text(glibc.installed())}")
+        lines.append(f"it needs glibc {manifest.glibc}, here is {glibc.text(glibc.installed())}")
     if not python_for(manifest.python):
-        found.append(f"it needs Python {manifest.python}: set NEARPEAK_PYTHON to one")
-    return found
+        lines.append(f"it needs Python {manifest.python}: set NEARPEAK_PYTHON to one")
+    return lines
 
 
 def is_inside(name: str) -> bool:
-    """Whether a path is relative and stays where it begins, taken word by word."""
+    """True if a path is relative and stays where it begins, judged only by its text."""
     return name != "" and not name.startswith("/") and ".." not in name.split("/")
 
 

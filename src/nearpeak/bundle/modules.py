@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Looks which modules of the libraries in an unpacked bundle do not load on this machine."""
+"""Finds modules of the libraries in an unpacked bundle that do not load on this machine."""
 
 import contextlib
 import os

@@ -36,9 +36,9 @@ FIRST_LINK = 1 << 12  # bytes: smaller files are not worth a link
 
 
 def processors(prefix: Path) -> set[str]:
-    """The processors, as its makers call them, for which a library has tables of its own."""
-    found = filter(None, (TABLE.fullmatch(name) for name in _names(prefix)))
-    return {match[1] for match in found} - {GENERIC}
+    """The processors, by their vendor's names, for which a library has tables of its own."""
+    matches = filter(None, (TABLE.fullmatch(name) for name in _names(prefix)))
+    return {match[1] for match in matches} - {GENERIC}
 
 
 def copy(prefix: Path, target: Path, *, imb: bool, processor: str | None = None) -> str:
@@ -56,19 +56,19 @@ def copy(prefix: Path, target: Path, *, imb: bool, processor: str | None = None)
             fnmatch.fnmatch(name, pattern) for pattern in left_out
         ):
             continue
-        file, there = prefix / name, target / name
-        there.parent.mkdir(parents=True, exist_ok=True)
+        file, destination = prefix / name, target / name
+        destination.parent.mkdir(parents=True, exist_ok=True)
         if file.is_symlink():
             if not file.readlink().is_absolute() and file.exists():
-                there.symlink_to(file.readlink())
+                destination.symlink_to(file.readlink())
             continue
         mark = hashlib.sha256(file.read_bytes()).hexdigest()
         if mark in kept and file.stat().st_size >= FIRST_LINK:
-            there.symlink_to(os.path.relpath(kept[mark], there.parent))
+            destination.symlink_to(os.path.relpath(kept[mark], destination.parent))
             continue
-        kept[mark] = there
-        shutil.copy2(file, there)
-        _strip(there)
+        kept[mark] = destination
+        shutil.copy2(file, destination)
+        _strip(destination)
     if not others:
         return ""
     lacks = f"the tables of collectives for processors other than {processor}"

@@ -15,7 +15,7 @@ from nearpeak.errors import UserError
 from nearpeak.files import make_output
 from nearpeak.numbers import printable
 
-# Above all that `nearpeak bundle` makes; what has more is made to fill a memory or a disk.
+# Above any archive of `nearpeak bundle`: one with more is made to fill a memory or a disk.
 MOST_FILES = 200_000
 MOST_TIMES = 100  # as large as the archive: libraries take a fourth of their size
 LEAST_BYTES = 1 << 20  # that any archive may unpack to
@@ -25,10 +25,10 @@ MOST_AT_ONCE = 16 << 20  # bytes of a long name, or of the manifest
 def unpack(archive: Path, folder: Path) -> Path:
     """Unpacks a bundle into `folder`; returns the bundle's own folder in it.
 
-    UserError when it is no whole archive (of which nothing stays), when the bundle's folder is
-    there, or when others can exchange what is in `folder`. UserError before anything is written
-    when the archive holds anything that could lie outside its folder, a file that its manifest does
-    not list, or more than the disk takes.
+    UserError when it is no whole archive (nothing of it stays), when the bundle's folder exists,
+    or when others can exchange the content of `folder`. UserError before anything is written when
+    the archive holds anything that could lie outside its folder, a file that its manifest does not
+    list, or more than the disk takes.
     """
     target = folder / FOLDER
     if target.exists():
@@ -36,9 +36,9 @@ def unpack(archive: Path, folder: Path) -> Path:
     try:
         with _Packed(archive) as packed, tarfile.open(fileobj=packed, mode="r:") as opened:
             entries = list(_bounded(opened, archive.stat().st_size))
-            why = foreign(entries) or _unlisted(entries, _manifest(opened).files)
-            if why:
-                raise UserError(f"{archive} is not a bundle: {printable(why)}")
+            reason = foreign(entries) or _unlisted(entries, _manifest(opened).files)
+            if reason:
+                raise UserError(f"{archive} is not a bundle: {printable(reason)}")
             _check_room(archive, entries, folder)
             make_output(folder)
             with tempfile.TemporaryDirectory(prefix=".unbundle-", dir=folder) as aside:
@@ -48,8 +48,8 @@ def unpack(archive: Path, folder: Path) -> Path:
     except (tarfile.TarError, lzma.LZMAError, EOFError, RecursionError, ValueError) as error:
         raise UserError(f"{archive} is not a bundle ({printable(str(error))})") from None
     except OSError as error:
-        where = printable(str(error.filename or archive))
-        raise UserError(f"cannot unpack {archive}: {where}: {error.strerror}") from None
+        place = printable(str(error.filename or archive))
+        raise UserError(f"cannot unpack {archive}: {place}: {error.strerror}") from None
     return target
 
 
@@ -57,15 +57,15 @@ class _Packed(lzma.LZMAFile):
     """Unpacks an archive as it is read, a small part at a time."""
 
     def read(self, size: int | None = -1) -> bytes:
-        """Read `size` bytes; tarfile.ReadError where that would be much memory."""
+        """Reads `size` bytes; tarfile.ReadError where that would be much memory."""
         if size is None or not 0 <= size <= MOST_AT_ONCE:
             raise tarfile.ReadError("a part of it is too long")
         return super().read(size)
 
 
 def _bounded(opened: tarfile.TarFile, archive_bytes: int) -> Iterator[tarfile.TarInfo]:
-    """The entries as they are found, before what is in them is unpacked; tarfile.ReadError for too
-    many, and for too much."""
+    """Yields the entries before their content is unpacked; tarfile.ReadError for too many entries,
+    and for too many bytes."""
     left = max(MOST_TIMES * archive_bytes, LEAST_BYTES)
     for number, entry in enumerate(opened, start=1):
         left -= entry.size
@@ -91,8 +91,8 @@ def _manifest(opened: tarfile.TarFile) -> Manifest:
 
 
 def _unlisted(entries: Iterable[tarfile.TarInfo], listed: Collection[str]) -> str:
-    """Why an archive is not a bundle, by the first file, or link to one, that its manifest does not
-    list; "" for a bundle. Links to folders are in no manifest."""
+    """The reason why an archive is not a bundle: the first file, or link to one, that its manifest
+    does not list; "" for a bundle. Links to folders are in no manifest."""
     files = {f"{FOLDER}/{NAME}"}
     links: list[tuple[str, str]] = []
     for entry in entries:
@@ -102,10 +102,10 @@ def _unlisted(entries: Iterable[tarfile.TarInfo], listed: Collection[str]) -> st
         elif not entry.isdir():
             files.add(name)
     for _ in links:  # a link may lead to another one
-        more = {name for name, target in links if posixpath.normpath(target) in files} - files
-        if not more:
+        reached = {name for name, target in links if posixpath.normpath(target) in files} - files
+        if not reached:
             break
-        files |= more
+        files |= reached
     for name in sorted(files - {f"{FOLDER}/{NAME}"}):
         if (inside := name.removeprefix(f"{FOLDER}/")) not in listed:
             return f"its manifest does not list {inside}"
@@ -124,15 +124,17 @@ def _check_room(archive: Path, entries: Iterable[tarfile.TarInfo], folder: Path)
 
 def free_bytes(folder: Path) -> int:
     """Bytes that are free where a folder is, or would be made."""
-    there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
-    return shutil.disk_usage(there).free
+    existing = next(
+        path for path in (folder.absolute(), *folder.absolute().parents) if path.exists()
+    )
+    return shutil.disk_usage(existing).free
 
 
 def foreign(members: Iterable[tarfile.TarInfo]) -> str:
-    """Why an archive is not a bundle, by the first entry that belongs into none; "" for a bundle.
+    """The reason why an archive is not a bundle: its first foreign entry; "" for a bundle.
 
     A bundle has files, folders and links below FOLDER. Its symbolic links lead upwards first, if
-    at all, and nothing is unpacked through one, so that each stays inside by its words alone.
+    at all, and nothing is unpacked through one: the text of each shows whether it stays inside.
     """
     entries = list(members)
     names = [posixpath.normpath(entry.name) for entry in entries]
@@ -155,17 +157,17 @@ def foreign(members: Iterable[tarfile.TarInfo]) -> str:
 
 
 def _stays(name: str, target: str) -> bool:
-    """Whether a symbolic link leads to a place below FOLDER."""
-    words = [word for word in target.split("/") if word not in ("", ".")]
-    upwards = next((at for at, word in enumerate(words) if word != ".."), len(words))
-    if posixpath.isabs(target) or ".." in words[upwards:]:
+    """True if a symbolic link leads to a place below FOLDER."""
+    parts = [part for part in target.split("/") if part not in ("", ".")]
+    upwards = next((index for index, part in enumerate(parts) if part != ".."), len(parts))
+    if posixpath.isabs(target) or ".." in parts[upwards:]:
         return False
-    whole = posixpath.normpath(posixpath.join(posixpath.dirname(name), target))
-    return whole.split("/")[0] == FOLDER
+    resolved = posixpath.normpath(posixpath.join(posixpath.dirname(name), target))
+    return resolved.split("/")[0] == FOLDER
 
 
 def _extract(opened: tarfile.TarFile, folder: str) -> None:
-    """Unpacks all; nobody but the owner may write what it holds, whatever the umask is."""
+    """Unpacks all; only the owner may write the files, whatever the umask is."""
     before = os.umask(0o022)
     try:
         if hasattr(tarfile, "data_filter"):  # since Python 3.10.12
@@ -173,6 +175,6 @@ def _extract(opened: tarfile.TarFile, folder: str) -> None:
             return
         for entry in opened.getmembers():
             entry.mode &= 0o755
-        opened.extractall(folder)  # every entry was looked at
+        opened.extractall(folder)  # every entry was checked
     finally:
         os.umask(before)

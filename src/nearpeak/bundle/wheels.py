@@ -47,7 +47,7 @@ def lay_out(checkout: Path, python: str, folder: Path) -> dict[str, str]:
 
 
 def needed(pyproject: str, environment: dict[str, str]) -> list[str]:
-    """What the program needs in that environment, besides build tools."""
+    """The requirements of the program in that environment, without build tools."""
     listed = [
         Requirement(line) for line in msgspec.toml.decode(pyproject)["project"]["dependencies"]
     ]
@@ -61,7 +61,7 @@ def needed(pyproject: str, environment: dict[str, str]) -> list[str]:
 
 def pins(lock: str, environment: dict[str, str]) -> dict[str, tuple[str, set[str]]]:
     """Version and hashes of each package that a lock file names for that environment."""
-    found: dict[str, tuple[str, set[str]]] = {}
+    pinned: dict[str, tuple[str, set[str]]] = {}
     for entry in re.split(r"\n(?=\S)", lock.replace("\\\n", " ")):
         text, *hashes = entry.split("--hash=sha256:")
         if not (text := text.split("#")[0].strip()):
@@ -69,15 +69,15 @@ def pins(lock: str, environment: dict[str, str]) -> dict[str, tuple[str, set[str
         requirement = Requirement(text)
         if not requirement.marker or requirement.marker.evaluate(environment):
             version = str(requirement.specifier).removeprefix("==")
-            found[str(canonicalize_name(requirement.name))] = (
+            pinned[str(canonicalize_name(requirement.name))] = (
                 version,
                 {value.split()[0] for value in hashes},
             )
-    return found
+    return pinned
 
 
 def unpack(wheel: Path, folder: Path) -> None:
-    """The files of a wheel as they are when installed, without those that are left out."""
+    """Unpacks the files of a wheel as an installation has them, without those in LEFT_OUT."""
     with zipfile.ZipFile(wheel) as archive:
         for name in archive.namelist():
             if name.endswith("/") or any(fnmatch.fnmatch(name, pattern) for pattern in LEFT_OUT):
@@ -114,10 +114,10 @@ def _download(
         command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )
     if done.returncode:
-        said = [line for line in done.stderr.splitlines() if line.startswith("ERROR: ")]
+        errors = [line for line in done.stderr.splitlines() if line.startswith("ERROR: ")]
         raise UserError(
             f"cannot get the packages for Python {python} (pip said: "
-            f"{said[-1].removeprefix('ERROR: ') if said else 'nothing'}): make sure that a package "
-            "index can be reached, or choose another --python"
+            f"{errors[-1].removeprefix('ERROR: ') if errors else 'nothing'}): make sure that a "
+            "package index can be reached, or choose another --python"
         )
     return sorted(folder.glob("*.whl"))

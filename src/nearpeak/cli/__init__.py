@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands, one file each; here, what several of them have."""
+"""The commands, one file each; this file has what several of them share."""
 
 import os
 import re
@@ -89,12 +89,12 @@ Require = Annotated[
 
 
 def say(line: str) -> None:
-    """Tells the user, beside what a command prints."""
+    """Prints a line for the user on stderr."""
     print(printable(line), file=sys.stderr, flush=True)
 
 
 def keep_reason(interrupt: KeyboardInterrupt, journal: "RunJournal[Any, Any]") -> str:
-    """What has ended a run early, for people; its journal keeps it."""
+    """Records in the journal what ended a run early; returns it as text."""
     from nearpeak.launching.interrupts import why_ended
     from nearpeak.signals import status_of
 
@@ -103,30 +103,30 @@ def keep_reason(interrupt: KeyboardInterrupt, journal: "RunJournal[Any, Any]") -
     return reason
 
 
-def print_json(whole: object) -> None:
-    """Prints what a command has found, for programs."""
+def print_json(value: object) -> None:
+    """Prints the results of a command as JSON."""
     import msgspec
 
-    typer.echo(msgspec.json.format(msgspec.json.encode(whole)))  # as UTF-8
+    typer.echo(msgspec.json.format(msgspec.json.encode(value)))  # as UTF-8
 
 
 def print_hosts(differ: Mapping[str, Sequence[str]], unknown: Mapping[str, str]) -> None:
-    """Which hosts are alike, in a line; in what others differ, and why some are not known."""
+    """Prints which hosts are alike, how the others differ, and why some are not known."""
     from nearpeak.console import PlainConsole
     from nearpeak.numbers import in_short
 
     console = PlainConsole()
-    if alike := [host for host, told in differ.items() if not told]:
+    if alike := [host for host, lines in differ.items() if not lines]:
         console.print(f"Hosts that are alike: {in_short(alike)}", soft_wrap=True)
-    for host, told in differ.items():
-        for line in told:
+    for host, lines in differ.items():
+        for line in lines:
             console.print(f"{host} differs: {line}", style="yellow", soft_wrap=True)
-    for host, why in unknown.items():
-        console.print(f"{host} does not say what it is: {why}", style="yellow", soft_wrap=True)
+    for host, reason in unknown.items():
+        console.print(f"{host} does not say what it is: {reason}", style="yellow", soft_wrap=True)
 
 
 def parsed(option: str, parser: Callable[[str], T], text: str) -> T:
-    """The option's value; what is wrong with it names the option."""
+    """The option's value; a UserError about it names the option."""
     try:
         return parser(text)
     except UserError as error:
@@ -134,7 +134,7 @@ def parsed(option: str, parser: Callable[[str], T], text: str) -> T:
 
 
 def warn(diagnoses: "Iterable[Diagnosis]", to: TextIO) -> None:
-    """Says what doctor found bad, before anything is measured."""
+    """Prints what doctor found bad, before anything is measured."""
     for diagnosis in diagnoses:
         if diagnosis.severity == "bad":
             line = f"doctor:     {diagnosis.message}; {diagnosis.hint}"
@@ -142,7 +142,7 @@ def warn(diagnoses: "Iterable[Diagnosis]", to: TextIO) -> None:
 
 
 def say_lacking(library: "Library") -> None:
-    """Tells of a library what was left out of it, if anything, and what of it does not load."""
+    """Prints what was left out of a library, if anything, and its modules that do not load."""
     from nearpeak.libraries.library import lacking_words
     from nearpeak.libraries.whole import faults, not_whole
 
@@ -153,28 +153,28 @@ def say_lacking(library: "Library") -> None:
 
 
 def say_inherited(library: "Library", given: Mapping[str, str]) -> None:
-    """Tells of the shell's variables that are settings of this library, but for what the launch
-    sets itself: with them another library is measured than the one that users take it for."""
+    """Prints the shell's variables that are settings of this library, except those that the launch
+    sets itself: with them the library is not measured with its own settings."""
     from nearpeak.libraries.families import is_ceiling
     from nearpeak.libraries.variables import may_read
     from nearpeak.machine.doctor import settings_in
 
     family = "" if is_ceiling(library) else library.family
-    told = [
+    inherited = [
         f"{name}={value}"
         for name, value in sorted(settings_in(os.environ).items())
         if may_read(family, name) and given.get(name, value) == value
     ]
-    if told:
+    if inherited:
         say(
             f"nearpeak: inherited from your shell, and not {library.name}'s own settings:"
-            f" {' '.join(told)}; unset them to measure the library as it is"
+            f" {' '.join(inherited)}; unset them to measure the library as it is"
         )
 
 
-def check_words(chosen: "Single", words: Sequence[str], command: str) -> None:
-    """Lets the program look at its command line, before a launcher wraps its answer in its own, and
-    says what it says. Where that is how to learn more, it is by `nearpeak COMMAND`."""
+def check_words(chosen: "Single", arguments: Sequence[str], command: str) -> None:
+    """Has the program check its command line, before a launcher wraps its answer in its own, and
+    prints the answer. A hint to the program's help becomes one to that of `nearpeak COMMAND`."""
     from nearpeak.launching.programs import TOOLS
     from nearpeak.libraries.launch import environment
 
@@ -183,7 +183,7 @@ def check_words(chosen: "Single", words: Sequence[str], command: str) -> None:
     benchmark = chosen.benchmark.name
     try:
         done = subprocess.run(
-            [str(TOOLS.mpi_program(chosen.library)), "--check", *chosen.program_options(words)],
+            [str(TOOLS.mpi_program(chosen.library)), "--check", *chosen.program_options(arguments)],
             env={**os.environ, **environment(chosen.library)},
             stdin=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -195,16 +195,16 @@ def check_words(chosen: "Single", words: Sequence[str], command: str) -> None:
             f"{chosen.library.name} does not even start its program within {CHECK_SECONDS:g} s: "
             "look at what it loads"
         ) from None
-    said = done.stderr.decode(errors="replace")
-    own = rf"see nearpeak-mpi(?: {benchmark})? --help"
-    sys.stderr.write(re.sub(own, f"see nearpeak {command} {benchmark} --help", said))
+    output = done.stderr.decode(errors="replace")
+    pattern = rf"see nearpeak-mpi(?: {benchmark})? --help"
+    sys.stderr.write(re.sub(pattern, f"see nearpeak {command} {benchmark} --help", output))
     if done.returncode:
         raise typer.Exit(done.returncode)
 
 
 def check_begun(folder: Path, plan: "Plan", *, accept: bool = False) -> None:
-    """Has a plan's programs run only where this user began it, or agrees to it: `accept`, or a
-    yes on a terminal. UserError where she did neither."""
+    """Checks that this user began a plan here, or agrees to run its programs: by `accept`, or by a
+    yes on a terminal. UserError otherwise."""
     from nearpeak.study import begun
 
     _agree(folder, [] if accept else begun.foreign(plan), "its plan names", "study")
@@ -214,8 +214,8 @@ def check_begun(folder: Path, plan: "Plan", *, accept: bool = False) -> None:
 def check_run(
     folder: Path, command: str, begin: object, names: Sequence[str], *, accept: bool
 ) -> None:
-    """Check a run of another command as check_begun does a study. `begin`: its first record;
-    `names`: what in it is a program, a library or a variable that nothing on this machine says."""
+    """Checks a run of another command as check_begun does a study. `begin`: its first record;
+    `names`: its programs, libraries and variables that are not those of this machine."""
     from nearpeak.study import begun
 
     foreign = [] if accept or begun.is_known(begin) else names
@@ -223,29 +223,29 @@ def check_run(
     begun.remember(begin)
 
 
-def _agree(folder: Path, foreign: Sequence[str], how: str, command: str) -> None:
+def _agree(folder: Path, foreign: Sequence[str], naming: str, command: str) -> None:
     """UserError where there is something foreign to be run, and no yes on a terminal."""
     if not foreign:
         return
-    where = f"{folder} was not begun by you here, and {how} {listed(foreign)}"
-    asked = sys.stdin.isatty() and sys.stderr.isatty()
-    if asked and typer.confirm(printable(f"{where}. Run that?"), err=True):
+    warning = f"{folder} was not begun by you here, and {naming} {listed(foreign)}"
+    interactive = sys.stdin.isatty() and sys.stderr.isatty()
+    if interactive and typer.confirm(printable(f"{warning}. Run that?"), err=True):
         return
     line = shlex.join(["nearpeak", command, "--resume", "-o", str(folder)])
     look = f"look at its launches with `{line} --dry-run`; " if command == "study" else ""
-    raise UserError(f"{where}: {look}if you would run that yourself, add --accept-commands")
+    raise UserError(f"{warning}: {look}if you would run that yourself, add --accept-commands")
 
 
 def requirements_of(texts: Iterable[str]) -> "list[Requirement]":
-    """What --require was given; UserError for what is no requirement."""
+    """The requirements of --require; UserError for a text that is none."""
     from nearpeak.results.requirements import parse_requirement
 
     return [parsed("--require", parse_requirement, text) for text in texts]
 
 
 def judged(folder: Path, required: Sequence[str] = ()) -> "Results":
-    """What the study in `folder` found, and how it stands to `required`, else to the requirements
-    of its plan; UserError for what it cannot be judged by."""
+    """The results of the study in `folder`, judged by the requirements `required`, else by those of
+    its plan; UserError for a requirement that does not fit."""
     from nearpeak.findings.build import build_results
     from nearpeak.results.requirements import check, judge
     from nearpeak.results.subjects import measured
@@ -264,7 +264,7 @@ def judged(folder: Path, required: Sequence[str] = ()) -> "Results":
 
 
 def conclude(results: "Results") -> None:
-    """Says how each requirement was met and, last, what went wrong: then it exits with 1."""
+    """Prints how each requirement was met and, last, what went wrong: then exits with status 1."""
     from nearpeak.results.faults import faults
 
     for judgement in results.requirements:
@@ -277,25 +277,25 @@ def conclude(results: "Results") -> None:
         raise typer.Exit(1)
 
 
-def write_script(file: Path, asked: "JobRequest", lacking: Iterable[str], *left_out: str) -> None:
-    """Writes the script of a job that runs this command without --sbatch, and without `left_out`,
-    options with a value. `lacking`: why libraries that are named are none here."""
+def write_script(file: Path, job: "JobRequest", lacking: Iterable[str], *left_out: str) -> None:
+    """Writes the script of a job that runs this command without --sbatch, and without the options
+    `left_out` and their values. `lacking`: why named libraries are not on this machine."""
     from nearpeak.files import put_whole, working_folder
     from nearpeak.study.batch import JOB_NAME, job_script, without
 
-    program, *words = sys.argv
+    program, *arguments = sys.argv
     if "/" in program:
         program = str(Path(program).absolute())
     for option in ("--sbatch", *left_out):
-        words = without(words, option)
-    script = job_script(asked, [program, *words], working_folder())
-    if (asked.folder / asked.begun).exists():
+        arguments = without(arguments, option)
+    script = job_script(job, [program, *arguments], working_folder())
+    if (job.folder / job.begun).exists():
         raise UserError(
-            f"{asked.folder} has begun already, and the script would complete that: choose another"
+            f"{job.folder} has begun already, and the script would complete that: choose another"
             " folder with -o"
         )
-    for why in lacking:
-        say(f"nearpeak: not here, so that the job must have it: {why}")
+    for reason in lacking:
+        say(f"nearpeak: not here, so that the job must have it: {reason}")
     try:
         if file.exists() and JOB_NAME not in file.read_text("utf-8", errors="replace"):
             raise UserError(f"--sbatch {file} is no script of nearpeak's: name another file")

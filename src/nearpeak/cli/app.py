@@ -93,7 +93,7 @@ def application(
         ),
     ] = None,
 ) -> None:
-    """Either of both."""
+    """Solves the problem, or predicts its time."""
     from nearpeak.launching.names import check_name
 
     if what_if is None:  # else the study knows which it has
@@ -131,21 +131,21 @@ def application(
     for target in filter(None, (plot, solution)):
         check_target(target)
     with tempfile.TemporaryDirectory() as folder:
-        found = Path(folder) / "solution.json"
-        more = ["--solution", str(found)] if plot or solution else []
+        result = Path(folder) / "solution.json"
+        extra = ["--solution", str(result)] if plot or solution else []
         status = launch(
             name,
             mpi,
-            [*context.args, "--solve", repr(distance), *more],
+            [*context.args, "--solve", repr(distance), *extra],
             ranks=ranks or 2,
             oversubscribe=oversubscribe,
             buffers=buffers or "H,H",
         )
-        if found.exists():
+        if result.exists():
             if solution is not None:
-                write_whole(solution, found.read_text())
+                write_whole(solution, result.read_text())
             if plot is not None:
-                draw(found, plot)
+                draw(result, plot)
                 print(f"Solution: {plot}")
     raise typer.Exit(status)
 

@@ -44,8 +44,8 @@ def build(
 
     libraries = [resolve(spec) for spec in mpi] if mpi else find_libraries()
     wanted: dict[str, Callable[[], Path]] = {"nearpeak-native": build_native}
-    for each in libraries:
-        wanted[f"nearpeak-mpi for {each.name}"] = partial(build_mpi, each)
+    for library in libraries:
+        wanted[f"nearpeak-mpi for {library.name}"] = partial(build_mpi, library)
     programs: dict[str, Path] = {}
     failed: dict[str, str] = {}
     for name, make in wanted.items():

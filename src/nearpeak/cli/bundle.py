@@ -79,8 +79,8 @@ def bundle(
     glibc = f"glibc {made.manifest.glibc} or later ({', '.join(newest)})"
     needs = f"Python {made.manifest.python}, {glibc}"
     typer.echo(f"{output}: {made.size_bytes / 1e6:.1f} MB, for {made.manifest.machine}, {needs}")
-    for name, what in made.manifest.lacks.items():
-        typer.echo(lacking_words(name, what))
+    for name, lack in made.manifest.lacks.items():
+        typer.echo(lacking_words(name, lack))
 
 
 def unbundle(
@@ -104,9 +104,9 @@ def unbundle(
     from nearpeak.numbers import printable
 
     place = source if source.is_dir() else unpack(source, folder or Path())
-    found = manifest.problems(place) or modules.problems(place)
-    for problem in found:
+    problems = manifest.problems(place) or modules.problems(place)
+    for problem in problems:
         typer.echo(f"nearpeak: {printable(problem)}", err=True)
-    if found:
+    if problems:
         raise typer.Exit(1)
     typer.echo(f"{place}/nearpeak is ready")

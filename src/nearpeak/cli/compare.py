@@ -74,7 +74,7 @@ def compare(
         Path | None, typer.Option("--html", metavar="FILE", help="Write a page.")
     ] = None,
 ) -> None:
-    """Prints what changed and writes the files; the exit status says what that comes to."""
+    """Prints what changed and writes the files; exits with the status of the verdict."""
     from nearpeak.compare.build import compare as compared_sides
     from nearpeak.compare.build import to_json
     from nearpeak.compare.load import load_side
@@ -87,13 +87,15 @@ def compare(
     named = [file for file in (as_json, as_junit, as_html) if file is not None]
     if twice := next((file for file in named if named.count(file) > 1), None):
         raise UserError(f"{twice} is named for two outputs: give each a file of its own")
-    found = compared_sides(load_side([old]), load_side(new), allowed, allow_missing=allow_missing)
+    comparison = compared_sides(
+        load_side([old]), load_side(new), allowed, allow_missing=allow_missing
+    )
     forms = ((as_json, to_json), (as_junit, to_junit), (as_html, render))
-    texts = [(file, form(found)) for file, form in forms if file is not None]
+    texts = [(file, form(comparison)) for file, form in forms if file is not None]
     for file, text in texts:
         write_whole(file, text)
-    status = REGRESSED if found.regressed else 0 if found.judged else NOTHING_JUDGED
-    print_compared(found, status=status)
+    status = REGRESSED if comparison.regressed else 0 if comparison.judged else NOTHING_JUDGED
+    print_compared(comparison, status=status)
     raise typer.Exit(status)
 
 

@@ -137,8 +137,8 @@ def conform(
 
 
 def _run(folder: Path, chosen: "Chosen | None", *, accept: bool) -> "Conformance":
-    """Tries everything, or without a choice what is left; what was seen is always written.
-    `accept`: as of `check_run`."""
+    """Tries the cases of `chosen`, or with None those that are left of the run in the folder.
+    Writes the results also after an interrupt. `accept`: as for `check_run`."""
     from nearpeak.conform import run
     from nearpeak.conform.journal import FORM, ConformJournal, check_new, read
     from nearpeak.conform.progress import Progress
@@ -156,7 +156,7 @@ def _run(folder: Path, chosen: "Chosen | None", *, accept: bool) -> "Conformance
 
     journal = None
     if chosen is None:
-        check_output(folder)  # before anything is mended in it
+        check_output(folder)  # before anything in it is changed
         FORM.mend(folder)
         before = FORM.begin(read(folder))
         check_run(
@@ -174,15 +174,15 @@ def _run(folder: Path, chosen: "Chosen | None", *, accept: bool) -> "Conformance
     described = build_programs([contender.library for contender in contenders], TOOLS).described
     contenders, lent = start(contenders, machine, [[]], None, TOOLS, say)
     path = run.named_path(lent, chosen.path) if chosen.path else None
-    where = run.places(paths_within(lent), chosen, path)
-    now = run.begin(machine, chosen, described, list(where))
+    places = run.places(paths_within(lent), chosen, path)
+    now = run.begin(machine, chosen, described, list(places))
     if journal is None:
         journal = ConformJournal(folder, now)
         begun.remember(now)
     else:
         run.check_resumed(journal.records, now, contenders)
     try:
-        trials = run.Run(journal, described, where, TOOLS)
+        trials = run.Run(journal, described, places, TOOLS)
         for contender in contenders:
             given = contender.settings
             env = {**given.kept_of(contender.library.env), **given.env}
@@ -205,23 +205,23 @@ def _run(folder: Path, chosen: "Chosen | None", *, accept: bool) -> "Conformance
 
 
 def write(folder: Path | None, records: "Sequence[Record]") -> "Conformance":
-    """Makes what is made of the records, and prints it. None: nothing is written."""
+    """Builds the results from the records, prints and writes them. `folder` None: only prints."""
     from nearpeak.conform.build import build, to_json
     from nearpeak.files import write_whole
     from nearpeak.report.conformed.page import render
     from nearpeak.report.conformed.terminal import print_conformance
 
-    found = build(records)
+    conformance = build(records)
     if folder is not None:
-        write_whole(folder / "conform.json", to_json(found))
-        write_whole(folder / "conform.html", render(found))
-    print_conformance(found, folder and folder / "conform.html")
-    return found
+        write_whole(folder / "conform.json", to_json(conformance))
+        write_whole(folder / "conform.html", render(conformance))
+    print_conformance(conformance, folder and folder / "conform.html")
+    return conformance
 
 
-def conclude(found: "Conformance") -> None:
-    """Exits with 1 where something failed; and where nothing was tried, which it says."""
-    if found.untried:
-        print(printable(f"Exit status 1: nothing could be tried of {listed(found.untried)}"))
-    if found.failed or found.untried:
+def conclude(conformance: "Conformance") -> None:
+    """Exits with status 1 if something failed, or nothing was tried, which it prints."""
+    if conformance.untried:
+        print(printable(f"Exit status 1: nothing could be tried of {listed(conformance.untried)}"))
+    if conformance.failed or conformance.untried:
         raise typer.Exit(1)

@@ -39,30 +39,35 @@ def doctor(
     from nearpeak.machine.doctor import examine
     from nearpeak.study.paths import hosts_of_job
 
-    here = discover()
-    here = msgspec.structs.replace(here, diagnoses=examine(ranks=ranks, machine=here))
-    told = describe(here, hosts_of_job(), None, ranks)
-    unknown = {host: other for host, other in told.items() if isinstance(other, str)}
-    known = {host: other for host, other in told.items() if not isinstance(other, str)}
-    differ = {host: [*differences(here, other)] for host, other in known.items()}
+    this_machine = discover()
+    this_machine = msgspec.structs.replace(
+        this_machine, diagnoses=examine(ranks=ranks, machine=this_machine)
+    )
+    answers = describe(this_machine, hosts_of_job(), None, ranks)
+    unknown = {host: other for host, other in answers.items() if isinstance(other, str)}
+    others = {host: other for host, other in answers.items() if not isinstance(other, str)}
+    differ = {host: [*differences(this_machine, other)] for host, other in others.items()}
     if json:
-        whole = {"schema": SCHEMA, "ranks": ranks, "findings": here.diagnoses}
-        if told:
-            whole["nodes"] = {host: other.diagnoses for host, other in known.items()}
-            whole["differ"] = {host: lines for host, lines in differ.items() if lines}
-            whole["unknown"] = unknown
-        print_json(whole)
+        document = {"schema": SCHEMA, "ranks": ranks, "findings": this_machine.diagnoses}
+        if answers:
+            document["nodes"] = {host: other.diagnoses for host, other in others.items()}
+            document["differ"] = {host: lines for host, lines in differ.items() if lines}
+            document["unknown"] = unknown
+        print_json(document)
     else:
-        _show({host: other.diagnoses for host, other in known.items()} or {"": here.diagnoses})
+        _show(
+            {host: other.diagnoses for host, other in others.items()}
+            or {"": this_machine.diagnoses}
+        )
         print_hosts(differ, unknown)
-    found = [here, *known.values()]
-    bad = any(finding.severity == "bad" for one in found for finding in one.diagnoses)
+    machines = [this_machine, *others.values()]
+    bad = any(finding.severity == "bad" for examined in machines for finding in examined.diagnoses)
     if bad or unknown:
         raise typer.Exit(1)
 
 
 def _show(findings: "Mapping[str, Sequence[Diagnosis]]") -> None:
-    """What was found on each host: in one line what all have, else whose it is."""
+    """Prints the diagnoses of all hosts: each once, with its hosts unless all have it."""
     from rich.table import Table
     from rich.text import Text
 
@@ -70,17 +75,18 @@ def _show(findings: "Mapping[str, Sequence[Diagnosis]]") -> None:
     from nearpeak.numbers import in_short
 
     having: dict[tuple[str, str, str, str], list[str]] = {}
-    for host, found in findings.items():
-        for one in found:
-            having.setdefault((one.id, one.severity, one.message, one.hint), []).append(host)
+    for host, diagnoses in findings.items():
+        for diagnosis in diagnoses:
+            key = (diagnosis.id, diagnosis.severity, diagnosis.message, diagnosis.hint)
+            having.setdefault(key, []).append(host)
     order = {key[0]: number for number, key in reversed([*enumerate(having)])}
     table = Table(box=None, show_header=False, pad_edge=False)
     for key in sorted(having, key=lambda key: order[key[0]]):
         name, severity, message, hint = key
         hosts = having[key]
         whose = "" if len(hosts) == len(findings) else f"{in_short(hosts)}: "
-        said = Text(harmless(f"{whose}{message}"))
+        text = Text(harmless(f"{whose}{message}"))
         if hint:
-            said.append(harmless(f"\n-> {hint}"), style="dim")
-        table.add_row(Text(severity, style=STYLES[severity]), name, said)
+            text.append(harmless(f"\n-> {hint}"), style="dim")
+        table.add_row(Text(severity, style=STYLES[severity]), name, text)
     PlainConsole().print(table)

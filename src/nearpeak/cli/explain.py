@@ -2,7 +2,7 @@
 """`nearpeak explain`: what a library does for one message."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from nearpeak.machine.machine import Machine
     from nearpeak.observations.explained import Explanation
     from nearpeak.study.single import Single
+    from nearpeak.terms.benchmarks import Axis
 
 SIZES = "8,64K,16M"
 
@@ -127,12 +128,12 @@ def explain(
         given = [benchmark, mpi, sizes, path, ranks, buffers, settings_env, *context.args]
         if study is None or any(given):
             raise UserError("--worst N goes with --study DIR, and with nothing else")
-        asked = _worst(study, worst)
+        requests = _worst(study, worst)
     elif benchmark is None:
         raise UserError("name a benchmark, like `nearpeak explain latency --mpi openmpi`")
     else:
-        asked = [
-            Asked(
+        requests = [
+            Request(
                 benchmark=benchmark,
                 mpi=mpi,
                 sizes=sizes or SIZES,
@@ -148,17 +149,17 @@ def explain(
         if worst is not None:
             _check_plan(study)
     failed = False
-    for each in asked:
+    for request in requests:
         try:
-            chosen = _chosen(each)
+            chosen = _chosen(request)
             if output:
                 make_output(output)
-            found = _look(chosen, each, ask=ask)
+            explanation = _look(chosen, request, ask=ask)
         except UserError as error:
-            if worst is None or len(asked) < 2:
+            if worst is None or len(requests) < 2:
                 raise
-            failed = True  # the others are looked at all the same
-            say(f"nearpeak: {each.benchmark} of {each.mpi} is not explained: {error}")
+            failed = True  # the others are still explained
+            say(f"nearpeak: {request.benchmark} of {request.mpi} is not explained: {error}")
             continue
         except LaunchFailed as error:
             failed = True
@@ -167,9 +168,9 @@ def explain(
         except mps.MpsError as error:
             raise UserError(str(error)) from None
         if study:
-            keep(found, study)
-        write(output, found)
-        failed = failed or bool(found.failed)
+            keep(explanation, study)
+        write(output, explanation)
+        failed = failed or bool(explanation.failed)
     if study:
         again(study)
     if failed:
@@ -177,30 +178,29 @@ def explain(
 
 
 def explain_worst(study: Path, count: int) -> None:
-    """After a study: its furthest messages, each in its folder; says which could not be looked
-    at."""
+    """Explains a study's messages furthest from the ceiling, into its folder; prints failures."""
     from nearpeak.launching.mps import MpsError
     from nearpeak.observations.explained import keep
     from nearpeak.study.single_launch import LaunchFailed
 
     try:
         _check_machine(study)
-        asked = _worst(study, count)
+        requests = _worst(study, count)
     except UserError as error:
         say(f"nearpeak: nothing is explained: {error}")
         return
-    for each in asked:
+    for request in requests:
         try:
-            found = _look(_chosen(each), each, ask=True)
+            explanation = _look(_chosen(request), request, ask=True)
         except (LaunchFailed, MpsError, UserError) as error:
-            say(f"nearpeak: {each.benchmark} of {each.mpi} is not explained: {error}")
+            say(f"nearpeak: {request.benchmark} of {request.mpi} is not explained: {error}")
         else:
-            keep(found, study)
+            keep(explanation, study)
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What is looked at."""
+class Request:
+    """The messages to explain: options of the command line, or a cell of a study."""
 
     benchmark: str
     mpi: str | None
@@ -213,8 +213,8 @@ class Asked:
     measured: "Contender | None" = None  # by a study, whatever `mpi` is by now
 
 
-def _worst(study: Path, count: int) -> list[Asked]:
-    """UserError where the study has no message beside a ceiling."""
+def _worst(study: Path, count: int) -> list[Request]:
+    """The messages furthest from their ceiling; UserError where the study has none."""
     from nearpeak.explain.worst import worst
     from nearpeak.findings.build import build_results
     from nearpeak.launching.command_lines import options_of
@@ -222,23 +222,17 @@ def _worst(study: Path, count: int) -> list[Asked]:
     from nearpeak.terms.sizes import format_bytes
 
     results = build_results(study)
-    defaults = {b.name: {axis.name: axis.default for axis in b.axes} for b in results.benchmarks}
+    axes = {benchmark.name: benchmark.axes for benchmark in results.benchmarks}
     cells = worst(results, count)
     if not cells:
         raise UserError(f"{study} has no message beside a ceiling: give one that measured latency")
-    contenders = {each.who: each for each in read_plan(study).contenders}
+    contenders = {contender.who: contender for contender in read_plan(study).contenders}
     return [
-        Asked(
+        Request(
             benchmark=cell.case.benchmark,
             mpi=cell.who.label,
             sizes=format_bytes(cell.case.x),
-            words=options_of(
-                {
-                    name: value
-                    for name, value in cell.case.axes.items()
-                    if value != defaults[cell.case.benchmark].get(name)
-                }
-            ),
+            words=options_of(_unusual(cell.case.axes, axes[cell.case.benchmark])),
             path=cell.place.path,
             buffers=cell.case.buffers,
             measured=contenders.get(cell.who),
@@ -247,21 +241,27 @@ def _worst(study: Path, count: int) -> list[Asked]:
     ]
 
 
+def _unusual(values: Mapping[str, str], axes: "Sequence[Axis]") -> dict[str, str]:
+    """The values of axes that are not the default."""
+    defaults = {axis.name: axis.default for axis in axes}
+    return {name: value for name, value in values.items() if value != defaults.get(name)}
+
+
 def _check_machine(study: Path) -> None:
-    """UserError for a study of another machine."""
+    """Raises UserError for a study of another machine."""
     from nearpeak.machine.discover import discover
     from nearpeak.observations.load import load
 
-    here, there = discover(), load(study).machine
-    if here.hostname != there.hostname or _gpus(here) != _gpus(there):
+    this_machine, studied = discover(), load(study).machine
+    if this_machine.hostname != studied.hostname or _gpus(this_machine) != _gpus(studied):
         raise UserError(
-            f"{study} is of {there.hostname} with {_gpus(there)}, this is {here.hostname} with"
-            f" {_gpus(here)}: give a study of this machine"
+            f"{study} is of {studied.hostname} with {_gpus(studied)}, this is"
+            f" {this_machine.hostname} with {_gpus(this_machine)}: give a study of this machine"
         )
 
 
 def _check_plan(study: Path) -> None:
-    """UserError for a study of somebody else, whose plan says what is launched."""
+    """Raises UserError for a study of another user, whose plan names the programs to launch."""
     from nearpeak.study.folder import read_plan
 
     check_begun(study, read_plan(study))
@@ -271,29 +271,29 @@ def _gpus(machine: "Machine") -> str:
     return ", ".join(sorted(gpu.name for gpu in machine.gpus)) or "no GPU"
 
 
-def _chosen(asked: Asked) -> "Single":
-    """Where it is looked at; UserError for what cannot be."""
+def _chosen(request: Request) -> "Single":
+    """The launches for a request; UserError for one that cannot be explained."""
     from nearpeak.study.single import choose
     from nearpeak.terms.buffers import parse_buffers
     from nearpeak.terms.sizes import parse_sizes
 
-    parsed("--sizes", parse_sizes, asked.sizes)
-    parsed("--buffers", parse_buffers, asked.buffers)
+    parsed("--sizes", parse_sizes, request.sizes)
+    parsed("--buffers", parse_buffers, request.buffers)
     chosen = choose(
-        asked.benchmark,
-        asked.measured or asked.mpi,
-        f"explain {asked.benchmark}",
-        path=asked.path,
-        ranks=asked.ranks,
-        buffers=asked.buffers,
-        settings_env=asked.settings_env,
+        request.benchmark,
+        request.measured or request.mpi,
+        f"explain {request.benchmark}",
+        path=request.path,
+        ranks=request.ranks,
+        buffers=request.buffers,
+        settings_env=request.settings_env,
         say=say,
     )
-    check_words(chosen, ["--sizes", asked.sizes, *asked.words], "explain")
+    check_words(chosen, ["--sizes", request.sizes, *request.words], "explain")
     return chosen
 
 
-def _look(chosen: "Single", asked: Asked, *, ask: bool) -> "Explanation":
+def _look(chosen: "Single", request: Request, *, ask: bool) -> "Explanation":
     from nearpeak.explain import launches
     from nearpeak.terms.sizes import parse_sizes
 
@@ -303,9 +303,9 @@ def _look(chosen: "Single", asked: Asked, *, ask: bool) -> "Explanation":
     say_inherited(chosen.library, chosen.line([]).env)
     return launches.explain(
         chosen,
-        parse_sizes(asked.sizes),
-        asked.words,
-        lambda what: say(f"Looking at {what}"),
+        parse_sizes(request.sizes),
+        request.words,
+        lambda step: say(f"Looking at {step}"),
         ask=ask,
     )
 
@@ -317,14 +317,14 @@ def again(study: Path) -> None:
     say(f"Report: {write_report(judged(study), study)}")
 
 
-def write(folder: Path | None, found: "Explanation") -> None:
-    """Prints it; into a folder go explain.json and explain.html."""
+def write(folder: Path | None, explanation: "Explanation") -> None:
+    """Prints an explanation; writes explain.json and explain.html into a folder."""
     from nearpeak.files import write_whole
     from nearpeak.observations.explained import to_json
     from nearpeak.report.explained.page import render
     from nearpeak.report.explained.terminal import print_explanation
 
-    print_explanation(found, folder and folder / "explain.html")
+    print_explanation(explanation, folder and folder / "explain.html")
     if folder:
-        write_whole(folder / "explain.json", to_json(found))
-        write_whole(folder / "explain.html", render(found))
+        write_whole(folder / "explain.json", to_json(explanation))
+        write_whole(folder / "explain.html", render(explanation))

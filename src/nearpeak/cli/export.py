@@ -41,7 +41,7 @@ def export(
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="Instead of stdout.")
     ] = None,
 ) -> None:
-    """Exactly one form; a bad folder or two forms are a UserError."""
+    """Writes exactly one form; a bad folder or two forms are a UserError."""
     if as_csv + as_latex + as_json != 1:
         raise UserError("export writes one form: give exactly one of --csv, --latex and --json")
     if rows and not as_csv:

@@ -76,7 +76,7 @@ def import_(
         ),
     ] = None,
 ) -> None:
-    """Files that cannot be read are a UserError, and nothing is written."""
+    """Reads, prints and writes; for an unreadable file UserError, and nothing is written."""
     from nearpeak.cli import conclude
     from nearpeak.files import make_output
     from nearpeak.findings.build import results_of
@@ -93,13 +93,13 @@ def import_(
         raise UserError(f"-o {output}: holds a study, whose results would be lost; give another")
     read = [_file(word) for word in files]
     if beside is None:
-        found = merge(read)
+        observations = merge(read)
     elif beside.is_dir():
         all_on = chosen.pop("", None)
-        found = put_beside(Study(beside, load(beside)), read, chosen, all_on)
+        observations = put_beside(Study(beside, load(beside)), read, chosen, all_on)
     else:
         raise UserError(f"--beside {beside}: no such folder; give that of a study")
-    results = results_of(found)
+    results = results_of(observations)
     page = None
     if output is not None:
         make_output(output)
@@ -109,7 +109,7 @@ def import_(
 
 
 def _choice(word: str) -> tuple[str, str]:
-    """Of `--path`: the name, or nothing for all files, and the path's id."""
+    """The name in a `--path`, empty for all files, and the id of the path."""
     name, equals, path = word.rpartition("=")
     if not path.strip() or (equals and not name):
         raise UserError(f"--path {word}: give the id of a path of the study, or NAME=ID")

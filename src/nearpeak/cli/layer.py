@@ -124,13 +124,13 @@ def layer(
         raise UserError(f"{library.name} is no MPI library: name that of the application")
     preload = build_queries() if only_queries else build_layer(library)
     reporting = "NEARPEAK_QUERIES_REPORT" if only_queries else "NEARPEAK_LAYER_REPORT"
-    own = {
+    variables = {
         **({"NEARPEAK_LAYER": "require"} if require else {}),
         **({reporting: "1"} if report else {}),
     }
     if require and not print_env:
-        own[REACHED] = _place_of_mark(preload)
-    added = environment(library, preload, own, command or [])
+        variables[REACHED] = _place_of_mark(preload)
+    added = environment(library, preload, variables, command or [])
     if print_env:
         for name, value in added.items():
             typer.echo(f"export {name}={shlex.quote(value)}")
@@ -145,9 +145,9 @@ def layer(
 
 
 def _place_of_mark(preload: Path) -> str:
-    """A file in a folder of its own, which the first rank makes that has the layer in MPI_Init.
+    """A file in a new folder, made by the first rank that has the layer in MPI_Init.
 
-    The folder is beside the layer's library, where the ranks of all hosts find that one.
+    The folder is next to the layer's library, as the ranks of all hosts find that one.
     """
     try:
         return str(Path(tempfile.mkdtemp(prefix="reached-", dir=preload.parent)) / "layer")
@@ -156,7 +156,7 @@ def _place_of_mark(preload: Path) -> str:
 
 
 def _run_required(command: list[str], env: dict[str, str], library: str) -> int:
-    """Run the command. Return its exit status, and 2 where it ended well without the layer."""
+    """Runs the command. Returns its exit status, or 2 where it ended well without the layer."""
     from nearpeak.trace.run import run_in_foreground
 
     mark = Path(env[REACHED])
@@ -187,23 +187,23 @@ def _explain(mpi: str | None, path: str | None, json: bool) -> None:
     say_lacking(chosen[0].library)
     warn(chosen[0].diagnoses, sys.stderr)
     try:
-        found = ways.explain(chosen, ways.SIZES, say)
+        explanation = ways.explain(chosen, ways.SIZES, say)
     except LaunchFailed as error:
         say(f"nearpeak: {error}")
         raise typer.Exit(1) from None
     except MpsError as error:
         raise UserError(str(error)) from None
     if json:
-        print_json(found)
+        print_json(explanation)
     else:
-        print_ways(found)
-    if found.failed:
+        print_ways(explanation)
+    if explanation.failed:
         raise typer.Exit(1)
 
 
 def _chosen(mpi: str, path: str | None, pairs: Sequence[str]) -> "list[Single]":
-    """Launches of messages between these pairs of buffers, those that fit the path. UserError
-    without any."""
+    """The launches of messages between the `pairs` of buffers that fit the path. UserError without
+    any."""
     from nearpeak.launching.programs import TOOLS, describe_library
     from nearpeak.libraries import settings
     from nearpeak.libraries.discover import LAYER, resolve
@@ -212,8 +212,8 @@ def _chosen(mpi: str, path: str | None, pairs: Sequence[str]) -> "list[Single]":
     spec, wanted = settings.split(mpi)
     spec = spec.removesuffix(LAYER) + LAYER
     described = describe_library(resolve(spec), TOOLS).benchmarks
-    benchmark = next(each.name for each in described if each.one_message)
-    asked = f"{spec}@{wanted or 'default'}"
+    benchmark = next(entry.name for entry in described if entry.one_message)
+    choice = f"{spec}@{wanted or 'default'}"
     command = "layer --explain"
     chosen: list[Single] = []
     unfit: dict[str, None] = {}
@@ -223,13 +223,13 @@ def _chosen(mpi: str, path: str | None, pairs: Sequence[str]) -> "list[Single]":
                 chosen.append(another_benchmark(chosen[0], benchmark, path=path, buffers=buffers))
             else:
                 chosen.append(
-                    choose(benchmark, asked, command, path=path, buffers=buffers, say=say)
+                    choose(benchmark, choice, command, path=path, buffers=buffers, say=say)
                 )
         except UserError as error:
             unfit[str(error)] = None
     if not chosen:
         raise UserError("; ".join(unfit))
     if not path:  # a path is between GPUs, or between the host and one
-        for why in unfit:
-            say(f"nearpeak: {why}")
+        for reason in unfit:
+            say(f"nearpeak: {reason}")
     return chosen

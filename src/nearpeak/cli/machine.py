@@ -75,80 +75,80 @@ def machine(
     alone = record is not None or picture is not None
     wanted = split_list(hosts) if hosts else [] if alone else hosts_of_job()
     names = check_hosts(wanted, remote_shell)
-    here = discover()
-    told = describe(here, names, remote_shell)
-    unknown = {host: other for host, other in told.items() if isinstance(other, str)}
-    others = {host: other for host, other in told.items() if not isinstance(other, str)}
-    differ = {host: [*differences(here, other)] for host, other in others.items()}
-    paths, missing = discover_paths(here, names, all_pairs)
+    this_machine = discover()
+    answers = describe(this_machine, names, remote_shell)
+    unknown = {host: other for host, other in answers.items() if isinstance(other, str)}
+    others = {host: other for host, other in answers.items() if not isinstance(other, str)}
+    differ = {host: [*differences(this_machine, other)] for host, other in others.items()}
+    paths, missing = discover_paths(this_machine, names, all_pairs)
     if record is not None:
-        _record(here, record)
+        _record(this_machine, record)
     if picture is not None:
-        _draw(here, picture)
+        _draw(this_machine, picture)
     if alone:
         return
     if json:
-        whole: dict[str, object] = {
+        document: dict[str, object] = {
             "schema": SCHEMA,
-            "machine": here,
+            "machine": this_machine,
             "paths": paths,
             "missing": [str(reason) for reason in missing],
         }
-        if told:
-            whole["alike"] = [host for host, lines in differ.items() if not lines]
-            whole["others"] = {host: others[host] for host, lines in differ.items() if lines}
-            whole["unknown"] = unknown
-        print_json(whole)
+        if answers:
+            document["alike"] = [host for host, lines in differ.items() if not lines]
+            document["others"] = {host: others[host] for host, lines in differ.items() if lines}
+            document["unknown"] = unknown
+        print_json(document)
     else:
-        _show(here, paths, missing)
+        _show(this_machine, paths, missing)
         print_hosts(differ, unknown)
 
 
-def _record(here: Machine, file: Path) -> None:
+def _record(this_machine: Machine, file: Path) -> None:
     from nearpeak.files import write_whole
     from nearpeak.machine.recording import record
 
-    write_whole(file, record(here))
+    write_whole(file, record(this_machine))
     typer.echo(f"Recorded in {file}: look through it before you send it.")
 
 
-def _draw(here: Machine, file: Path) -> None:
+def _draw(this_machine: Machine, file: Path) -> None:
     from nearpeak.files import write_whole
     from nearpeak.picture.layout import layout
     from nearpeak.picture.svg import standalone
 
-    write_whole(file, standalone(layout(here)))
+    write_whole(file, standalone(layout(this_machine)))
     typer.echo(f"Drawn in {file}.")
 
 
-def _show(here: Machine, paths: list[DataPath], missing: list[NoPath]) -> None:
+def _show(this_machine: Machine, paths: list[DataPath], missing: list[NoPath]) -> None:
     from nearpeak.console import PlainConsole
     from nearpeak.machine.provenance import labelled_facts
     from nearpeak.numbers import count
 
     console = PlainConsole()
-    threads = max(len(core.cpus) for core in here.cores)
-    packages = len({core.package for core in here.cores})
-    console.print(f"{here.hostname}: {here.cpu_model}", style="bold")
+    threads = max(len(core.cpus) for core in this_machine.cores)
+    packages = len({core.package for core in this_machine.cores})
+    console.print(f"{this_machine.hostname}: {this_machine.cpu_model}", style="bold")
     console.print(
-        f"{here.architecture}, Linux {here.kernel}, "
-        f"{'virtual' if here.virtual else 'bare metal'}, as told by {here.source}"
+        f"{this_machine.architecture}, Linux {this_machine.kernel}, "
+        f"{'virtual' if this_machine.virtual else 'bare metal'}, as told by {this_machine.source}"
     )
     console.print(
-        f"{count(len(here.cores), 'core')} in {count(packages, 'package')}, "
+        f"{count(len(this_machine.cores), 'core')} in {count(packages, 'package')}, "
         + (f"SMT {threads}" if threads > 1 else "no SMT")
-        + f", {count(len(here.allowed_cpus), 'CPU')} usable here"
+        + f", {count(len(this_machine.allowed_cpus), 'CPU')} usable here"
     )
-    console.print(_caches(here))
-    for name, value in labelled_facts(here.provenance):
+    console.print(_caches(this_machine))
+    for name, value in labelled_facts(this_machine.provenance):
         console.print(f"{name}: {value}")
-    _print_table(console, _nodes(here))
-    _print_table(console, _nics(here))
-    _print_table(console, _gpus(here))
-    _print_table(console, _links(here))
-    if any(link.peer for link in here.gpu_links):
+    _print_table(console, _nodes(this_machine))
+    _print_table(console, _nics(this_machine))
+    _print_table(console, _gpus(this_machine))
+    _print_table(console, _links(this_machine))
+    if any(link.peer for link in this_machine.gpu_links):
         console.print("* GPUs without peer access: copies go through host memory")
-    for note in here.gpu_notes:
+    for note in this_machine.gpu_notes:
         console.print(note, style="yellow")
     _print_table(console, _paths(paths))
     local = [path for path in paths if path.transport == "local"]
@@ -160,8 +160,8 @@ def _show(here: Machine, paths: list[DataPath], missing: list[NoPath]) -> None:
             console.print(f"  {reason}")
 
 
-def _caches(here: Machine) -> str:
-    counts = Counter((cache.level, cache.kind, cache.size_bytes) for cache in here.caches)
+def _caches(this_machine: Machine) -> str:
+    counts = Counter((cache.level, cache.kind, cache.size_bytes) for cache in this_machine.caches)
     marks = {"data": "d", "instruction": "i"}
     listed = [
         f"{count} x L{level}{marks.get(kind, '')} {_bytes(size)}"
@@ -170,12 +170,12 @@ def _caches(here: Machine) -> str:
     return "Caches: " + (", ".join(listed) or "none shown")
 
 
-def _nodes(here: Machine) -> Table:
+def _nodes(this_machine: Machine) -> Table:
     from nearpeak.machine.tree import format_list
 
     table = _table("NUMA node", "Cores", "CPUs", "Memory", "Distance to each node")
-    for node in here.numa_nodes:
-        cores = sum(1 for core in here.cores if core.numa_node == node.index)
+    for node in this_machine.numa_nodes:
+        cores = sum(1 for core in this_machine.cores if core.numa_node == node.index)
         size = "unknown" if node.memory_bytes is None else _bytes(node.memory_bytes)
         table.add_row(
             str(node.index),
@@ -184,15 +184,15 @@ def _nodes(here: Machine) -> Table:
             f"{size} (GPU)" if node.memory == "gpu" else size,
             " ".join(str(far) for _, far in sorted(node.distances.items())),
         )
-    if homeless := here.cores_of_no_node:
+    if homeless := this_machine.cores_of_no_node:
         cpus = format_list([cpu for core in homeless for cpu in core.cpus])
         table.add_row("none", str(len(homeless)), cpus, "", "")
     return table
 
 
-def _nics(here: Machine) -> Table:
+def _nics(this_machine: Machine) -> Table:
     table = _table("NIC", "Kind", "PCI", "NUMA node", "GB/s", "Addresses")
-    for nic in here.nics:
+    for nic in this_machine.nics:
         table.add_row(
             nic.name,
             nic.kind,
@@ -204,9 +204,9 @@ def _nics(here: Machine) -> Table:
     return table
 
 
-def _gpus(here: Machine) -> Table:
+def _gpus(this_machine: Machine) -> Table:
     table = _table("GPU", "Name", "PCI", "NUMA node", "Memory", "Its GB/s", "To the CPU", "GB/s")
-    for gpu in here.gpus:
+    for gpu in this_machine.gpus:
         table.add_row(
             str(gpu.index),
             gpu.name,
@@ -220,12 +220,12 @@ def _gpus(here: Machine) -> Table:
     return table
 
 
-def _links(here: Machine) -> Table:
-    """What joins each pair of GPUs, its GB/s each way, and a star where none reads the other's."""
-    if len(here.gpus) < 2:
+def _links(this_machine: Machine) -> Table:
+    """The links of all pairs of GPUs: kind, GB/s each way, and a star without peer access."""
+    if len(this_machine.gpus) < 2:
         return _table()
-    table = _table("GPU", *(str(gpu.index) for gpu in here.gpus))
-    words = {
+    table = _table("GPU", *(str(gpu.index) for gpu in this_machine.gpus))
+    labels = {
         (link.one, link.other): " ".join(
             [
                 link.kind,
@@ -233,12 +233,12 @@ def _links(here: Machine) -> Table:
                 *(["*"] if link.peer else []),
             ]
         )
-        for link in here.gpu_links
+        for link in this_machine.gpu_links
     }
-    for gpu in here.gpus:
+    for gpu in this_machine.gpus:
         cells = [
-            words.get((min(gpu.index, other.index), max(gpu.index, other.index)), "")
-            for other in here.gpus
+            labels.get((min(gpu.index, other.index), max(gpu.index, other.index)), "")
+            for other in this_machine.gpus
         ]
         table.add_row(str(gpu.index), *cells)
     return table

@@ -23,18 +23,18 @@ from nearpeak.files import FULL, is_folder, working_folder
 from nearpeak.journal import CannotWriteError
 from nearpeak.numbers import printable
 
-# Of a disk, or of a file's server, that is no longer there.
+# Errors of a disk, or of a file server, that is gone.
 GONE = (errno.EIO, errno.ENODEV, errno.ENXIO, errno.ESTALE, errno.ENOTCONN, errno.ESHUTDOWN)
-# Of a path that is the user's to mend.
+# Errors of a path that the user can fix.
 REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG)
 
 
 class Commands(TyperGroup):
-    """All commands; what Ctrl-C ends says so, which typer, that makes it status 130, does not."""
+    """All commands. Prints that Ctrl-C ended one: typer only makes it status 130."""
 
     def invoke(self, ctx: Context) -> Any:
-        """KeyboardInterrupt is raised again. UserError where there is no working directory, which
-        compilers and launchers need."""
+        """Runs a command; raises KeyboardInterrupt again. UserError without a working directory,
+        which compilers and launchers need."""
         working_folder()
         try:
             return super().invoke(ctx)
@@ -43,25 +43,25 @@ class Commands(TyperGroup):
             raise
 
 
-class Once(TyperCommand):
-    """A command whose options are given once, but for those that may be repeated: of two values the
-    last alone would count, and nobody would be told."""
+class RejectRepeatedOptions(TyperCommand):
+    """A command that rejects an option given twice, unless it may be repeated: else the last value
+    would silently replace the first."""
 
     def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
-        """UsageError where one is given twice."""
+        """Raises UsageError for an option that is given twice."""
         _, _, order = self.make_parser(ctx).parse_args(args=list(args))
         for param, times in Counter(order).items():
             if not isinstance(param, TyperOption) or param.multiple or param.is_flag:
                 continue
             if times > 1:
-                told = f"{param.opts[0]} is given twice: give all it is to have at once"
-                raise UsageError(told, ctx=ctx)
+                message = f"{param.opts[0]} is given twice: give all it is to have at once"
+                raise UsageError(message, ctx=ctx)
         return super().parse_args(ctx, args)
 
 
 def build_app(word: str = "") -> typer.Typer:
-    """The application with every command of this folder, or, where `word` names one, with that of
-    its file alone: all of them take a third of the time in which a command begins."""
+    """The application with every command of this folder, or, where `word` names one, only with that
+    of its file: all of them take a third of a command's time to start."""
     app = typer.Typer(
         cls=Commands,
         help="How near to the peak does your GPU-aware MPI run, and where does it lose?",
@@ -75,9 +75,9 @@ def build_app(word: str = "") -> typer.Typer:
     for name in [name for name in files if name.rstrip("_") == word] or files:
         importlib.import_module(f"nearpeak.cli.{name}").register(app)
     groups = [group.typer_instance for group in app.registered_groups]
-    for own in [app, *(group for group in groups if group is not None)]:
-        for command in own.registered_commands:
-            command.cls = Once
+    for part in [app, *(group for group in groups if group is not None)]:
+        for command in part.registered_commands:
+            command.cls = RejectRepeatedOptions
     return app
 
 
@@ -93,11 +93,11 @@ def _common(
         typer.Option("--version", callback=_say_version, is_eager=True, help="Print the version."),
     ] = False,
 ) -> None:
-    """What all commands have in common."""
+    """The options before all commands."""
 
 
 def _hint(command: str, option: str) -> str:
-    """Where an option that a command lacks is to be had, if anywhere."""
+    """Says where else an option that a command lacks can be set; "" if nowhere."""
     from nearpeak.study.options import KEYS
 
     key = option.lstrip("-").replace("-", "_")
@@ -153,30 +153,30 @@ def main() -> None:
 
 
 def _tell(line: str) -> None:
-    """Write why the command ends, as far as stderr takes it: the exit status says it, too."""
+    """Prints why the command ends; ignores a failing stderr, as the exit status says it too."""
     with contextlib.suppress(OSError):
         print(f"nearpeak: {printable(line)}", file=sys.stderr, flush=True)
 
 
 def _lacks_its_folder(error: OSError) -> bool:
-    """Tell whether a missing file lacks its folder too: removed, moved, or its disk unmounted."""
+    """True if a missing file lacks its folder too: removed, moved, or its disk unmounted."""
     missing = error.errno == errno.ENOENT and error.filename
     return bool(missing) and not is_folder(Path(error.filename).absolute().parent)
 
 
 def _of_system(error: OSError) -> int:
-    """Write a line about an error of the system, and return the exit status.
+    """Prints a line about an error of the system, and returns the exit status.
 
     An error that may be a bug of Nearpeak is raised again.
     """
     if error.filename and error.errno in REFUSED:
         _tell(f"{error.filename}: {error.strerror}")
         return 2
-    where = error.filename or "what is printed"
+    place = error.filename or "what is printed"
     if error.errno in GONE or _lacks_its_folder(error):
-        _tell(f"{where}: {error.strerror}: see whether its disk and folder are there, start again")
+        _tell(f"{place}: {error.strerror}: see whether its disk and folder are there, start again")
     elif error.errno in FULL:
-        _tell(f"cannot write {where}: {error.strerror}")
+        _tell(f"cannot write {place}: {error.strerror}")
     elif error.errno != errno.EPIPE:  # nobody reads on
         raise error
     if not error.filename:  # what is left to print fails again

@@ -45,29 +45,29 @@ def list_libraries(
     from nearpeak.libraries import nccl
     from nearpeak.libraries.discover import discover
 
-    found, beside = discover(), nccl.discover()
-    found.problems += beside.problems
-    found.notes += [note for note in beside.notes if note not in found.notes]
-    found.notes += _without_gpus([*found.libraries, *beside.libraries])
+    discovery, beside = discover(), nccl.discover()
+    discovery.problems += beside.problems
+    discovery.notes += [note for note in beside.notes if note not in discovery.notes]
+    discovery.notes += _without_gpus([*discovery.libraries, *beside.libraries])
     if json:
-        _print_json(found, beside.libraries)
+        _print_json(discovery, beside.libraries)
     else:
-        _print_table(found, beside.libraries)
+        _print_table(discovery, beside.libraries)
 
 
 def _without_gpus(libraries: list[Library]) -> Iterator[str]:
-    """What cannot be measured with libraries that are made for GPUs, on a machine without any."""
+    """Notes on libraries that are made for GPUs, on a machine without any."""
     from nearpeak.libraries import catalogue
     from nearpeak.libraries.families import mode_of
     from nearpeak.machine import discover as here
 
     if here.discover().gpus:
         return
-    known = catalogue.libraries()
+    catalogued = catalogue.libraries()
     for library in libraries:
         if mode_of(library):
             yield f"{library.name} needs a GPU for each rank, and none was found here"
-        elif (entry := known.get(library.name)) and entry.gpus and entry.installed:
+        elif (entry := catalogued.get(library.name)) and entry.gpus and entry.installed:
             yield (
                 f"{library.name} is made for {entry.gpus} GPUs, and none was found here: without"
                 " one it can be measured in host memory alone (--buffers H,H)"
@@ -154,9 +154,9 @@ def show(
     for _ in range(3):
         table.add_column(no_wrap=True)
     for named in settings.family_settings(library.family).values():
-        what = [*(f"{key}={value}" for key, value in named.env.items()), *named.flags]
-        what += [f"without {variable}" for variable in named.unset]
-        table.add_row(named.name, named.summary or "the library as it is", " ".join(what))
+        changes = [*(f"{key}={value}" for key, value in named.env.items()), *named.flags]
+        changes += [f"without {variable}" for variable in named.unset]
+        table.add_row(named.name, named.summary or "the library as it is", " ".join(changes))
     console.print(table)
     _print_given(library)
     console.print("\nIt says of itself", style="bold")
@@ -175,14 +175,16 @@ def _print_given(library: Library) -> None:
 
     console = PlainConsole(soft_wrap=True)
     console.print("\nWhat Nearpeak gives its launches", style="bold")
-    for each in given.explained(library):
-        when = given.OCCASIONS[each.occasion]
-        what = each.value if each.name.startswith("-") else f"{each.name}={each.value}"
-        named = what if each.value else each.name
-        console.print(f"{each.why.kind:9} {named}{f' ({when})' if when else ''}")
-        console.print(f"          {each.why.reason}")
-        if each.why.proof:
-            console.print(f"          Proof: {each.why.proof}")
+    for setting in given.explained(library):
+        when = given.OCCASIONS[setting.occasion]
+        assignment = (
+            setting.value if setting.name.startswith("-") else f"{setting.name}={setting.value}"
+        )
+        named = assignment if setting.value else setting.name
+        console.print(f"{setting.why.kind:9} {named}{f' ({when})' if when else ''}")
+        console.print(f"          {setting.why.reason}")
+        if setting.why.proof:
+            console.print(f"          Proof: {setting.why.proof}")
 
 
 def list_settings(
@@ -201,23 +203,23 @@ def list_settings(
     from nearpeak.libraries.tunables import offered
 
     library = resolve(name)
-    found = offered(library)
+    offers = offered(library)
     if json:
         print_json(
             {
                 "schema": SCHEMA,
                 "library": library.name,
                 "version": library.version,
-                "settings": [_describe_setting(each) for each in found],
+                "settings": [_describe_setting(offer) for offer in offers],
             }
         )
-    elif not found:
+    elif not offers:
         typer.echo(f"No settings of {library.name} are known that are worth a try.")
     else:
-        _print_settings(library, found)
+        _print_settings(library, offers)
 
 
-def _print_settings(library: Library, found: list[Offered]) -> None:
+def _print_settings(library: Library, offers: list[Offered]) -> None:
     from rich.table import Table
 
     from nearpeak.console import PlainConsole
@@ -233,37 +235,37 @@ def _print_settings(library: Library, found: list[Offered]) -> None:
     table.add_column("Where", max_width=WIDTH_OF_VALUES)
     table.add_column("What it decides")
     marks = {True: "", False: "-", None: "?"}
-    for each in found:
-        tunable = each.tunable
+    for offer in offers:
+        tunable = offer.tunable
         scope = ", ".join([*tunable.needs, *tunable.benchmarks])
         with_ = " ".join(f"{key}={value}" for key, value in tunable.with_.items())
-        what = tunable.summary + (f" (with {with_})" if with_ else "")
-        what += f"\nMay break: {tunable.breaks}" if tunable.breaks else ""
-        tried = " ".join(each.values) or (tunable.file and f"a file, {tunable.file}")
-        row = (tunable.name, each.default, tried, tunable.since, scope, what)
-        table.add_row(marks[each.there], *row)
+        description = tunable.summary + (f" (with {with_})" if with_ else "")
+        description += f"\nMay break: {tunable.breaks}" if tunable.breaks else ""
+        tried = " ".join(offer.values) or (tunable.file and f"a file, {tunable.file}")
+        row = (tunable.name, offer.default, tried, tunable.since, scope, description)
+        table.add_row(marks[offer.there], *row)
     console.print(table)
-    lacking = sum(each.there is False for each in found)
-    unknown = sum(each.there is None for each in found)
-    console.print(f"\n{count(len(found), 'setting')} of {library.name} {library.version}.")
+    lacking = sum(offer.there is False for offer in offers)
+    unknown = sum(offer.there is None for offer in offers)
+    console.print(f"\n{count(len(offers), 'setting')} of {library.name} {library.version}.")
     if lacking:
         console.print(f"-  This installation does not have it ({lacking}): it is not tried.")
     if unknown:
         console.print(f"?  It cannot be asked here whether it has it ({unknown}).")
 
 
-def _describe_setting(each: Offered) -> dict[str, object]:
+def _describe_setting(offer: Offered) -> dict[str, object]:
     import msgspec
 
     return {
-        **msgspec.to_builtins(each.tunable),
-        "values": each.values,
-        "default": each.default,
-        "installed": each.there,
+        **msgspec.to_builtins(offer.tunable),
+        "values": offer.values,
+        "default": offer.default,
+        "installed": offer.there,
     }
 
 
-def _print_table(found: Discovery, beside: list[Library]) -> None:
+def _print_table(discovery: Discovery, beside: list[Library]) -> None:
     from rich.table import Table
 
     from nearpeak.console import PlainConsole
@@ -273,23 +275,25 @@ def _print_table(found: Discovery, beside: list[Library]) -> None:
     from nearpeak.libraries.settings import family_settings
 
     console = PlainConsole()
-    if not found.libraries:
+    if not discovery.libraries:
         console.print("No MPI library was found.")
     columns = ("Name", "Family", "Version", "ABI", "Launcher", "Origin", "GPU settings", "Prefix")
     table = Table(*columns, box=None, pad_edge=False)
     for column in table.columns[:-2]:
         column.no_wrap = True
     table.columns[-1].overflow = "fold"
-    rows = [(library, launcher_of(library), _short(library.prefix)) for library in found.libraries]
+    rows = [
+        (library, launcher_of(library), _short(library.prefix)) for library in discovery.libraries
+    ]
     rows += [(library, "", _short(library.libmpi)) for library in beside]
     rows += [(library, "", f"({library.version_text})") for library in natives().values()]
     example = ""
-    for library, launcher, where in rows:
-        what = (library.name, library.family, library.version, library.abi)
+    for library, launcher, location in rows:
+        identity = (library.name, library.family, library.version, library.abi)
         settings = [name for name in family_settings(library.family) if name != "default"]
         if settings and not example:
             example = f"{library.name}@{settings[0]}"
-        table.add_row(*what, launcher, library.origin, " ".join(settings), where)
+        table.add_row(*identity, launcher, library.origin, " ".join(settings), location)
     console.print(table)
     if example:
         console.print(
@@ -302,9 +306,9 @@ def _print_table(found: Discovery, beside: list[Library]) -> None:
         for entry in missing:
             table.add_row(f"nearpeak mpi add {entry.name}", entry.version, entry.summary)
         console.print(table)
-    for problem in found.problems:
+    for problem in discovery.problems:
         console.print(f"Left out: {problem}")
-    for note in found.notes:
+    for note in discovery.notes:
         console.print(f"Note: {note}")
 
 
@@ -314,13 +318,13 @@ def _short(path: Path) -> str:
     return str(Path("~", path.relative_to(home)) if path.is_relative_to(home) else path)
 
 
-def _print_json(found: Discovery, beside: list[Library]) -> None:
+def _print_json(discovery: Discovery, beside: list[Library]) -> None:
     from nearpeak.libraries import catalogue
     from nearpeak.libraries.families import natives
 
-    whole = {
+    document = {
         "schema": SCHEMA,
-        "libraries": [_describe(library) for library in found.libraries],
+        "libraries": [_describe(library) for library in discovery.libraries],
         "beside_mpi": [
             {"name": library.name, "version": library.version, "file": str(library.libmpi)}
             for library in beside
@@ -341,10 +345,10 @@ def _print_json(found: Discovery, beside: list[Library]) -> None:
             {"name": library.name, "version": library.version, "summary": library.version_text}
             for library in natives().values()
         ],
-        "problems": found.problems,
-        "notes": found.notes,
+        "problems": discovery.problems,
+        "notes": discovery.notes,
     }
-    print_json(whole)
+    print_json(document)
 
 
 def _describe(library: Library) -> dict[str, object]:
@@ -357,5 +361,5 @@ def _describe(library: Library) -> dict[str, object]:
     paths = {key: str(fields[key]) for key in ("prefix", "launcher", "libmpi")}
     network = library.network_only and msgspec.to_builtins(library.network_only)
     settings = msgspec.to_builtins(list(family_settings(library.family).values()))
-    more = {"network_only": network, "launcher_kind": launcher_of(library), "settings": settings}
-    return {**fields, **paths, **more}
+    extra = {"network_only": network, "launcher_kind": launcher_of(library), "settings": settings}
+    return {**fields, **paths, **extra}

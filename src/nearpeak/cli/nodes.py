@@ -233,8 +233,8 @@ def nodes(
 
 
 def _lacking(mpi: str) -> list[str]:
-    """Why the library is none here; UserError for a name that no machine knows, or of no MPI
-    library."""
+    """Reasons why the library is not on this machine; UserError for an unknown name, or one of no
+    MPI library."""
     from nearpeak.libraries import discover, settings
     from nearpeak.libraries.families import is_native
     from nearpeak.nodes.run import check_library
@@ -256,17 +256,17 @@ def _write_script(file: Path, chosen: "Chosen", folder: Path) -> None:
     lacking = _lacking(chosen.mpi)
     seconds = plan.cost(chosen, plan.planned(chosen)).seconds
     hosts = [node for node in chosen.nodes if node]
-    asked = JobRequest(LONGER * seconds, len(chosen.nodes), hosts, folder, NAME)
+    job = JobRequest(LONGER * seconds, len(chosen.nodes), hosts, folder, NAME)
     for line in plan.summary(chosen):
         print(printable(line))
-    write_script(file, asked, lacking, "--nodes")
+    write_script(file, job, lacking, "--nodes")
 
 
 def _run(
     folder: Path, chosen: "Chosen | None", dry_run: bool, *, accept: bool = False
 ) -> "Found | None":
-    """Measures what is left; without a choice, of the run in the folder. None: nothing was.
-    `accept`: as of `check_run`."""
+    """Measures the run of `chosen`, or with None what is left of the run in the folder. Returns
+    None if nothing was measured. `accept`: as for `check_run`."""
     import msgspec
 
     import nearpeak
@@ -345,18 +345,18 @@ def _run(
         ended_by = run.run()
     finally:
         journal.close()
-    found = write(folder, read(folder))
+    results = write(folder, read(folder))
     if run.cut_short:
         print(f"Complete it in another job: {FORM.resume_command(folder)}", flush=True)
     if ended_by is not None:
         print(f"nearpeak: interrupted; complete it with: {FORM.resume_command(folder)}")
         raise typer.Exit(128 + ended_by)
-    return found
+    return results
 
 
 def write(folder: Path | None, recorded: "Recorded", require: Sequence[str] = ()) -> "Found":
-    """Makes what is made of the records, and prints it. None: nothing is written. `require`: in the
-    place of the run's requirements; UserError."""
+    """Builds the results from the records, prints and writes them. `folder` None: only prints.
+    `require`: replaces the run's requirements; UserError."""
     from nearpeak.files import write_whole
     from nearpeak.nodes import plan, required
     from nearpeak.nodes.build import build, to_json
@@ -364,20 +364,20 @@ def write(folder: Path | None, recorded: "Recorded", require: Sequence[str] = ()
     from nearpeak.report.nodes.terminal import print_found
 
     required.check(require, alone=plan.has_alone(recorded.begin.chosen))
-    found = build(recorded, require)
+    results = build(recorded, require)
     if folder is not None:
-        write_whole(folder / "nodes.json", to_json(found))
-        write_whole(folder / "nodes.html", render(found))
-    print_found(found, folder and folder / "nodes.html")
-    return found
+        write_whole(folder / "nodes.json", to_json(results))
+        write_whole(folder / "nodes.html", render(results))
+    print_found(results, folder and folder / "nodes.html")
+    return results
 
 
-def conclude(found: "Found | None") -> None:
-    """Exits with 1 where something is slow, wrong or lacking, or a requirement is missed."""
-    if found is None or not found.bad:
+def conclude(results: "Found | None") -> None:
+    """Exits with status 1 if something is slow, wrong or lacking, or a requirement is missed."""
+    if results is None or not results.bad:
         return
     from nearpeak.report.nodes.words import faults
 
     sys.stdout.flush()
-    print(printable(f"Exit status 1: {faults(found)}"))
+    print(printable(f"Exit status 1: {faults(results)}"))
     raise typer.Exit(1)

@@ -64,8 +64,8 @@ def publish(
     table.add_column("replaced")
     for name in ("names", "places"):
         table.add_column(name, justify="right")
-    for each in summary.replaced:
-        table.add_row(each.kind, str(each.names), str(each.places))
+    for replaced in summary.replaced:
+        table.add_row(replaced.kind, str(replaced.names), str(replaced.places))
     PlainConsole().print(table)
     say(f"nearpeak: wrote {output}; {NAME} there has these counts")
     doubts = look(output, hide or [])
@@ -73,7 +73,7 @@ def publish(
         return
     say("nearpeak: look at these before you share the copy: they may be private (--hide WORD)")
     for doubt in doubts[:MOST_DOUBTS]:
-        more = f", {doubt.places} times" if doubt.places > 1 else ""
-        say(f"  {doubt.file}:{doubt.line}: {doubt.what}: {printable(doubt.text)}{more}")
+        repeats = f", {doubt.places} times" if doubt.places > 1 else ""
+        say(f"  {doubt.file}:{doubt.line}: {doubt.what}: {printable(doubt.text)}{repeats}")
     if len(doubts) > MOST_DOUBTS:
         say(f"  and {len(doubts) - MOST_DOUBTS} more")

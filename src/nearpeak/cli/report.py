@@ -98,12 +98,12 @@ def report(
         if beside:
             raise UserError(f"{folder} is of `nearpeak nodes`: leave --beside out")
         target = _target(folder, output, open_it)
-        found = write_nodes(target, nodes_journal.read(folder), require or ())
+        results = write_nodes(target, nodes_journal.read(folder), require or ())
         if as_junit is not None:
-            write_whole(as_junit, nodes_junit(found))
+            write_whole(as_junit, nodes_junit(results))
         if open_it and target:
             _show(target / "nodes.html")
-        conclude_nodes(found)
+        conclude_nodes(results)
         return
     if not (folder / journal.NAME).exists():
         _report_study(folder, output, open_it, beside or [], require or [], as_junit)
@@ -119,7 +119,7 @@ def report(
 
 
 def _target(folder: Path, output: Path | None, open_it: bool) -> Path | None:
-    """The folder to write into, which is made; None where that is read-only and not asked for."""
+    """Makes the folder to write into; None if it is read-only and was not named with -o."""
     from nearpeak.files import is_read_only, make_output
 
     if output is not None:
@@ -162,7 +162,7 @@ def _report_study(
 
 
 def _show(page: Path) -> None:
-    """In a browser; UserError without one."""
+    """Shows a page in a browser; UserError without one."""
     import webbrowser
 
     if not webbrowser.open(page.resolve().as_uri()):

@@ -132,7 +132,7 @@ def run(
     if mpi and len(mpi) > 1:
         raise UserError(
             "nearpeak run starts one library: give one --mpi; several are compared by"
-            f" `nearpeak study{''.join(f' --mpi {each}' for each in mpi)}`"
+            f" `nearpeak study{''.join(f' --mpi {name}' for name in mpi)}`"
         )
     if show_help:
         typer.echo(context.get_help())
@@ -165,7 +165,7 @@ def run(
 def launch(
     benchmark: str,
     mpi: str | None,
-    words: Sequence[str],
+    arguments: Sequence[str],
     *,
     path: str | None = None,
     ranks: int | None = None,
@@ -176,9 +176,8 @@ def launch(
     settings_env: Sequence[str] = (),
     launch_limit: str = LAUNCH_LIMIT,
 ) -> int:
-    """One launch in the foreground, with `words` for the measuring program; its exit status.
-
-    Raises UserError.
+    """Launches in the foreground, with `arguments` for the measuring program; returns the exit
+    status. Raises UserError.
     """
     from nearpeak.files import is_folder
     from nearpeak.launching import mps
@@ -192,9 +191,11 @@ def launch(
     from nearpeak.terms.buffers import parse_buffers
     from nearpeak.terms.sizes import parse_seconds
 
-    if counted := next((word for word in words if re.fullmatch(r"--?np?(\d*|=\d+)", word)), None):
+    if counted := next(
+        (word for word in arguments if re.fullmatch(r"--?np?(\d*|=\d+)", word)), None
+    ):
         raise UserError(f"{counted}: the number of ranks is --ranks N, like --ranks 4")
-    for part in parts_of([benchmark, *words]):
+    for part in parts_of([benchmark, *arguments]):
         _check_named_once(part)
     limit = parsed("--launch-limit", parse_seconds, launch_limit)
     if not (hosts or ranks):
@@ -213,8 +214,8 @@ def launch(
         say=say,
     )
     library = chosen.library
-    check_words(chosen, words, "run")
-    parts = parts_of(words)
+    check_words(chosen, arguments, "run")
+    parts = parts_of(arguments)
     named_file = _value(parts[0], "--jsonl")
     if named_file is not None and is_folder(Path(named_file)):
         raise UserError(f"--jsonl {named_file} is a folder: name a file")
@@ -227,15 +228,15 @@ def launch(
         )
         for part in (parts[:1] if chosen.native else parts)
     ]
-    if any(word.partition("=")[0] in NO_FIGURES for word in words):
+    if any(word.partition("=")[0] in NO_FIGURES for word in arguments):
         places, limit = [], max(limit, SOLVE_SECONDS)
     say(f"Path {chosen.path.id}: {chosen.path.summary}")
     if not chosen.benchmark.sized and _value(parts[0], "--sizes") is not None:
         say(f"nearpeak: {benchmark} has no sizes: it is measured once, whatever --sizes says")
     say_lacking(library)
     warn(chosen.diagnoses, sys.stderr)
-    say_inherited(library, chosen.line(words).env)
-    print(shell_line(chosen.line(words)), file=sys.stderr, flush=True)
+    say_inherited(library, chosen.line(arguments).env)
+    print(shell_line(chosen.line(arguments)), file=sys.stderr, flush=True)
     with temporary_folder("nearpeak-run-") as folder:
         jsonl = Path(folder) / "records.jsonl" if named_file is None else Path(named_file)
         if named_file is None:
@@ -248,12 +249,12 @@ def launch(
             raise UserError(str(error)) from None
 
 
-def _check_named_once(words: Sequence[str]) -> None:
-    """UserError for a benchmark that a command line names twice, whose options would be one set. A
-    word behind an option may be its value."""
+def _check_named_once(arguments: Sequence[str]) -> None:
+    """Raises UserError for a benchmark that a command line names twice, as both would share one set
+    of options. A word behind an option may be its value."""
     named = [
         word
-        for before, word in zip(["", *words], words, strict=False)
+        for before, word in zip(["", *arguments], arguments, strict=False)
         if re.fullmatch(r"[a-z]\w+", word) and ("=" in before or not before.startswith("-"))
     ]
     if twice := next((word for word in named if named.count(word) > 1), None):
@@ -263,9 +264,9 @@ def _check_named_once(words: Sequence[str]) -> None:
         )
 
 
-def _value(words: Sequence[str], option: str) -> str | None:
-    """That of an option of the measuring program, if it is given."""
-    for word, following in zip(words, [*words, ""][1:], strict=True):
+def _value(arguments: Sequence[str], option: str) -> str | None:
+    """The value of an option of the measuring program; None without it."""
+    for word, following in zip(arguments, [*arguments, ""][1:], strict=True):
         if word == option:
             return following
         if word.startswith(f"{option}="):
@@ -292,14 +293,14 @@ def _show_options(benchmark: str, mpi: str | None) -> None:
         library = next(iter([*find_libraries(), *natives().values()]))
     chosen = named(describe_library(library, TOOLS).benchmarks, benchmark)
     program = TOOLS.mpi_program(library)
-    words = [mode_of(library) or "", "pair" if is_ceiling(library) else chosen.name]
-    mode = " ".join(filter(None, words))
+    mode_words = [mode_of(library) or "", "pair" if is_ceiling(library) else chosen.name]
+    mode = " ".join(filter(None, mode_words))
     env = {**os.environ, **environment(library)}
-    told = subprocess.run(
+    done = subprocess.run(
         [str(program), *mode.split(), "--help"],
         env=env,
         stdout=subprocess.PIPE,
         text=True,
         check=False,
     )
-    print(f"Options of {program.name} {mode}\n\n{told.stdout}")
+    print(f"Options of {program.name} {mode}\n\n{done.stdout}")

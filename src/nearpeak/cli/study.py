@@ -307,19 +307,19 @@ def study(
             "--sbatch writes a script that completes its study by itself: leave "
             "--resume and --extend out"
         )
-    more = Options(budget_seconds=line.budget_seconds, launches=line.launches)
+    additions = Options(budget_seconds=line.budget_seconds, launches=line.launches)
     if extend is not None:
-        more.libraries = line.libraries
-        if resume or file is not None or output is not None or line != more:
+        additions.libraries = line.libraries
+        if resume or file is not None or output is not None or line != additions:
             raise UserError(
                 "--extend takes every option from the study that it adds to: give only DIR, --mpi, "
                 "--budget or --launches, --require, --retry and --force"
             )
-        if not more.libraries:
+        if not additions.libraries:
             raise UserError("--extend needs --mpi: name the libraries that are added")
         _extend(
             Path(extend),
-            more,
+            additions,
             require or [],
             force=force,
             accept=accept_commands,
@@ -329,7 +329,7 @@ def study(
         )
         return
     if resume:
-        if file is not None or line != more:
+        if file is not None or line != additions:
             raise UserError(
                 "--resume takes every option from the study that it completes: give only -o DIR, "
                 "--budget or --launches to add to it, and --require"
@@ -341,7 +341,7 @@ def study(
         folder = Path(output or DEFAULT_FOLDER)
         _resume(
             folder,
-            more,
+            additions,
             require or [],
             force=force,
             accept=accept_commands,
@@ -355,8 +355,9 @@ def study(
                 f"{option} needs --resume or --extend: give one of them, or leave it out"
             )
     options = merge(read_study_file(file), line) if file else line
-    own = Path(options.output or DEFAULT_FOLDER).expanduser()  # of a file: no shell has done that
-    folder = Path(output) if output else own
+    # No shell has expanded the path in a file.
+    default_folder = Path(options.output or DEFAULT_FOLDER).expanduser()
+    folder = Path(output) if output else default_folder
     if sbatch is not None:
         from nearpeak.study.batch import check_paths, of_study
         from nearpeak.study.contenders import why_missing
@@ -376,7 +377,7 @@ def study(
 
 
 def _parse(option: str, parser: Callable[[str], T], text: str | None) -> T | None:
-    """As `parsed`, of an option that may not be given."""
+    """The value of an option as by `parsed`; None without it."""
     return None if text is None else parsed(option, parser, text)
 
 
@@ -434,9 +435,9 @@ def _start(
 
 
 def measure(options: "Options", folder: Path, added: float | None = None) -> int | None:
-    """Runs a study of its own, or completes the one of these options that is in the folder; no
-    report is made. `added`: seconds that such a one has more, from now on. The signal that has
-    ended it, if one has; UserError."""
+    """Runs a study, or completes the one in the folder, which has these options; makes no report.
+    `added`: seconds to add to an existing one, from now on. Returns the signal that ended it, if
+    any; UserError."""
     from nearpeak.launching.programs import TOOLS
     from nearpeak.machine.discover import discover
     from nearpeak.study import begun
@@ -465,7 +466,7 @@ def measure(options: "Options", folder: Path, added: float | None = None) -> int
 
 def _resume(
     folder: Path,
-    more: "Options",
+    additions: "Options",
     required: list[str],
     *,
     force: bool,
@@ -484,33 +485,33 @@ def _resume(
     from nearpeak.study.subjects import planned
 
     if not dry_run:
-        check_output(folder)  # before anything is mended in it
+        check_output(folder)  # before anything in it is changed
         repair(folder)
     plan = read_plan(folder)
     requirements = requirements_of(required or plan.requirements)
     check(requirements, planned(plan), lambda path: why_not(path, discover(), plan.hosts))
     if dry_run:
         history = History(folder, plan)
-        amendment = _amendment(history, more)
+        amendment = _amendment(history, additions)
         if history.over and amendment is None:
             _say_complete(folder, history, sys.stderr)
         else:
             _print_rest(plan, history, amendment)
         return
     history = History(folder, plan)
-    amendment = _amendment(history, more)
+    amendment = _amendment(history, additions)
     if accept or not history.over or amendment is not None:  # else nothing is run
         check_begun(folder, plan, accept=accept)
     plan, journal = reopen(folder)
     with contextlib.closing(journal):
         history = History(folder, plan)
-        amendment = _amendment(history, more)
+        amendment = _amendment(history, additions)
         if history.over and amendment is None:
             _say_complete(folder, history, sys.stdout)
             _conclude(folder, required, history)
             return
         session = _session(folder, plan, discover(), history, force=force)
-        expected = History(folder, plan)  # of its own: the session is fed to the other as it runs
+        expected = History(folder, plan)  # a second one: the run feeds its session to the first
         _print(remaining_lines(_begun(expected, amendment), measuring_seconds()), sys.stdout)
         print(_session_words(session, history, amendment), flush=True)
         ended_by = _run(folder, plan, journal, history, session, amendment, explain=explain)
@@ -519,7 +520,7 @@ def _resume(
 
 def _extend(
     folder: Path,
-    more: "Options",
+    additions: "Options",
     required: list[str],
     *,
     force: bool,
@@ -545,14 +546,16 @@ def _extend(
             plan, journal = reopen(folder)
             opened.enter_context(contextlib.closing(journal))
         before = History(folder, plan)
-        contenders = choose_new(plan, more.libraries, say)
+        contenders = choose_new(plan, additions.libraries, say)
         machine = discover()
         _session(folder, plan, machine, before, force=force)  # refused before anything is tried
         blocks = before.state.begun_blocks
         adds = prepare_addition(
             plan, contenders, blocks, machine, TOOLS, say, retry=retry, dry_run=dry_run
         )
-        amendment = extend(before.state, before.ended, adds, more.budget_seconds, more.launches)
+        amendment = extend(
+            before.state, before.ended, adds, additions.budget_seconds, additions.launches
+        )
         plan = plan.grown(adds)
         requirements = requirements_of(required or plan.requirements)
         check(requirements, planned(plan), lambda path: why_not(path, machine, plan.hosts))
@@ -568,19 +571,19 @@ def _extend(
         _conclude(folder, required, history, ended_by)
 
 
-def _amendment(history: "History", more: "Options") -> "AmendmentRecord | None":
-    """What is added to the study, if anything."""
+def _amendment(history: "History", additions: "Options") -> "AmendmentRecord | None":
+    """The amendment that adds to the study, if any."""
     from nearpeak.study.amendments import amend
 
-    if more.budget_seconds is None and more.launches is None:
+    if additions.budget_seconds is None and additions.launches is None:
         return None
-    return amend(history.state, history.ended, more.budget_seconds, more.launches)
+    return amend(history.state, history.ended, additions.budget_seconds, additions.launches)
 
 
 def _show(plan: "Plan", dry_run: bool) -> None:
     from nearpeak.study.planning import summary
 
-    # With --dry-run, stdout holds the launch lines alone.
+    # With --dry-run, stdout holds only the launch lines.
     _print(summary(plan), sys.stderr if dry_run else sys.stdout)
 
 
@@ -598,13 +601,13 @@ def _begun(history: "History", amendment: "AmendmentRecord | None") -> "Schedule
 
 
 def _print_rest(plan: "Plan", history: "History", amendment: "AmendmentRecord | None") -> None:
-    """What another session would run."""
+    """Prints the launches that another session would run."""
     state = _begun(history, amendment)
     _print_lines(plan, state, state.expected_blocks())
 
 
 def _print_lines(plan: "Plan", state: "Schedule", blocks: int) -> None:
-    """What is left of so many first blocks; to a terminal, the first lines of it."""
+    """Prints the launches left of the first `blocks` blocks; to a terminal, the first lines."""
     from nearpeak.launching.programs import TOOLS
     from nearpeak.libraries.launch import shell_line
     from nearpeak.study.commands import make_command
@@ -613,14 +616,14 @@ def _print_lines(plan: "Plan", state: "Schedule", blocks: int) -> None:
     shown = left[:_FEW_LINES] if sys.stdout.isatty() else left
     for planned in shown:
         print(shell_line(make_command(plan, planned, TOOLS)))
-    if more := len(left) - len(shown):
-        print(f"... and {count(more, 'more line')}; into a pipe or a file, all are printed")
+    if hidden := len(left) - len(shown):
+        print(f"... and {count(hidden, 'more line')}; into a pipe or a file, all are printed")
 
 
 def _session(
     folder: Path, plan: "Plan", machine: "Machine", history: "History", *, force: bool = False
 ) -> "SessionRecord":
-    """The session that begins; UserError where it would be of another machine or software."""
+    """Begins a session; UserError if the machine or the software has changed."""
     from nearpeak.launching.programs import TOOLS
     from nearpeak.study import sessions
     from nearpeak.study.paths import check_same_hosts
@@ -640,7 +643,7 @@ def _run(
     *,
     explain: int | None,
 ) -> int | None:
-    """Runs the study; the signal that has ended it, if one has."""
+    """Runs the study; returns the signal that ended it, if any."""
     from nearpeak.cli.explain import explain_worst
     from nearpeak.journal import resume_study
     from nearpeak.launching.programs import TOOLS
@@ -662,9 +665,9 @@ def _run(
     if end.status == "interrupted" and study.signal is None:
         print(f"Complete it in another job: {resume_study(folder)}", flush=True)
     if end.status == "imprecise":
-        if found := study.forecast():
+        if forecast := study.forecast():
             command = resume_study(folder, "--budget", f"{MORE_SECONDS / 60:g}m")
-            print(sentence(found, command), flush=True)
+            print(sentence(forecast, command), flush=True)
         else:
             print(f"More time adds nothing. To add launches: {_more_launches(folder, history)}")
     if explain is not None and study.signal is None:
@@ -673,14 +676,14 @@ def _run(
 
 
 def _say_complete(folder: Path, history: "History", to: TextIO) -> None:
-    """That nothing is left to run, and how there would be."""
+    """Prints that nothing is left to run, and how to add to the study."""
     from nearpeak.journal import resume_study
 
-    more = _more_launches(folder, history)
+    command = _more_launches(folder, history)
     if history.state.forecast():
-        more = f"{resume_study(folder, '--budget', '5m')}, or {more}"
+        command = f"{resume_study(folder, '--budget', '5m')}, or {command}"
     print(
-        f"complete: {history.ended}; nothing is left to run. To add to it: {more}",
+        f"complete: {history.ended}; nothing is left to run. To add to it: {command}",
         file=to,
         flush=True,
     )
@@ -690,14 +693,14 @@ def _more_launches(folder: Path, history: "History") -> str:
     """The command that adds launches of all cells."""
     from nearpeak.journal import resume_study
 
-    more = resume_study(folder, "--launches", str(history.state.begun_blocks + 1))
-    return f"{more} (or more launches)"
+    command = resume_study(folder, "--launches", str(history.state.begun_blocks + 1))
+    return f"{command} (or more launches)"
 
 
 def _conclude(
     folder: Path, required: list[str], history: "History", ended_by: int | None = None
 ) -> None:
-    """Makes the report and judges; exits with 1 when not all is well, or by the signal that has
+    """Makes the report and judges; exits with status 1 if something is wrong, or by the signal that
     ended the study."""
     from nearpeak.journal import resume_study
     from nearpeak.report.sessions import blocks_lacking
@@ -728,10 +731,10 @@ def _session_words(
     from nearpeak.study.amendments import describe
 
     begun = history.state.begun_blocks
-    where = f"after {count(begun, 'block')}"
+    position = f"after {count(begun, 'block')}"
     if begun and history.state.remaining(begun - 1):
-        where = f"in the middle of block {begun}"
-    line = f"session:    {session.session + 1} of this study, {where}"
+        position = f"in the middle of block {begun}"
+    line = f"session:    {session.session + 1} of this study, {position}"
     return f"{line}; adds {describe(amendment)}" if amendment else line
 
 

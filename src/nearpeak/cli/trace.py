@@ -43,7 +43,7 @@ Exit status:
 """
 
 
-MOST_OF_A_COMMAND = 127  # a shell says more of what a signal has ended
+MOST_OF_A_COMMAND = 127  # a shell reports more for a command that a signal ended
 
 
 def register(app: typer.Typer) -> None:
@@ -72,7 +72,7 @@ def trace(
         bool, typer.Option("--all", help="Print every row, not only the longest.")
     ] = False,
 ) -> None:
-    """Runs it, prints the table; exits as the command did, if that was no signal."""
+    """Runs the command and prints the table; exits as the command did, unless by a signal."""
     import msgspec
 
     from nearpeak.files import check_target, write_whole
@@ -81,7 +81,7 @@ def trace(
     from nearpeak.report.traced.page import write_page
     from nearpeak.report.traced.terminal import print_trace
     from nearpeak.trace.application import library_of
-    from nearpeak.trace.ceilings import ceilings, known, unblocked
+    from nearpeak.trace.ceilings import ceilings, study_ceilings, unblocked
     from nearpeak.trace.run import CommandFailed, Interrupted, run
 
     if output:
@@ -91,35 +91,35 @@ def trace(
             raise UserError(
                 f"-o {output}: the page is written beside the JSON: give a name like trace.json"
             )
-    points = known(build_results(study)) if study else None
+    points = study_ceilings(build_results(study)) if study else None
     library = resolve(mpi) if mpi else library_of(command)
     say_lacking(library)
     try:
-        found, signalled = run(command, library)
+        traced, signalled = run(command, library)
     except CommandFailed as failed:
         say(f"nearpeak: {failed}")
         raise typer.Exit(1) from None
     except Interrupted as interrupted:
         raise _interrupted(interrupted.number) from None
     if points:
-        found.ceilings = ceilings(found, points.times)
-        found.unblocked = unblocked(found, points.rates)
-    print_trace(found, show_all=show_all)  # before the file: it stays where that cannot be written
+        traced.ceilings = ceilings(traced, points.times)
+        traced.unblocked = unblocked(traced, points.rates)
+    print_trace(traced, show_all=show_all)  # before the file: it stays where that cannot be written
     if output:
-        text = msgspec.json.format(msgspec.json.encode(found), indent=1).decode()
+        text = msgspec.json.format(msgspec.json.encode(traced), indent=1).decode()
         write_whole(output, text + "\n")
-        write_page(found, page)
+        write_page(traced, page)
         print(printable(f"Page: {page}"), flush=True)
     if signalled is not None:
         raise _interrupted(signalled)
-    if found.exit_status > MOST_OF_A_COMMAND:
-        say(f"nearpeak: {ended_by(found.exit_status)}; see what it said before the table")
+    if traced.exit_status > MOST_OF_A_COMMAND:
+        say(f"nearpeak: {ended_by(traced.exit_status)}; see what it said before the table")
         raise typer.Exit(1)
-    raise typer.Exit(found.exit_status)
+    raise typer.Exit(traced.exit_status)
 
 
 def _interrupted(number: int) -> typer.Exit:
-    """Says so; the exit that a signal asks for."""
+    """Prints that a signal came; returns the exit with its status."""
     import signal
 
     by = "" if number == signal.SIGINT else f" by {signal.Signals(number).name}"
@@ -128,9 +128,9 @@ def _interrupted(number: int) -> typer.Exit:
 
 
 def ended_by(status: int) -> str:
-    """What an exit status above 127 means, of a command."""
+    """Text for a command's exit status above 127."""
     from nearpeak.terms.logs import SIGNALS
 
     name = SIGNALS.get(status - 128)
-    words = f"the command ended with exit status {status}"
-    return f"{words}, which is that of {name}" if name else words
+    text = f"the command ended with exit status {status}"
+    return f"{text}, which is that of {name}" if name else text

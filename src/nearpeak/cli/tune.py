@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
 FOLDER = "tuned"
 BUDGET = "15m"
-MORE = "10m"  # that is proposed to be added
-STUDY = "study"  # the folder of the one that confirms, below DIR
+MORE = "10m"  # the time that is proposed to add
+STUDY = "study"  # the folder of the confirming study, below DIR
 
 HELP = """Find the settings that make a library faster, and write them down ready to use.
 
@@ -150,14 +150,14 @@ def tune(
         before = FORM.begin(FORM.read(output))
         names = [f"the variables of {FORM.name}", *begun.named_in([before.asked.mpi])]
         check_run(output, FORM.command, before, names, accept=accept_commands)
-        asked = before.asked
+        request = before.asked
     else:
         if accept_commands:
             raise UserError("--accept-commands needs --resume: give it, or leave this out")
-        asked = _asked(mpi, targets, trace, path, buffers, budget, seed)
+        request = _request(mpi, targets, trace, path, buffers, budget, seed)
         if not dry_run:
             FORM.check_new(output)
-    prepared = run.prepare(asked, say)
+    prepared = run.prepare(request, say)
     for name, sizes in by_benchmark(prepared.launches.targets).items():
         check_words(prepared.launches.subjects[name], ["--sizes", format_sizes(sizes)], "tune")
     if dry_run:
@@ -191,17 +191,17 @@ def tune(
             say(f"interrupted: {keep_reason(interrupt, journal)}")
             raise _interrupted(output, status_of(interrupt)) from None
         unused = 0.0 if outcome.taken else budget_left.unused(time.monotonic() - start)
-        found = run.summed_up(prepared, journal, outcome, judged, unused)
-        profiles = run.profiles(prepared, journal, found, judged)
-    _write(found, profiles, output)
-    if words := budget_left.overdrawn(time.monotonic() - start):
-        say(words)
-    if found.verdict == "fails":
+        tuned = run.summed_up(prepared, journal, outcome, judged, unused)
+        profiles = run.profiles(prepared, journal, tuned, judged)
+    _write(tuned, profiles, output)
+    if warning := budget_left.overdrawn(time.monotonic() - start):
+        say(warning)
+    if tuned.verdict == "fails":
         raise typer.Exit(1)
 
 
 def _traced(file: Path, mpi: str, targets: str | None, buffers: str | None) -> str:
-    """What the application of a trace does longest, as of --for."""
+    """The targets, as of --for, that the application of a trace spends most time in."""
     from nearpeak.launching.programs import TOOLS, describe_library
     from nearpeak.libraries import discover, settings
     from nearpeak.tune.traced import choose, read_trace
@@ -215,7 +215,7 @@ def _traced(file: Path, mpi: str, targets: str | None, buffers: str | None) -> s
     return chosen.targets
 
 
-def _asked(
+def _request(
     mpi: str | None,
     targets: str | None,
     trace: Path | None,
@@ -243,8 +243,8 @@ def _asked(
 
 
 def _amended(seconds: float, output: Path) -> "Amended":
-    """So much time more: for the study that confirms, where it has begun, else for the search and
-    its study."""
+    """An amendment of this much time, for the confirming study if it has begun, else for the search
+    and its study."""
     from nearpeak.study.journal import NAME
     from nearpeak.terms.sizes import format_seconds
     from nearpeak.tune.journal import Amended
@@ -276,8 +276,8 @@ def _confirm(
     seconds: float,
     added: float | None,
 ) -> "dict[str, Confirmed]":
-    """What the study says of what was taken, by the name of settings; nothing where nothing was.
-    `seconds`: its budget; `added`: to one that has begun."""
+    """The study's verdicts on the settings that were taken, by name; empty if none were.
+    `seconds`: the budget of the study; `added`: seconds to add to one that has begun."""
     from nearpeak.cli.study import measure
     from nearpeak.findings.build import build_results
     from nearpeak.libraries.tunables import library_tunables
@@ -329,7 +329,7 @@ def _interrupted(output: Path, status: int) -> typer.Exit:
     return typer.Exit(status)
 
 
-def _write(found: "Tuned", profiles: "dict[str, Profile]", output: Path) -> None:
+def _write(tuned: "Tuned", profiles: "dict[str, Profile]", output: Path) -> None:
     import msgspec
 
     from nearpeak.files import write_whole
@@ -339,15 +339,15 @@ def _write(found: "Tuned", profiles: "dict[str, Profile]", output: Path) -> None
     from nearpeak.tune.written import withdraw, write
 
     withdraw(output)
-    text = msgspec.json.format(msgspec.json.encode(found), indent=1).decode()
+    text = msgspec.json.format(msgspec.json.encode(tuned), indent=1).decode()
     write_whole(output / "tune.json", text)
     files = {profile.scope: write(profile, output / folder) for folder, profile in profiles.items()}
-    print_tuned(found, files, write_page(found, files, output))
+    print_tuned(tuned, files, write_page(tuned, files, output))
     # The study has begun where something was taken: all that is added is its own.
-    to_study = " to the study" if found.env or found.unset else ""
-    if found.unguarded or (found.lacking and not to_study):
+    to_study = " to the study" if tuned.env or tuned.unset else ""
+    if tuned.unguarded or (tuned.lacking and not to_study):
         say(f"To add time{to_study}: {resume_command(output)} --budget {MORE}")
-    if found.lacking and to_study:
+    if tuned.lacking and to_study:
         say(
             "What the search had no time for takes a new one with a longer --budget, and another -o"
         )

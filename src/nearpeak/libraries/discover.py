@@ -65,7 +65,7 @@ def discover() -> Discovery:
         new += [f"{env[name]}/bin" for name in PREFIX_VARIABLES if env.get(name)]
         searched = os.environ.get("PATH", "").split(":")
         folders = ":".join(folder for folder in new if folder not in searched)
-        modules_owners = owners | of_search_paths(env, PREFIX_VARIABLES, known=os.environ)
+        modules_owners = owners | of_search_paths(env, PREFIX_VARIABLES, checked=os.environ)
         for prefix in prefixes_on_path(folders):
             _look(prefix, "module", discovery, seen, owners=modules_owners, env=env)
     return discovery

@@ -12,8 +12,8 @@ STEM = 14.0  # of the line down to the socket
 
 
 def add_second_host(canvas: Canvas) -> None:
-    """A bar with what was measured between two hosts; nothing where nothing was."""
-    rows = canvas.at.get(("remote", 0, 0), [])
+    """Adds a bar with the rows between two hosts, if there are any."""
+    rows = canvas.rows_at.get(("remote", 0, 0), [])
     if not rows:
         return
     box = Box("host", "second host", 0, canvas.picture.height, canvas.width, PILL + 8)
@@ -22,43 +22,51 @@ def add_second_host(canvas: Canvas) -> None:
 
 
 def adapters_height(socket: Socket, width: float) -> float:
-    """What the adapters of a socket take, with the lines down to it."""
+    """The height of a socket's adapters, with the lines down to the socket."""
     heights = [height for _, height in _rows(socket, width)]
     return sum(heights) + GAP * max(0, len(heights) - 1) + (STEM if heights else 0)
 
 
 def add_adapters(canvas: Canvas, socket: Socket, span: Span, frame_top: float) -> None:
-    """Boxes of alike adapters above a socket whose frame begins at `frame_top`."""
+    """Adds boxes of alike adapters above a socket whose frame begins at `frame_top`."""
     x, width = span
-    own = _width(socket, width)
+    box_width = _width(socket, width)
     y = frame_top - adapters_height(socket, width)
     for row, height in _rows(socket, width):
         slot = (width + GAP) / _columns(socket, width)
-        for at, (nics, words) in enumerate(row):
+        for column, (nics, lines) in enumerate(row):
             name = " ".join(f"adapter {nic.name}" for nic in nics)
-            box = Box("adapter", name, x + at * slot + (slot - GAP - own) / 2, y, own, height)
+            left = x + column * slot + (slot - GAP - box_width) / 2
+            box = Box("adapter", name, left, y, box_width, height)
             canvas.link(((box.middle, box.bottom), (box.middle, frame_top)))
             _to_second_host(canvas, nics, box)
-            canvas.filled(box, words, names=len(_names(nics, own)))
+            canvas.filled(box, lines, names=len(_names(nics, box_width)))
         y += height + GAP
 
 
 def _to_second_host(canvas: Canvas, nics: list[Nic], box: Box) -> None:
-    """A line up, where something was measured through one of these adapters."""
+    """Adds a line up, if something was measured through one of these adapters."""
     names = {name for nic in nics for name in (nic.name, nic.verbs) if name}
-    rows = canvas.at.get(("remote", 0, 0), [])
+    rows = canvas.rows_at.get(("remote", 0, 0), [])
     through = [row for row in rows if {row.path.nic, row.path.adapter} & names]
     if through:
         up = canvas.boxes["second host"].bottom
         canvas.link(((box.middle, up), (box.middle, box.y)), through)
 
 
-def _rows(socket: Socket, width: float) -> list[tuple[list[tuple[list[Nic], list[str]]], float]]:
-    """Rows of boxes, each as its adapters and its lines of text; and the height of the row."""
+Row = list[tuple[list[Nic], list[str]]]  # boxes: the adapters and the lines of text of each
+
+
+def _rows(socket: Socket, width: float) -> list[tuple[Row, float]]:
+    """The rows of boxes, each with its height."""
     boxes = [(nics, _lines(nics, socket, width)) for nics in _groups(socket)]
     columns = _columns(socket, width)
     rows = [boxes[start : start + columns] for start in range(0, len(boxes), columns)]
-    return [(row, max(len(lines) for _, lines in row) * LINE + 8) for row in rows]
+    return [(row, _row_height(row)) for row in rows]
+
+
+def _row_height(row: Row) -> float:
+    return max(len(lines) for _, lines in row) * LINE + 8
 
 
 def _columns(socket: Socket, width: float) -> int:
@@ -82,13 +90,13 @@ def _lines(nics: list[Nic], socket: Socket, width: float) -> list[str]:
     return [*_names(nics, room + 2 * PAD), *facts, *near]
 
 
-def _names(nics: list[Nic], own: float) -> list[str]:
-    return wrapped(", ".join(nic.name for nic in nics), own - 2 * PAD)
+def _names(nics: list[Nic], box_width: float) -> list[str]:
+    return wrapped(", ".join(nic.name for nic in nics), box_width - 2 * PAD)
 
 
 def _groups(socket: Socket) -> list[list[Nic]]:
     """Adapters that are alike and near to the same node."""
-    found: dict[tuple[int | None, str, float | None], list[Nic]] = {}
+    groups: dict[tuple[int | None, str, float | None], list[Nic]] = {}
     for nic in socket.nics:
-        found.setdefault((nic.numa_node, nic.kind, nic.rate_gbs), []).append(nic)
-    return list(found.values())
+        groups.setdefault((nic.numa_node, nic.kind, nic.rate_gbs), []).append(nic)
+    return list(groups.values())

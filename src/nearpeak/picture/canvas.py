@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a drawing of a machine is put together with: boxes with text in them, links, and pills."""
+"""The canvas of a machine's drawing: boxes with text in them, links, and pills."""
 
 from collections.abc import Sequence
 from math import log10
@@ -34,9 +34,9 @@ class Canvas:
         self, machine: Machine, rows: Sequence[Measured], width: float, notes: Sequence[str] = ()
     ) -> None:
         self.machine = machine
-        self.notes = notes  # sentences below what was measured
+        self.notes = notes  # sentences below the measured rows
         self.rows = list(rows)
-        self.at = by_spot(machine, self.rows)
+        self.rows_at = by_spot(machine, self.rows)
         self.width = width
         self.wide = width >= WIDE
         self.picture = Picture(width)
@@ -48,21 +48,21 @@ class Canvas:
         self.boxes[box.name] = box
         self.picture.boxes.append(box)
 
-    def say_rate(self, rate: str, words: str, where: str) -> None:
-        """Notes whether the words beside a link hold its rate, and which link it is."""
-        name = f"{rate} {where}"
-        self._rates[name] = self._rates.get(name, False) or rate in words
+    def say_rate(self, rate: str, text: str, link: str) -> None:
+        """Notes whether the text beside a link holds its rate. `link`: which link it is."""
+        name = f"{rate} {link}"
+        self._rates[name] = self._rates.get(name, False) or rate in text
 
     @property
     def unsaid(self) -> list[str]:
-        """The rates that stand beside no link."""
-        return [name for name, said in self._rates.items() if not said]
+        """The rates that no text beside a link holds."""
+        return [name for name, shown in self._rates.items() if not shown]
 
     def text(
-        self, words: str, x: float, y: float, room: float, anchor: str = "start", style: str = ""
+        self, line: str, x: float, y: float, room: float, anchor: str = "start", style: str = ""
     ) -> None:
         """Adds a line of text; `y` is its baseline."""
-        self.picture.texts.append(Text(words, x, y, room, anchor, style))
+        self.picture.texts.append(Text(line, x, y, room, anchor, style))
 
     def link(
         self,
@@ -72,7 +72,7 @@ class Canvas:
         thick: float = 1.2,
         bow: float = 0.0,
     ) -> None:
-        """Adds a link, in the look of the first of what was measured on it, else `thick`."""
+        """Adds a link in the look of its first measured row, without rows a `thick` one."""
         state = rows[0].state if rows else "plain"
         if rows:
             thick = thickness(rows[0].ceiling or rows[0].value)
@@ -81,52 +81,52 @@ class Canvas:
     def filled(self, box: Box, lines: Sequence[str], strong: bool = False, names: int = 1) -> None:
         """Adds a box with lines of text; the first ones are its `names`, maybe `strong`."""
         self.box(box)
-        for at, words in enumerate(lines):
-            room = box.width - (2 if strong and not at else 2 * PAD)
-            heavy = strong and not at and text_width(words, True) <= room
-            style = "strong" if heavy else "" if at < names else "muted"
-            y = box.y + 4 + SIZE + at * LINE
-            self.text(shortened(words, room, heavy), box.middle, y, room, "middle", style)
+        for index, line in enumerate(lines):
+            room = box.width - (2 if strong and not index else 2 * PAD)
+            heavy = strong and not index and text_width(line, True) <= room
+            style = "strong" if heavy else "" if index < names else "muted"
+            y = box.y + 4 + SIZE + index * LINE
+            self.text(shortened(line, room, heavy), box.middle, y, room, "middle", style)
 
     def labelled(self, box: Box, rows: Sequence[Measured], choices: Sequence[str]) -> str:
-        """Adds a long box with pills at its left; the first of the texts that fits beside them."""
+        """Adds a long box with pills at its left and the first text that fits; returns the text."""
         self.box(box)
         pills = len(rows) * ((LONG_PILL if self.wide else PILL) + 3)
         self.pills(rows, box.x + PAD, box.y + (box.height - PILL) / 2, pills)
         space = box.width - 2 * PAD - pills
-        words = first_fit(choices, space)
-        if words:
+        label = first_fit(choices, space)
+        if label:
             middle = box.x + PAD + pills + space / 2
-            self.text(words, middle, box.y + box.height / 2 + SIZE * 0.36, space, "middle")
-        return words
+            self.text(label, middle, box.y + box.height / 2 + SIZE * 0.36, space, "middle")
+        return label
 
     def pills(
         self, rows: Sequence[Measured], x: float, y: float, room: float, centred: bool = False
     ) -> None:
-        """Adds pills in a row: with percentages where there is room, else the letters alone."""
+        """Adds pills in a row: with percentages where there is room, else only the letters."""
         if not rows:
             return
-        each = (room + 3) / len(rows) - 3
-        widths = [_pill_width(row, each) for row in rows]
+        room_each = (room + 3) / len(rows) - 3
+        widths = [_pill_width(row, room_each) for row in rows]
         free = room - sum(widths)
         gap = min(3.0, free / len(rows))
         left = x + (free - gap * (len(rows) - 1)) / 2 if centred else x
         for row, width in zip(rows, widths, strict=True):
-            self.pill(row, left + width / 2, y, each)
+            self.pill(row, left + width / 2, y, room_each)
             left += width + gap
 
     def pill(self, row: Measured, middle: float, y: float, room: float = PILL) -> None:
         """Adds one pill."""
         width = _pill_width(row, room)
         rounded = f"{100 * (row.fraction or 0):.0f} %"
-        words = row.letter if width == PILL else f"{row.letter} {rounded}"
+        label = row.letter if width == PILL else f"{row.letter} {rounded}"
         self.picture.pills.append(
-            Pill(middle - width / 2, y, width, words, row.fraction, row.state, row.sentence)
+            Pill(middle - width / 2, y, width, label, row.fraction, row.state, row.sentence)
         )
 
 
 def thickness(gbs: float | None) -> float:
-    """How thick a measured link is drawn: by the logarithm of its rate."""
+    """The width of a measured link, by the logarithm of its rate."""
     return 2.5 if gbs is None else min(8.0, max(2.0, 2.0 + 2.0 * log10(max(gbs, 1.0) / 10)))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The GPUs, below their sockets, and what joins each to its NUMA node."""
+"""The GPUs, below their sockets, and their links to the NUMA nodes."""
 
 from collections import defaultdict
 
@@ -15,7 +15,7 @@ LEVEL = 5.0  # from one such height to the next
 
 
 def add_gpus(canvas: Canvas, row: list[Socket], spans: list[Span]) -> None:
-    """The GPUs of a row of sockets, at the bottom of the drawing so far."""
+    """Adds the GPUs of a row of sockets, at the bottom of the drawing so far."""
     placed = [
         (gpu, place)
         for socket, span in zip(row, spans, strict=True)
@@ -27,29 +27,31 @@ def add_gpus(canvas: Canvas, row: list[Socket], spans: list[Span]) -> None:
     middles = {gpu.index: x + width / 2 for gpu, (x, width, _) in placed}
     top = canvas.picture.height
     levels = [_levels(canvas, socket, middles) for socket in row]
-    deepest = max((level for found in levels for level in found.values()), default=0)
+    deepest = max(
+        (level for socket_levels in levels for level in socket_levels.values()), default=0
+    )
     y = top + TRUNK + deepest * LEVEL + PILL + 10
     lines = max(len(_lines(gpu, width)) for gpu, (_, width, _) in placed)
-    marked = any(kind == "gpu" for kind, _, _ in canvas.at)
+    marked = any(kind == "gpu" for kind, _, _ in canvas.rows_at)
     height = 9 + lines * LINE + (PILL + 4) * marked
     for gpu, (x, width, line) in placed:
         _add_gpu(canvas, gpu, x, y + line * (height + GAP), width, height)
-    for socket, (x, width), found in zip(row, spans, levels, strict=True):
-        _add_links(canvas, socket, found, top, x + width)
+    for socket, (x, width), socket_levels in zip(row, spans, levels, strict=True):
+        _add_links(canvas, socket, socket_levels, top, x + width)
     canvas.picture.height = max(canvas.boxes[f"gpu {gpu.index}"].bottom for gpu, _ in placed)
 
 
 def _places(many: int, x: float, width: float) -> list[tuple[float, float, int]]:
-    """Of each GPU of a socket its left edge, its width, and its row."""
+    """The left edge, width and row of each GPU of a socket."""
     columns = min(many, columns_of(width, LEAST, GAP))
     if many <= 2:  # a third each, so that a link between them has room
-        own = min(width / 3, MOST)
-        start, step = x + (width - own * (2 * many - 1)) / 2, 2 * own
+        gpu_width = min(width / 3, MOST)
+        start, step = x + (width - gpu_width * (2 * many - 1)) / 2, 2 * gpu_width
     else:
         step = (width + GAP) / columns
-        own = min(step - GAP, MOST)
-        start = x + (step - GAP - own) / 2
-    return [(start + at % columns * step, own, at // columns) for at in range(many)]
+        gpu_width = min(step - GAP, MOST)
+        start = x + (step - GAP - gpu_width) / 2
+    return [(start + index % columns * step, gpu_width, index // columns) for index in range(many)]
 
 
 def _lines(gpu: Gpu, width: float) -> list[str]:
@@ -58,27 +60,27 @@ def _lines(gpu: Gpu, width: float) -> list[str]:
     for brand in BRANDS:
         model = model.removeprefix(brand)
     details = [model, gib(gpu.memory_bytes) if gpu.memory_bytes else ""]
-    return [name, *filter(None, (first_fit([words], width - 2 * PAD) for words in details))]
+    return [name, *filter(None, (first_fit([detail], width - 2 * PAD) for detail in details))]
 
 
 def _add_gpu(canvas: Canvas, gpu: Gpu, x: float, y: float, width: float, height: float) -> None:
     box = Box("gpu", f"gpu {gpu.index}", x, y, width, height, f"{gpu.name}, {gpu.pci}")
     canvas.filled(box, _lines(gpu, width), strong=True)
-    rows = canvas.at.get(("gpu", gpu.index, 0), [])
+    rows = canvas.rows_at.get(("gpu", gpu.index, 0), [])
     canvas.pills(rows, x + 1, box.bottom - PILL - 4, width - 2, centred=True)
 
 
 def _by_box(socket: Socket) -> dict[str, list[Gpu]]:
-    """The GPUs below each box: that of their NUMA node, or the frame where it is not known."""
-    found: dict[str, list[Gpu]] = defaultdict(list)
+    """The GPUs below each box: the one of their NUMA node, or the frame if that is not known."""
+    by_name: dict[str, list[Gpu]] = defaultdict(list)
     for gpu in socket.gpus:
-        found[f"node {gpu.numa_node}" if socket.nodes else socket.frame].append(gpu)
+        by_name[f"node {gpu.numa_node}" if socket.nodes else socket.frame].append(gpu)
     order = [*(f"node {node.index}" for node in socket.nodes), socket.frame]
-    return {name: found[name] for name in order if name in found}
+    return {name: by_name[name] for name in order if name in by_name}
 
 
 def _levels(canvas: Canvas, socket: Socket, middles: dict[int, float]) -> dict[str, int]:
-    """How low the links of each box divide, so that none lies upon that of another."""
+    """The level at which the links of each box divide, so that links of two boxes never overlap."""
     levels: dict[str, int] = {}
     level, reach = 0, float("-inf")
     for name, gpus in _by_box(socket).items():
@@ -92,7 +94,7 @@ def _levels(canvas: Canvas, socket: Socket, middles: dict[int, float]) -> dict[s
 def _add_links(
     canvas: Canvas, socket: Socket, levels: dict[str, int], top: float, right: float
 ) -> None:
-    """From each box to its GPUs; in words beside the first line, as far as the next."""
+    """Adds the links from each box to its GPUs, and their text where there is room."""
     by_box = _by_box(socket)
     starts = [canvas.boxes[name] for name in by_box]
     ends = [box.middle for box in starts[1:]] + [right] * bool(starts)
@@ -100,18 +102,18 @@ def _add_links(
         tap = top + TRUNK + levels[name] * LEVEL
         for gpu in gpus:
             _add_link(canvas, gpu, start, tap)
-        words = rated(gpus[0].host_link, gpus[0].host_gbs)
+        text = rated(gpus[0].host_link, gpus[0].host_gbs)
         short = LINKS.get(gpus[0].host_link, gpus[0].host_link)
         room = end - start.middle - 12
-        said = first_fit((f"{words} each way", words, short), room)
-        canvas.say_rate(words, said, "to the host")
-        if said:
-            canvas.text(said, start.middle + 6, top + SIZE + 4, room, style="muted")
+        label = first_fit((f"{text} each way", text, short), room)
+        canvas.say_rate(text, label, "to the host")
+        if label:
+            canvas.text(label, start.middle + 6, top + SIZE + 4, room, style="muted")
 
 
 def _add_link(canvas: Canvas, gpu: Gpu, start: Box, tap: float) -> None:
     box = canvas.boxes[f"gpu {gpu.index}"]
-    rows = canvas.at.get(("host link", gpu.index, 0), [])
+    rows = canvas.rows_at.get(("host link", gpu.index, 0), [])
     points = [(start.middle, start.bottom), (start.middle, tap), (box.middle, tap)]
     title = f"GPU {gpu.index}: {rated(gpu.host_link, gpu.host_gbs)}, theoretical"
     canvas.link([*points, (box.middle, box.y)], rows, title)

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Below the machine: a line for each path that was measured, with its gauge and its figures."""
+"""The key below the machine: a line for each measured path, with its gauge and its figures."""
 
 from nearpeak.numbers import size
 from nearpeak.picture.canvas import Canvas
 from nearpeak.picture.measured import HALF, NEAR, Measured, summed
 from nearpeak.picture.shapes import LINE, PILL, SIZE, Pill, text_width, wrapped
 
-INDENT = PILL + 8  # of words beside a letter
+INDENT = PILL + 8  # of text beside a letter
 GAUGE = 108.0  # the width of a gauge
 SHARE = 52.0  # of a percentage
 WIDE_GAUGE = 322.0  # where gauges begin in the wide drawing
 
 
 def add_key(canvas: Canvas) -> None:
-    """The lines, in the order of the tables; nothing where nothing was measured."""
+    """Adds the lines, in the order of the tables, if anything was measured."""
     rows = summed(canvas.rows)
     if not rows:
         return
@@ -22,8 +22,8 @@ def add_key(canvas: Canvas) -> None:
     sizes = {row.size_bytes for row in rows}
     one_size = f", messages of {size(min(sizes))}" if len(sizes) == 1 else ""
     heading = f"How much of each ceiling the best library reaches: one direction{one_size}"
-    for words in wrapped(heading, canvas.width, strong=True):
-        picture.say(words, 0, canvas.width, style="strong")
+    for line in wrapped(heading, canvas.width, strong=True):
+        picture.say(line, 0, canvas.width, style="strong")
     picture.height += 4
     before = ""
     for row in rows:
@@ -36,16 +36,16 @@ def add_key(canvas: Canvas) -> None:
     _add_legend(canvas, rows)
     for sentence in canvas.notes:
         picture.height += 4
-        for words in wrapped(sentence, canvas.width):
-            picture.say(words, 0, canvas.width, style="muted")
+        for line in wrapped(sentence, canvas.width):
+            picture.say(line, 0, canvas.width, style="muted")
 
 
 def _wide_row(canvas: Canvas, row: Measured, figures: str) -> None:
     top, after = canvas.picture.height, WIDE_GAUGE + GAUGE + SHARE + 14
-    names = _say(canvas, f"{row.name}: {row.ends}", INDENT, top, WIDE_GAUGE - INDENT - 10)
+    name_lines = _say(canvas, f"{row.name}: {row.ends}", INDENT, top, WIDE_GAUGE - INDENT - 10)
     _add_gauge(canvas, row, WIDE_GAUGE, top)
-    told = _say(canvas, figures, after, top, canvas.width - after)
-    canvas.picture.height = top + max(PILL + 4, max(names, told) * LINE + 8)
+    figure_lines = _say(canvas, figures, after, top, canvas.width - after)
+    canvas.picture.height = top + max(PILL + 4, max(name_lines, figure_lines) * LINE + 8)
 
 
 def _narrow_row(canvas: Canvas, row: Measured, figures: str) -> None:
@@ -61,11 +61,11 @@ def _narrow_row(canvas: Canvas, row: Measured, figures: str) -> None:
     canvas.picture.height = y + max(lines * LINE + 4, PILL) + 6
 
 
-def _say(canvas: Canvas, words: str, x: float, y: float, room: float) -> int:
-    """Writes text beside a pill at `y`; how many lines it takes."""
-    lines = wrapped(words, room)
-    for at, line in enumerate(lines):
-        canvas.text(line, x, y + SIZE + 1 + at * LINE, room)
+def _say(canvas: Canvas, text: str, x: float, y: float, room: float) -> int:
+    """Adds text beside a pill at `y`; returns how many lines it takes."""
+    lines = wrapped(text, room)
+    for index, line in enumerate(lines):
+        canvas.text(line, x, y + SIZE + 1 + index * LINE, room)
     return len(lines)
 
 
@@ -78,15 +78,15 @@ def _add_gauge(canvas: Canvas, row: Measured, x: float, y: float) -> None:
 
 
 def _add_legend(canvas: Canvas, rows: list[Measured]) -> None:
-    """What the fillings of the gauges mean."""
+    """Adds the meanings of the gauges' fillings."""
     if all(row.fraction is None for row in rows):
         return
     canvas.picture.height += 4
     near, half = f"{100 * NEAR:.0f} %", f"{100 * HALF:.0f}"
     x, y = 0.0, canvas.picture.height
     states = {"near": f"{near} or more", "half": f"{half} to {near}", "far": f"below {half} %"}
-    for state, words in states.items():
-        canvas.picture.pills.append(Pill(x, y, 28, "", 1.0, state, words))
-        canvas.text(words, x + 34, y + SIZE + 1, text_width(words))
-        x += 34 + text_width(words) + 14
+    for state, label in states.items():
+        canvas.picture.pills.append(Pill(x, y, 28, "", 1.0, state, label))
+        canvas.text(label, x + 34, y + SIZE + 1, text_width(label))
+        x += 34 + text_width(label) + 14
     canvas.picture.height = y + PILL + 2

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where everything stands in the drawing of a machine; svg.py draws it.
+"""Lays out the drawing of a machine; svg.py draws it.
 
-From top to bottom: what the machine is, the adapters, the sockets with their NUMA nodes, the GPUs,
+From top to bottom: a heading, the adapters, the sockets with their NUMA nodes, the GPUs,
 the links between these, and a line for each path that was measured.
 """
 
@@ -29,19 +29,19 @@ def layout(
     width: float = WIDE,
     notes: Sequence[str] = (),
 ) -> Picture:
-    """The drawing of a machine, WIDE or NARROW; `rows`: what was measured, none for it alone;
-    `notes`: sentences below that."""
+    """The drawing of a machine, WIDE or NARROW. `rows`: the measured ones, none for only the
+    machine; `notes`: sentences below them."""
     canvas = Canvas(machine, rows, width, notes)
-    found = sockets(machine)
-    _add_heading(canvas, found)
+    machine_sockets = sockets(machine)
+    _add_heading(canvas, machine_sockets)
     adapters.add_second_host(canvas)
     abreast = ABREAST[canvas.wide]
-    placed = [socket for socket in found if socket.nodes]
+    placed = [socket for socket in machine_sockets if socket.nodes]
     for start in range(0, len(placed), abreast):
         _add_row(canvas, placed[start : start + abreast], alone=len(placed) == 1)
-    for socket in found[len(placed) :]:
+    for socket in machine_sockets[len(placed) :]:
         _add_row(canvas, [socket], alone=True)
-    if found:
+    if machine_sockets:
         add_gpu_links(canvas)
     _add_notes(canvas)
     add_key(canvas)
@@ -52,16 +52,16 @@ def layout(
 
 
 def processor(model: str) -> str:
-    """A processor's name without what is no name: `Intel Xeon Gold 6248`."""
+    """The bare name of a processor: `Intel Xeon Gold 6248`."""
     plain = re.sub(r"\((R|TM)\)|( CPU)? @.*|,.*|( \d+-Core)? Processor$", "", model)
     return " ".join(plain.split())
 
 
-def _add_heading(canvas: Canvas, found: list[Socket]) -> None:
-    """What the machine is: its processors, then each kind of GPU."""
-    packages = len({package for socket in found for package in socket.packages})
+def _add_heading(canvas: Canvas, machine_sockets: list[Socket]) -> None:
+    """Adds the heading: the processors, then each kind of GPU."""
+    packages = len({package for socket in machine_sockets for package in socket.packages})
     cores = glued(count(len(canvas.machine.cores), "core"))
-    memory = memory_words(canvas.machine, sum(socket.memory_bytes for socket in found))
+    memory = memory_words(canvas.machine, sum(socket.memory_bytes for socket in machine_sockets))
     name = _times(packages, processor(canvas.machine.cpu_model))
     lines = [", ".join(filter(None, [f"{name}: {cores}", memory]))]
     kinds: dict[tuple[str, int | None, float | None], int] = {}
@@ -73,8 +73,8 @@ def _add_heading(canvas: Canvas, found: list[Socket]) -> None:
         facts += [glued(f"{number(gbs)} GB/s")] if gbs else []
         lines.append(_times(many, name) + (f": {' at '.join(facts)}" if facts else ""))
     for line in lines:
-        for words in wrapped(line, canvas.width, strong=True):
-            canvas.picture.say(words, 0, canvas.width, style="strong")
+        for part in wrapped(line, canvas.width, strong=True):
+            canvas.picture.say(part, 0, canvas.width, style="strong")
     canvas.picture.height += 8
 
 
@@ -83,13 +83,13 @@ def _times(many: int, name: str) -> str:
 
 
 def _add_row(canvas: Canvas, row: list[Socket], alone: bool) -> None:
-    """Sockets side by side, with their adapters above and their GPUs below."""
+    """Adds sockets side by side, with their adapters above and their GPUs below."""
     spans = frames.spans_of(canvas, row, alone)
     both = list(zip(row, spans, strict=True))
     top = canvas.picture.height
     top += max(adapters.adapters_height(socket, width) for socket, (_, width) in both)
     height = max(frames.frame_height(canvas, socket, width) for socket, (_, width) in both)
-    height = max(height, len(canvas.at.get(("sockets", 0, 0), [])) * (PILL + 3) + 10)
+    height = max(height, len(canvas.rows_at.get(("sockets", 0, 0), [])) * (PILL + 3) + 10)
     for socket, span in both:
         adapters.add_adapters(canvas, socket, span, top)
         frames.add_frame(canvas, socket, span, top, height)

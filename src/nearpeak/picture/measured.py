@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is drawn on a machine: what its paths carry, as whoever measured them says it."""
+"""The measured rows that are drawn on a machine: figures of its paths."""
 
 from dataclasses import dataclass, replace
 
@@ -8,7 +8,7 @@ from nearpeak.numbers import number, percent, size, unit
 from nearpeak.picture.shapes import joined
 from nearpeak.terms.path import DataPath, Endpoint
 
-NEAR, HALF = 0.9, 0.5  # of the ceiling: from where a library is "near" it, or "half" way there
+NEAR, HALF = 0.9, 0.5  # of the ceiling: from these on a library is "near" it, or "half" way
 
 
 @dataclass(frozen=True)
@@ -46,15 +46,15 @@ class Measured:
     def figures(self) -> str:
         """`intel 353 of 362 GB/s`; without the ceiling where its median is on the other side of the
         library's than in most blocks, as the share says."""
-        return self._told("")
+        return self._figures("")
 
     @property
     def figures_at_size(self) -> str:
         """`intel 353 of 362 GB/s at 16 MiB`."""
-        return self._told(f" at {size(self.size_bytes)}")
+        return self._figures(f" at {size(self.size_bytes)}")
 
-    def _told(self, at: str) -> str:
-        shown = f"{unit(self.unit)}{at}"
+    def _figures(self, suffix: str) -> str:
+        shown = f"{unit(self.unit)}{suffix}"
         if self.who is None:
             return f"ceiling {self._ceiling} {shown}, {self.why}"
         if self.ceiling is None:
@@ -66,10 +66,10 @@ class Measured:
 
     @property
     def sentence(self) -> str:
-        """All of it in one line."""
-        where = f"{self.name}, {self.ends}, {size(self.size_bytes)}"
+        """The whole row in one line."""
+        label = f"{self.name}, {self.ends}, {size(self.size_bytes)}"
         share = " ".join(filter(None, [self.share, self.spread]))
-        return f"{where}: {self.figures}" + (f" ({share})" if share else "")
+        return f"{label}: {self.figures}" + (f" ({share})" if share else "")
 
     @property
     def _ceiling(self) -> str:
@@ -78,31 +78,31 @@ class Measured:
 
 
 def summed(rows: list[Measured]) -> list[Measured]:
-    """The same with all memories in one row, where they end on one size."""
+    """The rows with all memories in one, if these have the same size and unit."""
     local = [row for row in rows if row.path.transport == "local"]
     if len(local) < 2 or len({(row.size_bytes, row.unit) for row in local}) > 1:
         return rows
     ceilings = [row.ceiling for row in local if row.ceiling is not None]
     nodes = [node for row in local if (node := row.path.ends[1].numa_node) is not None]
-    whole = replace(
+    combined = replace(
         local[0],
         name="host-memory",
         ends=f"inside nodes {joined(nodes)}",
         ceiling=min(ceilings),
         highest=max(ceilings),
     )
-    return [*(row for row in rows if row not in local), whole]
+    return [*(row for row in rows if row not in local), combined]
 
 
 def is_drawn(path: DataPath) -> bool:
-    """Whether the picture can show a path: two ends at known places, memory by its own cores."""
+    """True if the picture can show a path: two ends at known places, memory by its own cores."""
     if len(path.ends) != 2 or not path.located:
         return False
     return path.transport != "local" or path.ends[0].numa_node == path.ends[1].numa_node
 
 
 def ends_words(machine: Machine, path: DataPath, turned: bool) -> str:
-    """Which parts of the machine the ends are in, the sender first."""
+    """The parts of the machine that the ends are in, the sender first."""
     names = [end_name(machine, end) for end in path.ends]
     if path.between_hosts:
         return f"{names[0]} {'from' if turned else 'to'} the second host"

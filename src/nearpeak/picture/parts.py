@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which parts of a machine stand together in a drawing, and which links are drawn as one."""
+"""The parts of a machine that stand together in a drawing, and the links that are drawn as one."""
 
 from collections import defaultdict
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from nearpeak.picture.measured import Measured
 from nearpeak.picture.shapes import glued
 from nearpeak.terms.path import DataPath
 
-LINKS = {  # how people write what joins two parts
+LINKS = {  # the names of links, as people write them
     "pcie": "PCIe",
     "nvlink": "NVLink",
     "nvlink-c2c": "NVLink-C2C",
@@ -20,8 +20,8 @@ LINKS = {  # how people write what joins two parts
 OWN_LINES = ("nvlink", "xgmi", "pcie-switch")  # other ways between GPUs are through the host
 LEAST_CLIQUE = 3  # GPUs, all joined to each other alike, that are drawn as one fabric
 
-NO_PACKAGE = -1  # of NUMA nodes whose package nobody knows
-UNPLACED = "unplaced"  # the frame of what is near to nobody knows which node
+NO_PACKAGE = -1  # of NUMA nodes whose package is unknown
+UNPLACED = "unplaced"  # the frame of GPUs and adapters whose node is unknown
 
 Spot = tuple[str, int, int]  # what kind of part or link, and which
 
@@ -31,10 +31,10 @@ Span = tuple[float, float]  # the left edge and the width that a socket has for 
 
 @dataclass
 class Socket:
-    """One package with its memory, and what is near to it.
+    """One package with its memory, and its GPUs and adapters.
 
-    Without packages: NUMA nodes of unknown ones. Without nodes, too: GPUs and adapters of which it
-    is not known what they are near to.
+    Without packages: NUMA nodes of unknown packages. Without nodes, too: GPUs and adapters whose
+    node is unknown.
     """
 
     packages: list[int]
@@ -45,7 +45,7 @@ class Socket:
 
     @property
     def number(self) -> int:
-        """As `spot` has it: of its first package."""
+        """The number of its first package, by which `spot` names it."""
         return self.packages[0] if self.packages else NO_PACKAGE
 
     @property
@@ -55,7 +55,7 @@ class Socket:
 
     @property
     def memory_bytes(self) -> int:
-        """Of all its NUMA nodes together."""
+        """The memory of all its NUMA nodes together."""
         return sum(node.memory_bytes or 0 for node in self.nodes)
 
 
@@ -68,33 +68,32 @@ class Fabric:
     gpus: tuple[int, ...]
 
     @property
-    def words(self) -> str:
+    def label(self) -> str:
         """`NVLink 450 GB/s`."""
         return rated(self.kind, self.gbs)
 
 
 def rated(kind: str, gbs: float | None) -> str:
     """A kind of link with its theoretical rate, where that is known."""
-    words = LINKS.get(kind, kind)
-    return words if gbs is None else f"{words} {glued(f'{gbs:.3g} GB/s')}"
+    name = LINKS.get(kind, kind)
+    return name if gbs is None else f"{name} {glued(f'{gbs:.3g} GB/s')}"
 
 
 def memory_words(machine: Machine, size_bytes: int | None) -> str:
-    """How much memory of the host; empty of a virtual machine, which is given it as it needs it."""
+    """The size of host memory; empty for a virtual machine, which gets memory as it needs it."""
     return gib(size_bytes) if size_bytes and not machine.virtual else ""
 
 
 def gib(size_bytes: int) -> str:
-    """Memory in whole GiB, in tenths below 4 GiB and of TiB: what a kernel keeps for itself is
-    no news."""
-    whole = size_bytes / (1 << 30)
-    if whole >= 1024:
-        return glued(f"{whole / 1024:.1f} TiB")
-    return glued(f"{whole:.0f} GiB" if whole >= 4 else f"{whole:.1f} GiB")
+    """Memory in whole GiB, in tenths below 4 GiB and of TiB: that hides what the kernel keeps."""
+    gibibytes = size_bytes / (1 << 30)
+    if gibibytes >= 1024:
+        return glued(f"{gibibytes / 1024:.1f} TiB")
+    return glued(f"{gibibytes:.0f} GiB" if gibibytes >= 4 else f"{gibibytes:.1f} GiB")
 
 
 def columns_of(width: float, least: float, gap: float) -> int:
-    """How many boxes of a least width stand side by side; one at least."""
+    """The number of boxes of a least width that fit side by side; one at least."""
     return max(1, floor((width + gap) / (least + gap) + 1e-6))
 
 
@@ -104,23 +103,23 @@ def sockets(machine: Machine) -> list[Socket]:
     GPUs and adapters whose node is not known come last, by themselves.
     """
     home = _homes(machine)
-    found: dict[int, Socket] = {}
+    by_package: dict[int, Socket] = {}
     for node in machine.numa_nodes:
         if node.memory == "gpu" or not (node.cpus or node.memory_bytes):
             continue
         package = home.get(_nearest(node, home), NO_PACKAGE)
         cores = [core for core in machine.cores if core.numa_node == node.index]
         packages = {package, *(core.package for core in cores if core.package is not None)}
-        socket = found.setdefault(package, Socket([], [], 0))
+        socket = by_package.setdefault(package, Socket([], [], 0))
         socket.nodes.append(node)
         socket.cores += len(cores)
         socket.packages = sorted({*socket.packages, *packages} - {NO_PACKAGE})
-    ordered = [found[package] for package in sorted(found)]
+    ordered = [by_package[package] for package in sorted(by_package)]
     for socket in ordered:
-        of = {node.index: number for number, node in enumerate(socket.nodes)}
-        socket.gpus = [gpu for gpu in machine.gpus if gpu.numa_node in of]
-        socket.gpus.sort(key=lambda gpu: (of[gpu.numa_node or 0], gpu.index))
-        socket.nics = [nic for nic in machine.nics if nic.numa_node in of]
+        order = {node.index: number for number, node in enumerate(socket.nodes)}
+        socket.gpus = [gpu for gpu in machine.gpus if gpu.numa_node in order]
+        socket.gpus.sort(key=lambda gpu: (order[gpu.numa_node or 0], gpu.index))
+        socket.nics = [nic for nic in machine.nics if nic.numa_node in order]
     placed = {node.index for socket in ordered for node in socket.nodes}
     gpus = [gpu for gpu in machine.gpus if gpu.numa_node not in placed]
     nics = [nic for nic in machine.nics if nic.numa_node not in placed]
@@ -147,31 +146,31 @@ def _nearest(node: NumaNode, home: dict[int, int]) -> int:
 
 
 def fabrics(machine: Machine) -> list[Fabric]:
-    """What joins GPUs directly: cliques of three or more as one, else pair by pair."""
+    """The direct links of GPUs: cliques of three or more as one, else pair by pair."""
     alike: dict[tuple[str, float | None], list[GpuLink]] = defaultdict(list)
     for link in machine.gpu_links:
         if link.kind in OWN_LINES and not _indirect(machine, link):
             alike[link.kind, link.gbs].append(link)
-    found = []
+    groups = []
     for (kind, gbs), links in alike.items():
         for together in _components(links):
             pairs = [link for link in links if link.one in together]
             if len(together) >= LEAST_CLIQUE and _complete(together, pairs):
-                found.append(Fabric(kind, gbs, tuple(sorted(together))))
+                groups.append(Fabric(kind, gbs, tuple(sorted(together))))
             else:
-                found += [Fabric(kind, gbs, (link.one, link.other)) for link in pairs]
-    return found
+                groups += [Fabric(kind, gbs, (link.one, link.other)) for link in pairs]
+    return groups
 
 
 def _indirect(machine: Machine, link: GpuLink) -> bool:
-    """Whether the two are joined through other GPUs only: xGMI says no rate there."""
+    """True if two GPUs are joined only through others: xGMI gives no rate there."""
     return link.gbs is None and any(
         other.kind == link.kind and other.gbs is not None for other in machine.gpu_links
     )
 
 
 def indirect(machine: Machine) -> bool:
-    """Whether some GPUs are joined through others only."""
+    """True if some GPUs are joined only through others."""
     return any(link.kind == "xgmi" and _indirect(machine, link) for link in machine.gpu_links)
 
 
@@ -189,7 +188,7 @@ def _components(links: list[GpuLink]) -> list[set[int]]:
 
 
 def spot(machine: Machine, path: DataPath) -> Spot:
-    """The part or link of the machine that a path is about; ValueError where that is not known.
+    """The part or link of the machine that a path measures; ValueError if its ends are unknown.
 
     "remote"; "memory" and "node" with the node; "gpu" and "host link" with the GPU; "link" with
     both GPUs; "inside" with the socket's package; "sockets".
@@ -216,11 +215,11 @@ def spot(machine: Machine, path: DataPath) -> Spot:
 
 
 def by_spot(machine: Machine, rows: list[Measured]) -> dict[Spot, list[Measured]]:
-    """The measured paths where they are drawn; of both directions of a path the first."""
-    found: dict[Spot, list[Measured]] = defaultdict(list)
+    """The measured rows by the spot where they are drawn; only the first direction of a path."""
+    rows_at: dict[Spot, list[Measured]] = defaultdict(list)
     seen = set()
     for row in rows:
         if row.path.id not in seen:
             seen.add(row.path.id)
-            found[spot(machine, row.path)].append(row)
-    return dict(found)
+            rows_at[spot(machine, row.path)].append(row)
+    return dict(rows_at)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a drawing is made of, in its own units: nearly CSS pixels, y downwards."""
+"""The shapes of a drawing, in its own units: nearly CSS pixels, y downwards."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 SIZE = 11.0  # of all text
 LINE = 14.0  # from one line of text to the next
-PILL = 16.0  # the height of a pill, and the width of one with a letter alone
+PILL = 16.0  # the height of a pill, and the width of one with only a letter
 
 # Widths of DejaVu Sans, which is wider than most fonts, in parts of the text's size.
 _NARROW = dict.fromkeys("ijlI.,:;'|! \N{NO-BREAK SPACE}/J·", 0.34) | dict.fromkeys(
@@ -66,7 +66,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Pill:
-    """A small gauge, filled from the left as far as the library comes; `x` is its left edge."""
+    """A small gauge, filled from the left by the library's fraction; `x` is its left edge."""
 
     x: float
     y: float
@@ -90,38 +90,36 @@ class Picture:
     texts: list[Text] = field(default_factory=list)
     pills: list[Pill] = field(default_factory=list)
 
-    def say(
-        self, words: str, x: float, room: float, anchor: str = "start", style: str = ""
-    ) -> None:
+    def say(self, text: str, x: float, room: float, anchor: str = "start", style: str = "") -> None:
         """Adds a line of text at the bottom of the drawing so far, and moves on below it."""
-        self.texts.append(Text(words, x, self.height + SIZE, room, anchor, style))
+        self.texts.append(Text(text, x, self.height + SIZE, room, anchor, style))
         self.height += LINE
 
 
-def text_width(words: str, strong: bool = False) -> float:
-    """An upper estimate of what a line of text takes."""
-    ems = sum(_WIDTHS.get(char, _USUAL) for char in words)
+def text_width(text: str, strong: bool = False) -> float:
+    """An upper estimate of the width of a line of text."""
+    ems = sum(_WIDTHS.get(char, _USUAL) for char in text)
     return SIZE * ems * (_BOLD if strong else 1.0)
 
 
 def first_fit(choices: Iterable[str], room: float, strong: bool = False) -> str:
     """The first of the texts that fits; empty where none does."""
-    return next((words for words in choices if text_width(words, strong) <= room), "")
+    return next((text for text in choices if text_width(text, strong) <= room), "")
 
 
-def shortened(words: str, room: float, strong: bool = False) -> str:
+def shortened(text: str, room: float, strong: bool = False) -> str:
     """The text, cut off with an ellipsis where it does not fit."""
-    if text_width(words, strong) <= room:
-        return words
-    while words and text_width(words + "…", strong) > room:
-        words = words[:-1]
-    return words + "…"
+    if text_width(text, strong) <= room:
+        return text
+    while text and text_width(text + "…", strong) > room:
+        text = text[:-1]
+    return text + "…"
 
 
-def wrapped(words: str, room: float, strong: bool = False) -> list[str]:
+def wrapped(text: str, room: float, strong: bool = False) -> list[str]:
     """The text in lines that fit, broken at plain spaces; a word that is too long is cut off."""
     lines: list[str] = []
-    for word in words.split(" "):
+    for word in text.split(" "):
         longer = f"{lines[-1]} {word}" if lines else word
         if lines and text_width(longer, strong) <= room:
             lines[-1] = longer
@@ -130,13 +128,13 @@ def wrapped(words: str, room: float, strong: bool = False) -> list[str]:
     return lines
 
 
-def glued(words: str) -> str:
+def glued(text: str) -> str:
     """The text, to be kept on one line: `252 GiB`."""
-    return words.replace(" ", "\N{NO-BREAK SPACE}")
+    return text.replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def joined(numbers: Sequence[int]) -> str:
-    """`0`, `0 and 1`, `0 to 3`, `0, 2, 5`: indices in words."""
+    """Indices as text: `0`, `0 and 1`, `0 to 3`, `0, 2, 5`."""
     if len(numbers) > 2 and list(numbers) == list(range(numbers[0], numbers[-1] + 1)):
         return f"{numbers[0]} to {numbers[-1]}"
     if len(numbers) == 2:

@@ -44,7 +44,7 @@ def _style() -> str:
     light = palette().partition("}")[0]
     values = dict(re.findall(r"(--[\w-]+):\s*([^;]+);", light))
     rules = css()
-    return re.sub(r"var\((--[\w-]+)\)", lambda found: " ".join(values[found[1]].split()), rules)
+    return re.sub(r"var\((--[\w-]+)\)", lambda match: " ".join(values[match[1]].split()), rules)
 
 
 def palette() -> str:
@@ -53,7 +53,7 @@ def palette() -> str:
 
 
 def css() -> str:
-    """How the parts look, in the variables of the palette."""
+    """The styles of the parts, in the variables of the palette."""
     return (_HERE / "picture.css").read_text(encoding="utf-8")
 
 
@@ -61,9 +61,9 @@ def _root(picture: Picture, name: str, margin: float) -> Element:
     frame = (-margin, -margin, picture.width + 2 * margin, picture.height + 2 * margin)
     root = Element("svg", {"viewBox": " ".join(map(_n, frame)), "role": "img"})
     root.set("aria-labelledby", f"{name}-title {name}-desc")
-    for kind, words in (("title", picture.title), ("desc", picture.description)):
+    for kind, content in (("title", picture.title), ("desc", picture.description)):
         node = SubElement(root, kind, {"id": f"{name}-{kind}"})
-        node.text = _plain(words)
+        node.text = _plain(content)
     _patterns(SubElement(root, "defs"), name)
     frames = [box for box in picture.boxes if box.kind == "socket"]
     for box in frames:
@@ -170,7 +170,7 @@ def _corner(pill: Pill) -> float:
 
 
 def _filling(pill: Pill) -> str:
-    """From the left as far as the fraction goes: round where the pill is, else cut off straight."""
+    """The path of a filling up to the fraction: round where the pill is, else cut off straight."""
     filled = pill.width * min(1.0, max(0.0, pill.fraction or 0.0))
     left = min(_corner(pill), filled)
     right = max(0.0, filled - pill.width + _corner(pill))
@@ -181,14 +181,14 @@ def _filling(pill: Pill) -> str:
     )
 
 
-def _title(node: Element, words: str) -> None:
-    if words:
-        SubElement(node, "title").text = _plain(words)
+def _title(node: Element, text: str) -> None:
+    if text:
+        SubElement(node, "title").text = _plain(text)
 
 
-def _plain(words: str) -> str:
-    """The words as they are shown; each line has been broken where it may be."""
-    return printable(words.replace("\N{NO-BREAK SPACE}", " "))
+def _plain(text: str) -> str:
+    """The text as it is shown: its lines are broken already."""
+    return printable(text.replace("\N{NO-BREAK SPACE}", " "))
 
 
 def _n(value: float) -> str:

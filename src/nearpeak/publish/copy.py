@@ -49,9 +49,9 @@ LOGS = "logs"
 TRACE = "trace.json"  # what the copy of a trace is called
 JOURNALS: tuple[Any, ...] = (tuning, conforming, pairing)  # modules
 # Lines that say which version a library has.
-LIBRARIES = {each.__struct_config__.tag for each in (conforming.Contended, pairing.Begin)}
+LIBRARIES = {record.__struct_config__.tag for record in (conforming.Contended, pairing.Begin)}
 T = TypeVar("T")
-# Values of these names are words of Nearpeak's or of the machine's makers, or were drawn by lot.
+# Values of these names are words of Nearpeak's or of the machine's vendors, or are random.
 VOCABULARY = {
     *("record", "study", "id", "digest", "nearpeak", "started", "created", "tried", "program"),
     *("benchmark", "benchmarks", "metric", "axes", "buffers", "method", "methods", "needs"),
@@ -63,7 +63,7 @@ VOCABULARY = {
 
 
 class Replaced(msgspec.Struct, kw_only=True, frozen=True):
-    """How often names of one kind were replaced."""
+    """The replaced names of one kind, counted."""
 
     kind: Kind
     names: int  # different ones
@@ -94,18 +94,20 @@ def publish(
     folder: Path, output: Path, *, logs: bool = False, hidden: Iterable[str] = ()
 ) -> Summary:
     """Writes a copy into a new folder: of a study, of a search for settings with its study, of
-    what was tried of conformance, of all pairs of nodes, or of the file of a trace.
+    a conformance run, of all pairs of nodes, or of the file of a trace.
 
-    `logs`: with what launches printed. `hidden`: further words that are private.
+    `logs`: with the output of launches. `hidden`: further words that are private.
 
     Raises:
-        UserError: none of them is there, it cannot be read, or the new folder is not empty or
-            cannot be made; nothing is left there then.
+        UserError: none of them exists, it cannot be read, or the new folder is not empty or cannot
+            be made. Then nothing is left in it.
     """
     check_new(output, can_resume=False)
     trace = _trace(folder) if folder.is_file() else None
-    studies = [_read(folder, where) for where in (Path(), Path(STUDY)) if _is_study(folder / where)]
-    runs = [(each, _run(folder, each)) for each in JOURNALS if (folder / each.NAME).is_file()]
+    studies = [_read(folder, part) for part in (Path(), Path(STUDY)) if _is_study(folder / part)]
+    runs = [
+        (module, _run(folder, module)) for module in JOURNALS if (folder / module.NAME).is_file()
+    ]
     if not studies and not runs and trace is None:
         raise UserError(
             f"there is no study in {folder}: give the folder that `nearpeak study`, "
@@ -119,7 +121,7 @@ def publish(
     lines = [line for _, run in runs for line in run]
     names = Names(_kept(studies, lines, trace), hidden)
     for study in studies:
-        _told(names, study)
+        _add_names(names, study)
     for line in [*lines, *(trace["ranks"] if trace else [])]:
         names.host(line.get("host"))
         for node in line.get("chosen", {}).get("nodes", []):
@@ -142,11 +144,11 @@ def publish(
     if trace:
         copied = _convert(_replaced(trace, names), tracing.Trace)
         files[Path(TRACE)] = msgspec.json.format(msgspec.json.encode(copied), indent=1) + b"\n"
-    for where, text in texts.items():
-        files[where] = names.replace(text).encode(errors="surrogateescape")
-    for where, text in cases.items():  # as command lines name them
-        there = names.replace(f"/{where}")
-        files[where.with_name(Path(there).name)] = text.encode(errors="surrogateescape")
+    for path, text in texts.items():
+        files[path] = names.replace(text).encode(errors="surrogateescape")
+    for path, text in cases.items():  # as command lines name them
+        renamed = names.replace(f"/{path}")
+        files[path.with_name(Path(renamed).name)] = text.encode(errors="surrogateescape")
     summary = Summary(
         schema=SCHEMA,
         nearpeak=nearpeak.__version__,
@@ -166,16 +168,18 @@ def _is_study(folder: Path) -> bool:
     return (folder / PLAN).is_file()
 
 
-def _read(folder: Path, where: Path) -> _Study:
-    there = folder / where
-    load(there)  # whether all of it can be believed
-    read_explanations(there)
+def _read(folder: Path, part: Path) -> _Study:
+    study_folder = folder / part
+    load(study_folder)  # UserError if any of it is damaged
+    read_explanations(study_folder)
     return _Study(
-        where=where,
-        machine=_json(there / MACHINE),
-        plan=_json(there / PLAN),
-        records=_lines(there / journal.NAME),
-        explanations={file.name: _json(file) for file in sorted((there / FOLDER).glob("*.json"))},
+        where=part,
+        machine=_json(study_folder / MACHINE),
+        plan=_json(study_folder / PLAN),
+        records=_lines(study_folder / journal.NAME),
+        explanations={
+            file.name: _json(file) for file in sorted((study_folder / FOLDER).glob("*.json"))
+        },
     )
 
 
@@ -184,7 +188,7 @@ def _json(file: Path) -> Any:
 
 
 def _lines(file: Path) -> list[Any]:
-    """A half line at the end is left out; UserError."""
+    """The values of a file of lines, without a half line at the end; UserError."""
     try:
         return list(map(msgspec.json.decode, whole_lines(file)))
     except (OSError, msgspec.MsgspecError) as error:
@@ -198,7 +202,7 @@ def _run(folder: Path, module: Any) -> list[Any]:
 
 
 def _trace(file: Path) -> Any:
-    """What is in the file of a trace; UserError where it is none."""
+    """The content of the file of a trace; UserError if it is none."""
     try:
         plain = _json(file)
         schema = msgspec.convert(plain, tracing.Trace).schema
@@ -215,14 +219,14 @@ def _trace(file: Path) -> Any:
 
 
 def _texts(folder: Path, folders: Iterable[str]) -> Iterator[tuple[Path, str]]:
-    """The files of these folders, by where they are; UserError."""
-    for where in map(Path, folders):
-        there = folder / where
-        for file in sorted(there.iterdir()) if there.is_dir() else ():
+    """Yields the files of these subfolders with their paths in `folder`; UserError."""
+    for subfolder in map(Path, folders):
+        source = folder / subfolder
+        for file in sorted(source.iterdir()) if source.is_dir() else ():
             if file.is_symlink() or not file.is_file():
                 continue
             try:
-                yield where / file.name, file.read_bytes().decode(errors="surrogateescape")
+                yield subfolder / file.name, file.read_bytes().decode(errors="surrogateescape")
             except OSError as error:
                 raise UserError(
                     f"{file} cannot be read ({error.strerror}): make it readable"
@@ -230,7 +234,7 @@ def _texts(folder: Path, folders: Iterable[str]) -> Iterator[tuple[Path, str]]:
 
 
 def _kept(studies: Iterable[_Study], lines: Iterable[Any], trace: Any) -> Iterator[str]:
-    """What looks like a name and is none: the ids of paths, and versions of four numbers."""
+    """Texts that look like names and are none: the ids of paths, and versions of four numbers."""
     for line in lines:
         if line["record"] == tuning.Begin.__struct_config__.tag:
             yield line["path"]
@@ -246,11 +250,14 @@ def _kept(studies: Iterable[_Study], lines: Iterable[Any], trace: Any) -> Iterat
 
 def _contenders(study: _Study) -> list[Any]:
     added = (record.get("adds", {}).get("contenders", []) for record in study.records)
-    return [*study.plan["contenders"], *(each for some in added for each in some)]
+    return [
+        *study.plan["contenders"],
+        *(contender for contenders in added for contender in contenders),
+    ]
 
 
-def _told(names: Names, study: _Study) -> None:
-    """The names that fields say, in this order."""
+def _add_names(names: Names, study: _Study) -> None:
+    """Adds the names in the fields of a study, in this order."""
     names.host(study.machine["hostname"])
     for gpu in study.machine.get("gpus", []):
         names.gpu(gpu["uuid"])
@@ -275,7 +282,7 @@ def _told(names: Names, study: _Study) -> None:
 
 
 def _all_texts(value: Any, called: str = "") -> Iterator[tuple[str, str]]:
-    """Every text, with the name of its value."""
+    """Yields every text, with the name of its value."""
     if isinstance(value, str):
         yield value, called
     elif isinstance(value, _Study):
@@ -283,31 +290,31 @@ def _all_texts(value: Any, called: str = "") -> Iterator[tuple[str, str]]:
             yield from _all_texts(part)
     elif isinstance(value, list):
         if not (value and isinstance(value[0], float)):  # samples
-            for each in value:
-                yield from _all_texts(each, called)
+            for item in value:
+                yield from _all_texts(item, called)
     elif isinstance(value, dict):
-        for name, each in value.items():
+        for name, item in value.items():
             if name not in VOCABULARY:
-                yield from _all_texts(each, name)
+                yield from _all_texts(item, name)
 
 
 def _replaced(value: Any, names: Names) -> Any:
-    """The same with stand-ins, also in names that are of no field."""
+    """The value with stand-ins, also in keys that are not fields."""
     if isinstance(value, str):
         return names.replace(value)
     if isinstance(value, list):
-        return [_replaced(each, names) for each in value]
+        return [_replaced(item, names) for item in value]
     if not isinstance(value, dict):
         return value
     return {
         name if name.isidentifier() else names.replace(name): (
-            each
+            item
             if name in VOCABULARY
-            else _of_variables(each, names)
-            if name in FIELDS and isinstance(each, dict)
-            else _replaced(each, names)
+            else _of_variables(item, names)
+            if name in FIELDS and isinstance(item, dict)
+            else _replaced(item, names)
         )
-        for name, each in value.items()
+        for name, item in value.items()
     }
 
 
@@ -325,7 +332,7 @@ def _convert(value: Any, kind: Any) -> Any:
 
 
 def _copied(study: _Study, names: Names, *, logs: bool) -> dict[Path, bytes]:
-    """The files of its copy."""
+    """The files of the study's copy."""
     machine = written(_convert(_replaced(study.machine, names), Machine))
     plan = written(_convert(_replaced(study.plan, names), Plan))
     files = {MACHINE: machine, PLAN: plan}
@@ -353,12 +360,13 @@ def _copied(study: _Study, names: Names, *, logs: bool) -> dict[Path, bytes]:
 
 
 def _digests(study: _Study, names: Names) -> Iterator[tuple[str, str]]:
-    """Those of settings, and of the same with stand-ins."""
+    """Digests of settings, each with that of the same settings with stand-ins."""
     counted = names.places.copy()
     for contender in _contenders(study):
         plain = contender["settings"]
         yield tuple(
-            settings_digest(_convert(each, Settings)) for each in (plain, _replaced(plain, names))
+            settings_digest(_convert(settings, Settings))
+            for settings in (plain, _replaced(plain, names))
         )  # type: ignore[misc]  # two
     names.places = counted
 
@@ -370,8 +378,8 @@ def _write(output: Path, files: dict[Path, bytes]) -> None:
     try:
         temporary = Path(tempfile.mkdtemp(prefix=f".{output.name}.", dir=output.parent))
         try:
-            for where, data in files.items():
-                file = temporary / where
+            for path, data in files.items():
+                file = temporary / path
                 make_inside(file.parent)
                 put_whole(file, data)
             temporary.chmod(0o755)

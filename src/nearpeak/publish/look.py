@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The last look over a published copy: what may be private still, for a person to decide."""
+"""Finds text in a published copy that may still be private, for a person to decide."""
 
 import contextlib
 import getpass
@@ -15,7 +15,7 @@ from nearpeak.publish.names import KINDS, SHORT
 from nearpeak.publish.variables import may_stay
 from nearpeak.withheld import is_secret_name, secrets_in
 
-SHOWN = 60  # characters of what was found
+SHOWN = 60  # characters of a doubtful text
 _LEAST = 3  # letters of a name that is looked for: shorter ones are parts of words
 # A variable that is set: one in capitals, or MCA's, or one with a secret name.
 _SET = re.compile(r"(?<![\w.-])(?P<name>[A-Za-z_]\w*)=(?P<value>[^\s;,\"'`\\]+)")
@@ -54,7 +54,7 @@ _LOOKED_FOR = {
     ),
     "user of a domain": re.compile(r"\b[A-Z]{2,15}\\\\\w+|\bCN=[\w ]+"),
 }
-# What looks so and is none: a time of day, a PCI address, an address of this host, and numbers.
+# Text that only looks private: a time of day, a PCI address, an address of this host, and numbers.
 _NONE = re.compile(
     r"\d\d:\d\d:\d\d|[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}(?:\.\d)?|127\.0\.0\.1|0\.0\.0\.0"
     r"|0x0*[0-9a-f]{1,4}|\d{12,20}|~user\d+|[\w.+@-]+\.(?:toml|so(?:\.\d+)*)"
@@ -72,52 +72,53 @@ class Doubt(NamedTuple):
 
 
 def look(folder: Path, private: Iterable[str] = ()) -> list[Doubt]:
-    """What may be private in the files of a copy. `private`: names that were to be replaced; those
-    of the user and the host that look are added."""
+    """Finds text in the files of a copy that may be private. `private`: names that were to be
+    replaced; the names of the current user and host are added."""
     patterns = {**_LOOKED_FOR, **_own_names(private)}
-    found: dict[tuple[str, str], Doubt] = {}
-    for file in sorted(each for each in folder.rglob("*") if each.is_file()):
+    doubts: dict[tuple[str, str], Doubt] = {}
+    for file in sorted(path for path in folder.rglob("*") if path.is_file()):
         name = str(file.relative_to(folder))
         with file.open("rb") as lines:
             for number, line in enumerate(lines, start=1):
                 if line.startswith(_SAMPLES):
                     continue
-                for what, text in _in_line(line.decode(errors="replace"), patterns):
-                    before = found.get((what, text))
+                for kind, text in _in_line(line.decode(errors="replace"), patterns):
+                    before = doubts.get((kind, text))
                     places = before.places + 1 if before else 1
-                    first = before or Doubt(name, number, what, text, 1)
-                    found[what, text] = first._replace(places=places)
-    return list(found.values())
+                    first = before or Doubt(name, number, kind, text, 1)
+                    doubts[kind, text] = first._replace(places=places)
+    return list(doubts.values())
 
 
 def _own_names(private: Iterable[str]) -> dict[str, re.Pattern[str]]:
     names = {"host": {socket.gethostname().partition(".")[0]}, "name": {*private}}
     with contextlib.suppress(OSError, KeyError):
         names["user"] = {getpass.getuser(), home().name} - {"root"}
-    return {
-        f"name of {what}" if what != "name" else "hidden word": re.compile(
-            r"(?<![A-Za-z0-9])(?i:" + "|".join(map(re.escape, sorted(found))) + r")(?![A-Za-z0-9])"
-        )
-        for what, words in names.items()
-        if (found := {word for word in words if len(word) >= _LEAST and word != "root"})
-    }
+    patterns = {}
+    for owner, own_names in names.items():
+        looked_for = sorted(n for n in own_names if len(n) >= _LEAST and n != "root")
+        if looked_for:
+            any_of = "|".join(map(re.escape, looked_for))
+            label = f"name of {owner}" if owner != "name" else "hidden word"
+            patterns[label] = re.compile(rf"(?<![A-Za-z0-9])(?i:{any_of})(?![A-Za-z0-9])")
+    return patterns
 
 
 def _in_line(line: str, patterns: dict[str, re.Pattern[str]]) -> Iterator[tuple[str, str]]:
     line = _OWN.sub('""', line)
-    for what, pattern in patterns.items():
-        for found in pattern.finditer(line):
-            if not _NONE.fullmatch(found[0]):
-                yield what, found[0][:SHOWN]
+    for kind, pattern in patterns.items():
+        for match in pattern.finditer(line):
+            if not _NONE.fullmatch(match[0]):
+                yield kind, match[0][:SHOWN]
     for secret in secrets_in(line):
         if not _STAND_INS.fullmatch(secret) and not _LOOKED_FOR["UUID"].search(secret):
             yield "key", secret[:SHOWN]
-    for found in _SET.finditer(line):
-        if _may_be_private(found["name"], found["value"]):
-            yield "variable", found[0][:SHOWN]
+    for match in _SET.finditer(line):
+        if _may_be_private(match["name"], match["value"]):
+            yield "variable", match[0][:SHOWN]
 
 
 def _may_be_private(name: str, value: str) -> bool:
-    """Tell whether a variable that is set within a text is one that `publish` would replace."""
+    """True if `publish` would replace the value of a variable that a text sets."""
     called = name.isupper() or name.startswith(SETTINGS) or is_secret_name(name)
     return called and not (_STAND_INS.fullmatch(value) or may_stay(name, value))

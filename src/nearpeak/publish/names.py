@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is private in texts, and what stands there instead: `host1` for a host, wherever it occurs.
+"""Replaces private names in texts by stand-ins: `host1` for a host, wherever it occurs.
 
-All texts are learnt from first (`learn`), then replaced (`replace`): a name that one text tells to
-be a user's is replaced in all others too. docs/publish.md says what is found.
+`learn` takes the names from all texts, then `replace` replaces them: a name that one text shows to
+be a user's is replaced in all others too. docs/publish.md lists what is found.
 
-What launchers and ssh say is as Hydra, PRRTE, Open MPI, UCX, NCCL, Slurm and OpenSSH print it.
+The messages are those of Hydra, PRRTE, Open MPI, UCX, NCCL, Slurm and OpenSSH.
 """
 
 import ipaddress
@@ -35,12 +35,12 @@ Kind = Literal[
     "value",
     "word",
 ]
-SHORTEST_SECRET = 6  # that is replaced wherever it stands: a shorter one is a part of words
+SHORTEST_SECRET = 6  # characters, of one that is replaced everywhere: shorter ones are in words
 KINDS: tuple[Kind, ...] = get_args(Kind)
 SHORT = {"directory": "dir"}  # what stand-ins begin with, where that is not their kind
-# Names that many machines have, and that tell nothing of one.
+# Names that many machines have: they identify none.
 COMMON = {"localhost", "localhost.localdomain", "root", "user", "nobody", "git"}
-# What messages have in the place of a host's name.
+# Words of messages instead of a host's name.
 PLACEHOLDERS = {"unknown", "host", "pid"}
 # Folders at the top of which a system's own are: what is below keeps its name.
 SYSTEM = {"bin", "boot", "dev", "etc", "lib", "lib64", "opt", "proc", "run", "sbin", "sys", "usr"}
@@ -67,7 +67,7 @@ PUBLIC = {
     *launchers.programs(),
     *("env", "ssh"),
 }
-# What is installed in folders with a version in their name, beside MPI libraries.
+# Software besides MPI libraries that is installed in folders with a version in their name.
 INSTALLED = {"ucx", "libucx", "cuda", "nvidia", "hpcx", "rocm", "libfabric"}
 # Nearpeak's own programs and folders, those of its builds, and shared libraries.
 _OWN = re.compile(
@@ -83,7 +83,7 @@ _BUILDER = re.compile(r"package: Open MPI (?P<user>[^\s@]+)@(?P<host>[^\s@]+) Di
 _AT = r"(?<![\w.@+-])(?P<user>(?!\d+@)\w[\w.+-]*)@"
 _NO_MAIL = (".toml", ".so")  # files behind an `@`: settings of a library, and that of a symbol
 _MAIL = re.compile(rf"{_AT}(?P<host>[\w-]+(\.[\w-]+)*\.[A-Za-z]{{2,}})")
-# How names with domains end: with two words, or with one that no other thing has.
+# The end of names with domains: two words, or one that nothing else ends with.
 _TOP = r"\.(?:[A-Za-z0-9-]+\.[A-Za-z]{2,}|local|lan|internal|localdomain)"
 # Domains that many sites are in. A site of its own may be as short, like `psi.ch`.
 _MANY_SITES = re.compile(r"(ac|co|com|edu|gob|gouv|gov|net|or|org|re|res)\.[a-z]{2}", re.IGNORECASE)
@@ -120,10 +120,10 @@ _FORMS = {
 _RANGE = r"\[\d{1,9}(?:[,-]\d{1,9})+\]"
 _MOST_HOSTS = 1 << 12  # of a list: of a longer one all that are called alike are taken for its own
 _LISTED = re.compile(rf"(?:[\w.-]|{_RANGE})+")
-# Where texts tell of a host, or a user. Each is searched alone, which is faster where the first
+# Where texts name a host, or a user. Each is searched separately, which is faster where the first
 # letters are known.
 _TELLS_HOST = [
-    re.compile(re.sub("WHO|N9|MANY", lambda found: _FORMS[found[0]], pattern), re.MULTILINE)
+    re.compile(re.sub("WHO|N9|MANY", lambda match: _FORMS[match[0]], pattern), re.MULTILINE)
     for pattern in (
         r"(?<!\w)\[N9:\d{5,}\]",  # Open MPI, which pads PIDs with 0
         r"(?:^|: )\[WHO:\d{5,}\]",
@@ -159,7 +159,7 @@ _TELLS_USER = [
         r"://WHO:[^\s/@]+@",
     )
 ]
-# What follows a secret name in a text and has a kind of its own, or is a word or a number of it.
+# Values behind a secret name that have a kind of their own, or are its word or number.
 _NO_SECRET = re.compile(rf"{_GPU}|{_UUID}|{_GUID}|{_MAC}|[/~].*|[0-9a-fA-F-]{{16,}}|\D*", re.DOTALL)
 _SECRET = re.compile(r"://[^\s/:@]+:(?P<secret>[^\s/]+)@(?P<host>[\w.-]*\w)")
 
@@ -170,9 +170,11 @@ class Names:
     def __init__(self, kept: Iterable[str] = (), hidden: Iterable[str] = ()) -> None:
         """`kept`: phrases that stay as they are, like the ids of data paths. `hidden`: further
         words that are private."""
-        self._kept = sorted({each for each in kept if each}, key=lambda each: (-len(each), each))
+        self._kept = sorted(
+            {phrase for phrase in kept if phrase}, key=lambda phrase: (-len(phrase), phrase)
+        )
         self._given: dict[Kind, dict[str, str]] = {kind: {} for kind in KINDS}
-        self._words: dict[str, tuple[Kind, str]] = {}  # in texts, wherever they stand alone
+        self._words: dict[str, tuple[Kind, str]] = {}  # in texts, as words of their own
         self._values: dict[str, dict[str, None]] = {}  # of variables, by their names
         self._blank: dict[str, None] = {}  # folders with blanks in them
         self._installed = {*catalogue.entries(), *all_families(), *INSTALLED}
@@ -187,51 +189,51 @@ class Names:
             self._word("word", word)
 
     def names(self, kind: Kind) -> int:
-        """How many different names of a kind have a stand-in."""
+        """The number of different names of a kind that have a stand-in."""
         return self._counts[kind]
 
     def host(self, name: str | None) -> None:
-        """A host is called so; its name with and without its domain is one."""
+        """Adds the name of a host; with and without its domain it is the same host."""
         if name and (user := re.fullmatch(r"([\w.-]+)@(.+)", name)):
             self.user(user[1])
             name = user[2]
         if not name or name.lower() in COMMON or not _HOST.fullmatch(name) or _address(name):
             return
-        whole, (short, _, domain) = name.lower(), name.lower().partition(".")
+        full, (short, _, domain) = name.lower(), name.lower().partition(".")
         given = self._given["host"]
-        if whole not in given:
+        if full not in given:
             alias = given.get(short)
-            if alias is None or (domain and any(each.startswith(f"{short}.") for each in given)):
-                alias = self._stand_in("host", whole)
-            given[whole] = alias
+            if alias is None or (domain and any(other.startswith(f"{short}.") for other in given)):
+                alias = self._stand_in("host", full)
+            given[full] = alias
             given.setdefault(short, alias)
-        self._words.setdefault(name, ("host", whole))
+        self._words.setdefault(name, ("host", full))
         self._words.setdefault(name.partition(".")[0], ("host", short))
         if "." in domain and not _MANY_SITES.fullmatch(domain):  # else it is a word like "local"
             self._with_hosts |= set(self._domain(name.partition(".")[2]))
 
     def _domain(self, name: str) -> list[str]:
-        """Takes in a domain and those that it is in, if they are not one word; returns them."""
+        """Adds a domain and those that it is in, if they are not one word; returns them."""
         self._word("domain", name)
-        found = [name]
+        domains = [name]
         while "." in (name := name.partition(".")[2]) and not _MANY_SITES.fullmatch(name):
             self._words.setdefault(name, ("domain", name.lower()))
-            found.append(name)
-        return found
+            domains.append(name)
+        return domains
 
     def user(self, name: str) -> None:
-        """Somebody is called so."""
+        """Adds the name of a user."""
         if name.lower() not in COMMON and not name.isdecimal():
             self._word("user", name)
 
     def gpu(self, uuid: str | None) -> None:
-        """A GPU has this UUID."""
+        """Adds the UUID of a GPU."""
         if uuid:
             self._stand_in("gpu", _digits(uuid))
 
     def variable(self, name: str, value: str) -> None:
-        """The value of this variable is private: in texts where it is set to it, and wherever the
-        value stands if that looks like a key."""
+        """Adds a variable whose value is private: in texts that set it to this value, and
+        everywhere if the value looks like a key."""
         self._values.setdefault(name, {})[value] = None
         for secret in secrets_in(value):
             if len(secret) >= SHORTEST_SECRET:
@@ -246,24 +248,24 @@ class Names:
         return self.replace(value)
 
     def folder(self, path: str) -> None:
-        """A folder, or a list of them; so those with blanks in their names are known in texts, with
-        all that lies below them."""
-        for each in path.split(":"):
-            if blank := re.match("/.* [^/]*", each):
+        """Adds a folder, or a list of them: folders with blanks in their names, and paths below
+        them, are then recognised in texts."""
+        for part in path.split(":"):
+            if blank := re.match("/.* [^/]*", part):
                 self._blank[blank[0].rstrip()] = None
-                self._homes(each)
+                self._homes(part)
 
     def learn(self, texts: Iterable[tuple[str, str]]) -> None:
-        """Takes in what texts tell of hosts and users; each with the name of its value, or ""."""
-        known = list(dict.fromkeys(texts))
-        for text, called in known:
+        """Adds the hosts and users that texts name; each text with the name of its value, or ""."""
+        distinct = list(dict.fromkeys(texts))
+        for text, called in distinct:
             self._learn(text, called)
-        # What any of them tells of hosts counts in all.
+        # A host that any text names is a host in all.
         before = -1
         while before != len(self._words):
             before = len(self._words)
-            self._learn_domains(text for text, _ in known)
-        for text, _ in known:
+            self._learn_domains(text for text, _ in distinct)
+        for text, _ in distinct:
             if "@" in text:
                 self._learn_at(text)
 
@@ -273,67 +275,68 @@ class Names:
         if re.fullmatch(_USER_VARIABLES, called) and re.fullmatch(_NAME, text):
             self.user(text)
         if re.fullmatch(_HOST_VARIABLES, called):
-            self._told_host(text)
-        for found in _SERIAL.finditer(text):
-            self._serial(found["serial"])
+            self._add_hosts(text)
+        for match in _SERIAL.finditer(text):
+            self._serial(match["serial"])
         for pattern in _TELLS_HOST:
-            for found in pattern.finditer(text):
-                self._told_host(found[1])
+            for match in pattern.finditer(text):
+                self._add_hosts(match[1])
         for pattern in _TELLS_USER:
-            for found in pattern.finditer(text):
-                self.user(found[1])
+            for match in pattern.finditer(text):
+                self.user(match[1])
         for secret in secrets_in(text):
             user = f"://{secret}@" in text  # and a password, which have kinds of their own
             if len(secret) >= SHORTEST_SECRET and not (user or _NO_SECRET.fullmatch(secret)):
                 self._word("value", secret)
-        for found in _SECRET.finditer(text):
-            self._word("word", found["secret"])
-            self._whole_host(found["host"])
-        for found in _BUILDER.finditer(text):
-            self.user(found["user"])
-            self._told_host(found["host"])
-        for found in _QUOTED.finditer(text):
-            self.folder(found["path"])
+        for match in _SECRET.finditer(text):
+            self._word("word", match["secret"])
+            self._whole_host(match["host"])
+        for match in _BUILDER.finditer(text):
+            self.user(match["user"])
+            self._add_hosts(match["host"])
+        for match in _QUOTED.finditer(text):
+            self.folder(match["path"])
         if "/" in text:
-            for found in re.finditer(rf"(?:{_START}|(?<![\w/.])\.{{1,2}})(?:/{_PART})+", text):
-                if not any(each.startswith(found[0]) for each in self._blank):
-                    self._homes(found[0].rstrip(_BEHIND))
+            for match in re.finditer(rf"(?:{_START}|(?<![\w/.])\.{{1,2}})(?:/{_PART})+", text):
+                if not any(folder.startswith(match[0]) for folder in self._blank):
+                    self._homes(match[0].rstrip(_BEHIND))
 
     def _learn_domains(self, texts: Iterable[str]) -> None:
-        """Takes in names of hosts with their domains, where either is known."""
-        known = sorted(word for word, (kind, _) in self._words.items() if kind == "host")
+        """Adds names of hosts with their domains, where either is known."""
+        known_hosts = sorted(word for word, (kind, _) in self._words.items() if kind == "host")
         hosts, domains = (
-            "|".join(map(re.escape, names)) or "(?!)" for names in (known, sorted(self._with_hosts))
+            "|".join(map(re.escape, names)) or "(?!)"
+            for names in (known_hosts, sorted(self._with_hosts))
         )
-        whole = re.compile(
+        pattern = re.compile(
             rf"(?<![\w.-])(?:(?:{hosts})(?:\.[A-Za-z0-9-]+)*{_TOP}\b"
             rf"|(?:[A-Za-z0-9][\w-]*\.)+(?i:{domains})(?![\w-]))"
         )
-        for found in itertools.chain.from_iterable(map(whole.finditer, texts)):
-            self._whole_host(found[0])
+        for match in itertools.chain.from_iterable(map(pattern.finditer, texts)):
+            self._whole_host(match[0])
 
     def _whole_host(self, name: str) -> None:
-        """A host is called so with its domain; without it, it may be a word like "mail"."""
+        """Adds the name of a host with its domain; without it, it may be a word like "mail"."""
         short, _, domain = name.partition(".")
         if not domain or short in self._words or any(map(str.isdigit, short)):
-            self._told_host(name)
+            self._add_hosts(name)
         elif name.lower() not in COMMON:
             self._word("host", name)
 
     def _learn_at(self, text: str) -> None:
-        """Users before hosts, which are known or have a domain."""
-        for found in _AT_HOST.finditer(text):
-            if found["user"] not in self._software and self._is_host(found["host"]):
-                self.user(found["user"])
-        for found in _MAIL.finditer(text):
-            library = found["user"] in self._software  # NAME@FILE.toml
-            public = found["host"] in COMMON or found["host"].endswith(_NO_MAIL)
+        """Adds users before an @ and a host that is known or has a domain."""
+        for match in _AT_HOST.finditer(text):
+            if match["user"] not in self._software and self._is_host(match["host"]):
+                self.user(match["user"])
+        for match in _MAIL.finditer(text):
+            library = match["user"] in self._software  # NAME@FILE.toml
+            public = match["host"] in COMMON or match["host"].endswith(_NO_MAIL)
             if not library and not public:
-                self.user(found["user"])
-                self._domain(found["host"])
+                self.user(match["user"])
+                self._domain(match["host"])
 
-    def _told_host(self, names: str) -> None:
-        """A message tells of a host, or of a list of them."""
+    def _add_hosts(self, names: str) -> None:
+        """Adds a host, or a list of them, that a message names."""
         listed, of_ranges = _listed(names)
         for name in (*listed, *of_ranges):
             if re.search("[A-Za-z]", name) and name.lower() not in PLACEHOLDERS:
@@ -341,19 +344,19 @@ class Names:
         self._alike |= {_alike(name) for name in of_ranges if _numbered(name)}
 
     def _is_host(self, name: str) -> bool:
-        """Whether it is the name of a host that is known, or an address."""
+        """True for the name of a known host, and for an address."""
         name = name.rstrip(_BEHIND).lower()
-        known = self._given["host"]
-        return name in known or name.startswith("localhost") or _address(name) is not None
+        hosts = self._given["host"]
+        return name in hosts or name.startswith("localhost") or _address(name) is not None
 
     def _homes(self, path: str) -> None:
-        """Takes in whose homes are in a path."""
+        """Adds the users whose homes are in a path."""
         for before, part in itertools.pairwise(path.split("/")):
             if before in HOMES and part not in PUBLIC:
                 self.user(part)
 
     def replace(self, text: str) -> str:
-        """The text with stand-ins for all that is private in it."""
+        """The text with stand-ins for all private names in it."""
         if self._pattern is None:
             self._pattern = self._compiled()
         return self._pattern.sub(self._instead, text)
@@ -364,11 +367,13 @@ class Names:
                 self._words.setdefault(digits, ("gpu", digits))
         blank = "|".join(map(re.escape, sorted(self._blank, key=len, reverse=True)))
         kept = "|".join(map(re.escape, self._kept))
-        words = sorted(self._words, key=lambda each: (-len(each), each))
-        known = (
-            _alone(each, anyhow=self._words[each][0] == "word") for each in words if len(each) > 1
+        longest_first = sorted(self._words, key=lambda name: (-len(name), name))
+        word_patterns = (
+            _alone(name, anyhow=self._words[name][0] == "word")
+            for name in longest_first
+            if len(name) > 1
         )
-        word = "|".join([*known, *sorted(self._alike)])
+        word = "|".join([*word_patterns, *sorted(self._alike)])
         self._any_word = re.compile(word) if word else None
         hosts = (name for name, (kind, _) in self._words.items() if kind == "host")
         parts = {
@@ -387,7 +392,7 @@ class Names:
         return re.compile("|".join(f"(?P<{name}>{part})" for name, part in parts.items() if part))
 
     def _assignments(self) -> str:
-        """Finds variables that are set to private values, as shells have them."""
+        """A pattern of variables that are set to private values, as shells have them."""
         forms = []
         for name, values in sorted(self._values.items()):
             quoted = {form: None for value in values for form in (value, shlex.quote(value))}
@@ -399,16 +404,16 @@ class Names:
 
     def _assigned(self, text: str) -> str:
         """An assignment, with a stand-in for the value."""
-        name = text[: re.search("[= ]", text).start()]  # type: ignore[union-attr]  # as it was found
+        name = text[: re.search("[= ]", text).start()]  # type: ignore[union-attr]  # it matched
         before, written = text[: len(name) + 1], text[len(name) + 1 :]
         for value in self._values[name]:
             if written in (value, shlex.quote(value), value.replace("'", "'\"'\"'")):
                 return before + self._put("value", value)
         return before + self._put("value", written)
 
-    def _instead(self, found: re.Match[str]) -> str:
-        text = found[0]
-        kind = found.lastgroup
+    def _instead(self, match: re.Match[str]) -> str:
+        text = match[0]
+        kind = match.lastgroup
         if kind == "variable":
             return self._assigned(text)
         if kind in ("path", "folder"):
@@ -424,11 +429,11 @@ class Names:
             return self._put("address", address)
         if kind in ("kept", "address"):
             return text
-        [known] = (each for each in KINDS if each == kind)
-        return self._put(known, text.lower())
+        [listed_kind] = (name for name in KINDS if name == kind)
+        return self._put(listed_kind, text.lower())
 
     def _path(self, text: str) -> str:
-        """Each of its parts that is not known to be public, by another."""
+        """The path with stand-ins for the parts that are not known to be public."""
         parts = text.split("/")
         top, below = parts[1], parts[2:]
         public = top in SYSTEM or (top == "var" and below[:1] != ["tmp"])
@@ -443,7 +448,7 @@ class Names:
         return "/".join(done)
 
     def _is_installed(self, part: str) -> bool:
-        """Whether it is called like the folder of a known library: `openmpi-5.0.11`."""
+        """True if it is called like the folder of a known library: `openmpi-5.0.11`."""
         versioned = _VERSIONED.fullmatch(part)
         return versioned is not None and versioned["name"] in self._installed
 
@@ -460,12 +465,12 @@ class Names:
         """A part of a path that may stay, with stand-ins for the words in it."""
         if self._any_word is None:
             return part
-        return self._any_word.sub(lambda found: self._known_word(found[0]), part)
+        return self._any_word.sub(lambda match: self._known_word(match[0]), part)
 
     def _known_word(self, text: str) -> str:
         alike = (kind for word, kind in self._words.items() if word.lower() == text.lower())
-        known = self._words.get(text) or next(alike, ("host", text.lower()))
-        return self._put(*known)
+        kind_and_name = self._words.get(text) or next(alike, ("host", text.lower()))
+        return self._put(*kind_and_name)
 
     def _put(self, kind: Kind, name: str) -> str:
         self.places[kind] += 1
@@ -479,9 +484,9 @@ class Names:
         return given[name]
 
     def _gpu_like(self, digits: str) -> str:
-        """The GPU whose UUID begins so: drivers take a part of it too."""
-        known = (each for each in self._given["gpu"] if each.startswith(digits))
-        return next(known, digits)
+        """The GPU whose UUID begins with `digits`: drivers take a part of it too."""
+        matching = (uuid for uuid in self._given["gpu"] if uuid.startswith(digits))
+        return next(matching, digits)
 
     def _word(self, kind: Kind, name: str) -> None:
         if name not in self._words:
@@ -494,20 +499,20 @@ class Names:
 
 
 def _alone(word: str, *, anyhow: bool) -> str:
-    """Finds a word where it is no part of another. `_` is a part of words, but not beside one with
-    a dot or a digit, which no word of English has, nor beside one that is private `anyhow`."""
+    """A pattern of a word that is no part of another. `_` is a part of words, but not next to one
+    with a dot or a digit, which no English word has, nor next to one that is private `anyhow`."""
     if anyhow or "." in word or any(map(str.isdigit, word)):
         return rf"(?<![A-Za-z0-9])(?i:{re.escape(word)})(?![A-Za-z0-9])"
     return rf"(?<![A-Za-z0-9_]){re.escape(word)}(?![A-Za-z0-9_])"
 
 
 def _numbered(host: str) -> bool:
-    """Whether it may be one of many, that Slurm writes as `node[001-004]`."""
+    """True if a host may be one of many, which Slurm writes as `node[001-004]`."""
     return re.fullmatch(r"[\w-]*[A-Za-z-]\d+[\w-]*", host) is not None
 
 
 def _range(host: str) -> str:
-    """Finds hosts that are called so but for their numbers, of which one is a range at least."""
+    """A pattern of hosts that differ only in their numbers, at least one of which is a range."""
     fixed = [re.escape(part) for part in re.split(r"\d+", host)]
     any_of = "|".join(  # by the number that is the first range
         r"\d+".join(fixed[:first]) + _RANGE + rf"(?:\d+|{_RANGE})".join(fixed[first:])
@@ -517,18 +522,18 @@ def _range(host: str) -> str:
 
 
 def _alike(host: str) -> str:
-    """Finds hosts that are called so but for their numbers."""
+    """A pattern of hosts that differ only in their numbers."""
     fixed = r"\d+".join(map(re.escape, re.split(r"\d+", host)))
     return rf"(?<![A-Za-z0-9])(?i:{fixed})(?![A-Za-z0-9])"
 
 
 def _listed(names: str) -> tuple[list[str], list[str]]:
-    """The hosts of a list as Slurm writes it, `n[1-3],login1`; those of a long list in one, by the
-    first of each range."""
+    """The hosts of a list as Slurm writes it, `n[1-3],login1`; then the hosts of long lists, each
+    list as one host with the first number of each range."""
     listed: list[str] = []
     ranges: list[str] = []
-    for each in _LISTED.findall(names):
-        parts = re.split(rf"({_RANGE})", each.strip(".-"))
+    for entry in _LISTED.findall(names):
+        parts = re.split(rf"({_RANGE})", entry.strip(".-"))
         if len(listed) + math.prod(map(_count, parts)) > _MOST_HOSTS:
             ranges.append("".join(next(_spans(part))[0] for part in parts))
         else:
@@ -537,30 +542,30 @@ def _listed(names: str) -> tuple[list[str], list[str]]:
 
 
 def _spans(part: str) -> Iterator[tuple[str, str]]:
-    """The first and the last of each span of a range, `[1-3,7]`; of all else itself, alone."""
+    """Yields the first and last of each span of a range, `[1-3,7]`; any other part as itself."""
     if not part.startswith("["):
         yield part, part
         return
-    for each in part[1:-1].split(","):
-        first, _, last = each.partition("-")
+    for span in part[1:-1].split(","):
+        first, _, last = span.partition("-")
         yield first, last or first
 
 
 def _count(part: str) -> int:
-    """How many a part of a list stands for."""
+    """The number of texts that a part of a list stands for."""
     spans = _spans(part)
     return sum(1 if first == last else max(0, int(last) - int(first) + 1) for first, last in spans)
 
 
 def _numbers(part: str) -> list[str]:
-    """What a part of a list stands for."""
-    found: list[str] = []
+    """The texts that a part of a list stands for."""
+    numbers: list[str] = []
     for first, last in _spans(part):
         if first == last:
-            found.append(first)
+            numbers.append(first)
         else:
-            found += (f"{n:0{len(first)}}" for n in range(int(first), int(last) + 1))
-    return found
+            numbers += (f"{n:0{len(first)}}" for n in range(int(first), int(last) + 1))
+    return numbers
 
 
 def _digits(uuid: str) -> str:
@@ -568,8 +573,8 @@ def _digits(uuid: str) -> str:
 
 
 def _address(text: str) -> str | None:
-    """The IP address that a text is, written in one way; None for none, and for one that does not
-    tell one host from another."""
+    """The IP address of a text in its standard form; None for other texts, and for an address that
+    every host has."""
     try:
         address = ipaddress.ip_address(text)
     except ValueError:

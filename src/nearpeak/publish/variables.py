@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which variables keep their values in a published copy: those of known names whose values tell
-nothing secret, and values that anybody may have."""
+"""Decides which variables keep their values in a published copy: those of known names whose values
+hold nothing secret, and values that anybody may have."""
 
 import functools
 import re
@@ -55,8 +55,8 @@ def known_names() -> frozenset[str]:
             for tunable in tunables.of_component(file.name.removesuffix(".toml")):
                 names |= {tunable.name, *tunable.with_}
     for family in all_families():
-        for each in settings.family_settings(family).values():
-            names |= {*each.env, *each.unset}
+        for setting in settings.family_settings(family).values():
+            names |= {*setting.env, *setting.unset}
     for occasions in given.reasons().values():
         for reasons in occasions.values():
             names |= reasons.keys()
@@ -64,8 +64,7 @@ def known_names() -> frozenset[str]:
 
 
 def may_stay(name: str, value: str) -> bool:
-    """Tell whether the value of a variable may stand in a copy, but for what is private in any
-    text."""
+    """True if a copy may hold the value of a variable, with stand-ins as in any text."""
     if value == WITHHELD:
         return True
     if is_secret_name(name):
@@ -80,7 +79,7 @@ def may_stay(name: str, value: str) -> bool:
 
 
 def lists_variables(name: str, value: str) -> bool:
-    """Tell whether a variable holds others with their values, or may: nobody knows those."""
+    """True if a variable may hold other variables with their values, which may be any."""
     return _SETS.search(value) is not None or _LISTS.search(name) is not None
 
 
@@ -91,14 +90,14 @@ def _is_plain(value: str) -> bool:
 
 
 def variables(value: Any) -> Iterator[tuple[str, str]]:
-    """The variables of all mappings of names to values, wherever they are."""
+    """Yields the variables of all mappings of names to values, at any depth."""
     if isinstance(value, list):
         if not (value and isinstance(value[0], float)):  # samples
-            for each in value:
-                yield from variables(each)
+            for item in value:
+                yield from variables(item)
     elif isinstance(value, dict):
-        for name, each in value.items():
-            if name in FIELDS and isinstance(each, Mapping):
-                yield from ((k, v) for k, v in each.items() if isinstance(v, str))
+        for name, item in value.items():
+            if name in FIELDS and isinstance(item, Mapping):
+                yield from ((k, v) for k, v in item.items() if isinstance(v, str))
             else:
-                yield from variables(each)
+                yield from variables(item)

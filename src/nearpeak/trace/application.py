@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which MPI library a command's program is linked with."""
+"""Finds the MPI library that a command's program is linked with."""
 
 import re
 import shutil
@@ -19,13 +19,13 @@ ELF = b"\x7fELF"
 
 
 def library_of(command: Sequence[str], asking: str = "trace") -> Library:
-    """That of the first program in a command that is linked with one. UserError without, for the
-    user of `nearpeak ASKING`."""
+    """The library of the first program in a command that is linked with one. UserError without,
+    for the user of `nearpeak ASKING`."""
     if shutil.which(command[0]) is None:
         raise UserError(f"there is no program {command[0]}")
     for word in command:
-        found = shutil.which(word)
-        libmpi = _linked(found) if found else None
+        program = shutil.which(word)
+        libmpi = _linked(program) if program else None
         if libmpi:
             return _described(libmpi)
     raise UserError(
@@ -36,12 +36,12 @@ def library_of(command: Sequence[str], asking: str = "trace") -> Library:
 
 
 def _linked(program: str) -> Path | None:
-    """The MPI library that the loader takes for a program; None also where nobody may read it."""
+    """The MPI library that the loader takes for a program; None also for an unreadable one."""
     try:
         with Path(program).open("rb") as file:
             if file.read(4) != ELF:
                 return None
-        told = subprocess.run(
+        output = subprocess.run(
             ["ldd", program],
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -52,7 +52,7 @@ def _linked(program: str) -> Path | None:
         ).stdout
     except (OSError, subprocess.TimeoutExpired):
         return None
-    for name, file_name in re.findall(r"^\s*(\S+) => (/\S+)", told, re.MULTILINE):
+    for name, file_name in re.findall(r"^\s*(\S+) => (/\S+)", output, re.MULTILINE):
         if SONAME.fullmatch(name):
             return Path(file_name)
     return None
@@ -65,13 +65,13 @@ def _described(libmpi: Path) -> Library:
         raise UserError(f"{libmpi}, which the program is linked with: {error}") from None
     recognised = recognise(text)
     if recognised is None:
-        families = ", ".join(known.title for known in all_families().values() if known.launcher)
+        families = ", ".join(entry.title for entry in all_families().values() if entry.launcher)
         raise UserError(
             f"{libmpi}, which the program is linked with, is of no known family: name a library "
             f"of its ABI with --mpi ({families})"
         )
     family, version = recognised
-    found = [
+    libraries = [
         Library(
             name=family.name,
             family=family.name,
@@ -84,4 +84,4 @@ def _described(libmpi: Path) -> Library:
         )
         for prefix in libmpi.parents[1:4]
     ]
-    return next((library for library in found if own_header(library)), found[0])
+    return next((library for library in libraries if own_header(library)), libraries[0])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a study's ceilings make of the calls of an application."""
+"""Compares the calls of an application with a study's ceilings."""
 
 import re
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ from nearpeak.trace.trace import Ceiling, Entry, Trace, Unblocked
 
 BLOCKING = ("MPI_Send", "MPI_Recv", "MPI_Ssend", "MPI_Rsend", "MPI_Sendrecv")
 STARTS = ("MPI_Start", "MPI_Startall")
-# What calls that do not end with their message begin, or wait for: the first that fits.
+# The kinds of calls that do not end with their message; the first pattern that fits counts.
 UNBLOCKED = {
     "sent": re.compile(
         r"MPI_(I([bsr]?send|sendrecv|sendrecv_replace)|(S|[BSR]s)end_init|Pready(_range|_list)?)"
@@ -20,7 +20,7 @@ UNBLOCKED = {
         r"MPI_(Irecv|Imrecv|Recv_init|P(send|recv)_init|(Wait|Test)(any|all|some)?|Parrived)"
     ),
     "probes": re.compile(r"MPI_Im?probe"),
-    # Other operations, that the same calls wait for.
+    # Other operations that the same calls wait for.
     "others": re.compile(
         r"MPI_(I[a-z_]+|[A-Z][a-z_]+_init|R(put|get|accumulate|get_accumulate)|File_i[a-z_]+"
         r"|Comm_i[a-z_]+|[A-Z][a-z_]*_iflush)"
@@ -30,16 +30,16 @@ ENDS = {"host": ("host", "host"), "device": ("gpu", "gpu")}
 BUFFERS = {"host": "H,H", "device": "D,D"}
 
 
-class Known(NamedTuple):
+class StudyCeilings(NamedTuple):
     """The ceilings of a study between two ranks of a host."""
 
     times: list[CeilingPoint]  # of one message
     rates: list[CeilingPoint]  # of messages that are in flight together
 
 
-def known(results: Results) -> Known:
-    """UserError where there are none."""
-    found = Known(
+def study_ceilings(results: Results) -> StudyCeilings:
+    """The ceilings of a study between two ranks of a host; UserError if there are none."""
+    study = StudyCeilings(
         _points(
             results,
             {benchmark.name for benchmark in results.benchmarks if benchmark.one_message},
@@ -51,24 +51,24 @@ def known(results: Results) -> Known:
             "GB/s",
         ),
     )
-    if not any(found):
+    if not any(study):
         raise UserError(
             "the study of --study has no ceiling of messages on one host: give one that measured"
             " latency and bw there"
         )
-    return found
+    return study
 
 
 def ceilings(trace: Trace, points: Iterable[CeilingPoint]) -> list[Ceiling]:
-    """Of the calls that end with their message, to ranks of the same host, at sizes of `points`:
-    the times of one message."""
-    found = []
+    """The ceilings of calls that end with their message, to ranks of the same host, at sizes of
+    `points`: the times of one message."""
+    matched = []
     for place, entry in enumerate(trace.entries):
         fitting = _fitting(entry, points) if entry.operation in BLOCKING else []
         if fitting:
             point = _nearest(entry, fitting)
             seconds = point.by_library * 1e-6
-            found.append(
+            matched.append(
                 Ceiling(
                     entry=place,
                     path=point.place.path,
@@ -77,19 +77,19 @@ def ceilings(trace: Trace, points: Iterable[CeilingPoint]) -> list[Ceiling]:
                     saved_seconds=max(0.0, entry.seconds - entry.calls * seconds),
                 )
             )
-    return found
+    return matched
 
 
 def unblocked(trace: Trace, points: Iterable[CeilingPoint]) -> Unblocked | None:
-    """Of the calls that do not end with their message, by rates of messages in flight together;
-    None without any that is known.
+    """The calls that do not end with their message, by rates of messages in flight together; None
+    if no such rate is measured.
 
-    A rank sends and receives at once: what is sent is counted alone.
+    A rank sends and receives at once: only sent messages are counted.
     """
     kinds: dict[str, list[Entry]] = {kind: [] for kind in [*UNBLOCKED, ""]}
     for call in trace.entries:
         kinds[kind_of(call)].append(call)
-    sent = [entry for entry in kinds["sent"] if entry.peer != "none"]  # which is MPI_PROC_NULL
+    sent = [entry for entry in kinds["sent"] if entry.peer != "none"]  # "none": MPI_PROC_NULL
     messages, least = 0, 0.0
     for entry in sent:
         if fitting := _fitting(entry, points):
@@ -109,7 +109,8 @@ def unblocked(trace: Trace, points: Iterable[CeilingPoint]) -> Unblocked | None:
 
 
 def kind_of(entry: Entry) -> str:
-    """Of UNBLOCKED; a start is what made its request, which itself begins nothing."""
+    """The key of UNBLOCKED for an entry; "" for none. A start counts as the call that made its
+    request; that call itself begins nothing."""
     if entry.operation.endswith("_init"):
         return ""
     operation = entry.made_by if entry.operation in STARTS else entry.operation
@@ -117,7 +118,7 @@ def kind_of(entry: Entry) -> str:
 
 
 def _points(results: Results, benchmarks: set[str], unit: str) -> list[CeilingPoint]:
-    """The measured ones of these benchmarks between two ranks of a host."""
+    """The measured ceilings of these benchmarks between two ranks of a host."""
     return [
         ceiling
         for ceiling in results.ceilings
@@ -132,7 +133,7 @@ def _points(results: Results, benchmarks: set[str], unit: str) -> list[CeilingPo
 
 
 def _fitting(entry: Entry, points: Iterable[CeilingPoint]) -> list[CeilingPoint]:
-    """Of the sizes in an entry's class."""
+    """The points at sizes in an entry's class, in its memory on one host."""
     if entry.peer != "same host" or entry.size_bytes is None:
         return []
     smallest, beyond = entry.size_bytes, max(1, 2 * entry.size_bytes)
@@ -146,5 +147,5 @@ def _fitting(entry: Entry, points: Iterable[CeilingPoint]) -> list[CeilingPoint]
 
 
 def _nearest(entry: Entry, points: Iterable[CeilingPoint]) -> CeilingPoint:
-    """The one nearest to its mean size; the quickest path there."""
+    """The point nearest to the entry's mean size; of several the quickest path."""
     return min(points, key=lambda point: (abs(point.case.x - entry.mean_bytes), point.by_library))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the files that ranks leave (bench/trace/table.hpp), and sums them up."""
+"""Reads the files of the ranks (bench/trace/table.hpp), and sums them up."""
 
 import struct
 from collections import defaultdict
@@ -14,7 +14,7 @@ import numpy as np
 from nearpeak.trace.trace import Entry, Memory, Peer, Rank
 
 MAGIC = b"NPTRAC2\0"
-# As Header, after it the names of the operations.
+# Like Header of table.hpp; the names of the operations follow it.
 HEADER = struct.Struct("=8sII4Q3Qiiii64s")
 NAME = struct.Struct("39sB")
 SECTION = struct.Struct("=QQQQQ")
@@ -26,19 +26,19 @@ UNKNOWN, NOBODY = -2, -1  # instead of a rank
 
 
 class Unreadable(Exception):
-    """It is no file of a rank, or one that was not begun; the message says why."""
+    """The file is not one of a rank, or was not begun; the message says why."""
 
 
 @dataclass
-class Left:
-    """What one rank left: of itself, and what it called, with whom: ranks in MPI_COMM_WORLD."""
+class RankTrace:
+    """The file of one rank: itself, and its calls, each with the other rank in MPI_COMM_WORLD."""
 
     rank: Rank
     called: list[tuple[int, Entry]]
 
 
-def read(file: Path) -> Left:
-    """One file. Unreadable where there is nothing in it."""
+def read(file: Path) -> RankTrace:
+    """Reads one file. Unreadable if there is nothing in it."""
     data = file.read_bytes()
     if len(data) < HEADER.size or data[:8] != MAGIC:
         raise Unreadable(f"{file.name} has no header, or is of another version of Nearpeak")
@@ -91,34 +91,34 @@ def read(file: Path) -> Left:
         waiting_seconds=sum(entry.seconds for entry in entries if entry.waits),
         lost=lost,
     )
-    return Left(described, called)
+    return RankTrace(described, called)
 
 
 Key = tuple[int, int, int, int, int]  # operation, what made the request, size, memory, peer
 
 
 def _sections(data: bytes, start: int) -> tuple[int, int, tuple[int, int], dict[Key, list[int]]]:
-    """How many threads there were, the ticks of their last call, the last instant that is known in
-    ticks and nanoseconds, and the cells of all."""
+    """The number of threads, the ticks of their last call, the last instant in both ticks and
+    nanoseconds, and the cells of all threads."""
     threads, last, instant = set(), 0, (0, 0)
-    found: dict[Key, list[int]] = {}
+    totals: dict[Key, list[int]] = {}
     while start + SECTION.size <= len(data):
-        size, thread, ticks, *known = SECTION.unpack_from(data, start)
+        size, thread, ticks, *last_instant = SECTION.unpack_from(data, start)
         if size == 0 or start + size > len(data):
             break  # the rank ended while it was made
         threads.add(thread)
         last = max(last, ticks)
-        instant = max(instant, (known[0], known[1]))
+        instant = max(instant, (last_instant[0], last_instant[1]))
         count = (size - SECTION.size) // CELL.itemsize
         cells = np.frombuffer(data, CELL, count, start + SECTION.size)
         for key, calls, size_bytes, spent, longest in cells[cells["count"] > 0].tolist():
-            sums = found.setdefault(_parts(key), [0, 0, 0, 0])
+            sums = totals.setdefault(_parts(key), [0, 0, 0, 0])
             sums[0] += calls
             sums[1] += size_bytes
             sums[2] += spent
             sums[3] = max(sums[3], longest)
         start += size
-    return len(threads), last, instant, found
+    return len(threads), last, instant, totals
 
 
 def _parts(key: int) -> Key:
@@ -127,48 +127,51 @@ def _parts(key: int) -> Key:
 
 
 def smallest(size: int) -> int | None:
-    """Of a class of messages: none, 0 bytes, 1, 2 to 3, 4 to 7, ..."""
+    """The smallest size of a class of messages: no size, 0 bytes, 1, 2 to 3, 4 to 7, ..."""
     return None if size == 0 else 0 if size == 1 else 1 << (int(size) - 2)
 
 
-def merge(left: Sequence[Left]) -> list[Entry]:
-    """The calls of all ranks, what took longest first.
+def merge(traces: Sequence[RankTrace]) -> list[Entry]:
+    """The calls of all ranks, the longest first.
 
-    Where a rank is, its own file says: that of one which left none is unknown.
+    The host of a rank is known from its own file only.
     """
     hosts: defaultdict[tuple[int, int], set[str]] = defaultdict(set)
-    for part in left:
-        hosts[part.rank.world, part.rank.rank].add(part.rank.host)
-    found: defaultdict[tuple[str, str, int, str, str], list[Entry]] = defaultdict(list)
-    for part in left:
-        for rank, entry in part.called:
+    for trace in traces:
+        hosts[trace.rank.world, trace.rank.rank].add(trace.rank.host)
+    groups: defaultdict[tuple[str, str, int, str, str], list[Entry]] = defaultdict(list)
+    for trace in traces:
+        for rank, entry in trace.called:
             size = -1 if entry.size_bytes is None else entry.size_bytes
-            peer = _peer(part.rank, rank, hosts.get((part.rank.world, rank), set()))
-            found[entry.operation, entry.made_by, size, entry.memory, peer].append(
+            peer = _peer(trace.rank, rank, hosts.get((trace.rank.world, rank), set()))
+            groups[entry.operation, entry.made_by, size, entry.memory, peer].append(
                 msgspec.structs.replace(entry, peer=peer)
             )
-    merged = [
-        msgspec.structs.replace(
-            same[0],
-            calls=sum(entry.calls for entry in same),
-            bytes=sum(entry.bytes for entry in same),
-            seconds=sum(entry.seconds for entry in same),
-            longest_seconds=max(entry.longest_seconds for entry in same),
-        )
-        for _, same in sorted(found.items())
-    ]
+    merged = [_sum(same) for _, same in sorted(groups.items())]
     return sorted(merged, key=lambda entry: -entry.seconds)
 
 
-def _peer(own: Rank, rank: int, hosts: set[str]) -> Peer:
-    """`hosts`: where ranks of this number are. Of several runs in one command there may be some."""
+def _sum(same: Sequence[Entry]) -> Entry:
+    """One entry for entries of the same calls."""
+    return msgspec.structs.replace(
+        same[0],
+        calls=sum(entry.calls for entry in same),
+        bytes=sum(entry.bytes for entry in same),
+        seconds=sum(entry.seconds for entry in same),
+        longest_seconds=max(entry.longest_seconds for entry in same),
+    )
+
+
+def _peer(caller: Rank, rank: int, hosts: set[str]) -> Peer:
+    """The place of the other rank. `hosts`: the hosts of ranks of this number, several if one
+    command had several runs."""
     if rank == NOBODY:
         return "none"
-    if rank == own.rank:
+    if rank == caller.rank:
         return "self"
     if len(hosts) != 1:
         return "unknown"
-    return "same host" if own.host in hosts else "other host"
+    return "same host" if caller.host in hosts else "other host"
 
 
 def _text(data: bytes) -> str:

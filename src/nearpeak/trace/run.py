@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a command with the library that counts its MPI calls, and gathers what the ranks left."""
+"""Runs a command with the library that counts its MPI calls, and gathers the ranks' files."""
 
 import os
 import shutil
@@ -17,10 +17,10 @@ from nearpeak.libraries.build import build_trace
 from nearpeak.libraries.library import Library
 from nearpeak.libraries.preload import environment as preload_environment
 from nearpeak.signals import handled
-from nearpeak.trace.read import Left, Unreadable, merge, read
+from nearpeak.trace.read import RankTrace, Unreadable, merge, read
 from nearpeak.trace.trace import SCHEMA, Trace
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # after which it is shown what was seen
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # after which the trace so far is shown
 
 
 class CommandFailed(Exception):
@@ -36,9 +36,9 @@ class Interrupted(Exception):
 
 
 def run(command: Sequence[str], library: Library) -> tuple[Trace, int | None]:
-    """Runs it in the foreground, to its end; and the signal that we got before, if one. UserError
-    where it cannot be started, or no process of it called MPI: CommandFailed where it did not end
-    well either, Interrupted after a signal."""
+    """Runs it in the foreground to its end; returns its trace, and the signal that came before, if
+    any. UserError where it cannot be started, or no process of it called MPI: CommandFailed if it
+    did not end well either, Interrupted after a signal."""
     if library.layer:
         raise UserError(
             f"{library.name}: calls are counted without the layer, which is loaded in the same way:"
@@ -51,24 +51,24 @@ def run(command: Sequence[str], library: Library) -> tuple[Trace, int | None]:
         status, signalled = run_in_foreground(
             command, environment(command, library, preload, folder)
         )
-        left = list(_gather(folder))
+        traces = list(_gather(folder))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    if not left and signalled is not None:
+    if not traces and signalled is not None:
         raise Interrupted(signalled)
-    if not left and status:
+    if not traces and status:
         raise CommandFailed(
             f"the command ended with exit status {status} before any process of it had come out of "
             f"MPI_Init of {library.name}: see what it said; if it uses another library, name that "
             "with --mpi"
         )
-    if not left:
+    if not traces:
         raise UserError(
             f"no process of `{' '.join(command)}` called MPI_Init of {library.name}: see what "
             "it said, and name the library that it uses with --mpi"
         )
-    expected = max(part.rank.world for part in left)
-    there = {part.rank.rank for part in left if part.rank.world == expected}
+    expected = max(part.rank.world for part in traces)
+    present = {part.rank.rank for part in traces if part.rank.world == expected}
     trace = Trace(
         schema=SCHEMA,
         nearpeak=nearpeak.__version__,
@@ -77,10 +77,10 @@ def run(command: Sequence[str], library: Library) -> tuple[Trace, int | None]:
         started=started,
         exit_status=status,
         expected=expected,
-        missing=[rank for rank in range(expected) if rank not in there],
-        wall_seconds=max(part.rank.run_seconds for part in left),
-        ranks=sorted((part.rank for part in left), key=lambda rank: (rank.rank, rank.process)),
-        entries=merge(left),
+        missing=[rank for rank in range(expected) if rank not in present],
+        wall_seconds=max(part.rank.run_seconds for part in traces),
+        ranks=sorted((part.rank for part in traces), key=lambda rank: (rank.rank, rank.process)),
+        entries=merge(traces),
     )
     return trace, signalled
 
@@ -88,14 +88,14 @@ def run(command: Sequence[str], library: Library) -> tuple[Trace, int | None]:
 def environment(
     command: Sequence[str], library: Library, preload: Path, folder: Path
 ) -> dict[str, str]:
-    """What the command sees: the ranks load `preload`, which writes into `folder`."""
-    own = {"NEARPEAK_TRACE": str(folder)}
-    return {**os.environ, **preload_environment(library, preload, own, command)}
+    """The command's environment: the ranks load `preload`, which writes into `folder`."""
+    variables = {"NEARPEAK_TRACE": str(folder)}
+    return {**os.environ, **preload_environment(library, preload, variables, command)}
 
 
 def run_in_foreground(command: Sequence[str], env: dict[str, str]) -> tuple[int, int | None]:
-    """Run a command to its end, and pass it the signals that we get. Return its exit status, as a
-    shell would say it, and the first signal. UserError where it cannot be started."""
+    """Runs a command to its end, and passes it the signals that come. Returns its exit status, as
+    a shell reports it, and the first signal. UserError where it cannot be started."""
     got: list[int] = []
     started: list[subprocess.Popen[bytes]] = []
 
@@ -122,11 +122,11 @@ def run_in_foreground(command: Sequence[str], env: dict[str, str]) -> tuple[int,
     return code if code >= 0 else 128 - code, got[0] if got else None
 
 
-def _gather(folder: Path) -> list[Left]:
-    found = []
+def _gather(folder: Path) -> list[RankTrace]:
+    traces = []
     for file in sorted(folder.glob("*.trace")):
         try:
-            found.append(read(file))
+            traces.append(read(file))
         except Unreadable:
-            continue  # it ended in MPI_Init: fewer ranks than expected are told of
-    return found
+            continue  # it ended in MPI_Init: fewer ranks than expected are reported
+    return traces

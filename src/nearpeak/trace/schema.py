@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The JSON Schema of what `nearpeak trace -o` writes, made from its structs.
+"""The JSON Schema of the file of `nearpeak trace -o`, made from its structs.
 
 `python -m nearpeak.trace.schema > docs/trace.schema.json` renews the published copy.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `nearpeak trace -o` writes (docs/trace.md). Sizes in bytes, times in seconds."""
+"""The file of `nearpeak trace -o` (docs/trace.md). Sizes in bytes, times in seconds."""
 
 from typing import Literal
 
@@ -40,7 +40,7 @@ class Rank(msgspec.Struct, kw_only=True):
 
     @property
     def own_seconds(self) -> float | None:
-        """Outside of MPI. None with several threads: their times in MPI overlap."""
+        """The time outside of MPI. None with several threads: their times in MPI overlap."""
         return self.run_seconds - self.mpi_seconds if self.threads == 1 else None
 
 
@@ -60,22 +60,22 @@ class Entry(msgspec.Struct, kw_only=True):
 
     @property
     def waits(self) -> bool:
-        """Whether its calls move nothing themselves, and begin nothing."""
+        """True if its calls move nothing themselves, and begin nothing."""
         return self.size_bytes is None and not self.begins and self.operation not in MOVING
 
     @property
     def mean_seconds(self) -> float:
-        """Of a call."""
+        """The mean time of a call."""
         return self.seconds / self.calls
 
     @property
     def mean_bytes(self) -> float:
-        """Of a call."""
+        """The mean bytes of a call."""
         return self.bytes / self.calls
 
 
 class Ceiling(msgspec.Struct, kw_only=True):
-    """What a study says of the calls of an entry between two ranks."""
+    """A study's ceiling for the calls of an entry between two ranks."""
 
     entry: int  # its place in `entries`, from 0
     path: str  # of the study
@@ -85,12 +85,12 @@ class Ceiling(msgspec.Struct, kw_only=True):
 
 
 class Unblocked(msgspec.Struct, kw_only=True):
-    """What a study says of messages whose calls do not wait: of all of them together, as it is
-    known of none when it arrives."""
+    """A study's rates for messages whose calls do not wait: for all of them together, as the
+    arrival of none is known."""
 
     messages: int  # of `MPI_Isend` and its like, without those to nobody
     known: int  # of these, to ranks of the same host and of sizes that the study measured
-    others: int  # operations that were begun beside them, and are waited for by the same calls
+    others: int  # other operations that the same calls wait for
     seconds: float  # of the calls that begin messages, wait for them and ask after them
     # In which a path carries the known ones without MPI; more than `seconds` where they went on
     # beside the application's own work.
@@ -99,7 +99,7 @@ class Unblocked(msgspec.Struct, kw_only=True):
 
 
 class Trace(msgspec.Struct, kw_only=True):
-    """All of it."""
+    """A traced run of a command."""
 
     schema: int
     nearpeak: str  # version
@@ -122,10 +122,10 @@ class Trace(msgspec.Struct, kw_only=True):
 
     @property
     def run_seconds(self) -> float:
-        """Summed over all ranks."""
+        """The run times of all ranks together."""
         return sum(rank.run_seconds for rank in self.ranks)
 
     @property
     def mpi_seconds(self) -> float:
-        """Summed over all ranks."""
+        """The times of all ranks in MPI together."""
         return sum(rank.mpi_seconds for rank in self.ranks)

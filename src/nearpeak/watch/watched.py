@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is to be ended or removed when nearpeak is killed: told to a process that survives it
+"""Reports what is to be ended or removed when nearpeak is killed to a process that survives it
 (`watcher.py`), which is started once, before the first launch."""
 
 import atexit
@@ -40,7 +40,7 @@ def start() -> None:
 
 
 def runs() -> bool:
-    """Tell whether the watcher runs."""
+    """True if the watcher runs."""
     return _process is not None and _process.poll() is None
 
 
@@ -54,15 +54,15 @@ def _close(process: "subprocess.Popen[bytes]") -> None:
         process.communicate()
 
 
-def _tell(*words: str) -> None:
+def _tell(*fields: str) -> None:
     with _lock, contextlib.suppress(OSError, ValueError):
         if _process is not None and _process.stdin is not None:
-            _process.stdin.write(os.fsencode(" ".join(words)) + b"\n")
+            _process.stdin.write(os.fsencode(" ".join(fields)) + b"\n")
             _process.stdin.flush()
 
 
 class Segments:
-    """The shared memory in /dev/shm that a launch makes, as its processes are seen to have it."""
+    """The shared memory in /dev/shm that the processes of a launch are seen to have."""
 
     def __init__(self, token: str) -> None:
         self._token = token
@@ -90,8 +90,8 @@ class Segments:
 
 @contextlib.contextmanager
 def launch() -> Iterator[tuple[dict[str, str], Segments]]:
-    """Has what a launch leaves ended and removed, also when nearpeak is killed in it. Gives the
-    variables that its processes must have."""
+    """Ends and removes what a launch leaves, also when nearpeak is killed during it. Yields the
+    variables that its processes must have, and its shared memory."""
     start()
     token = secrets.token_hex(16)
     segments = Segments(token)
@@ -107,8 +107,8 @@ def launch() -> Iterator[tuple[dict[str, str], Segments]]:
 def temporary_folder(prefix: str) -> Iterator[Path]:
     """A private temporary folder, which is removed also when nearpeak is killed. OSError."""
     start()
-    with contextlib.ExitStack() as told, tempfile.TemporaryDirectory(prefix=prefix) as folder:
+    with contextlib.ExitStack() as cleanup, tempfile.TemporaryDirectory(prefix=prefix) as folder:
         if "\n" not in folder:
             _tell("folder", folder)
-            told.callback(_tell, "removed", folder)  # once it is
+            cleanup.callback(_tell, "removed", folder)  # once it is
         yield Path(folder)

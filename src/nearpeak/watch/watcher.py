@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A process that ends what nearpeak started, and removes what that left, when nearpeak is killed.
 
-It is this file alone, run as a script: it knows nothing of nearpeak, and sleeps until a line comes
+It is only this file, run as a script: it imports nothing of nearpeak, and sleeps until a line comes
 through its standard input, whose end is that of nearpeak. A launch is known by a token in the
 environment of all its processes, wherever they went in the tree of processes. Lines are:
 
@@ -32,32 +32,32 @@ _QUIET_LOOKS = 3
 
 
 def processes() -> list[int]:
-    """The ids of all processes that are seen."""
-    return [int(each.name) for each in Path("/proc").iterdir() if each.name.isdigit()]
+    """The ids of all visible processes."""
+    return [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
 
 
 def of_launch(token: str) -> dict[int, bytes]:
-    """The processes that have a launch's token, and those that these started without it; of each
-    when it started."""
+    """The start times, by id, of the processes with a launch's token and of those that these
+    started without it."""
     wanted = f"{VARIABLE}={token}".encode()
     parents: dict[int, int] = {}
     starts: dict[int, bytes] = {}
-    found: set[int] = set()
+    members: set[int] = set()
     for pid in processes():
         with contextlib.suppress(OSError, ValueError, IndexError):
             parents[pid], starts[pid] = _stat(pid)
             if Path(f"/proc/{pid}").stat().st_uid != os.geteuid():
                 continue
             if wanted in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"):
-                found.add(pid)
-    while more := {pid for pid, parent in parents.items() if parent in found} - found:
-        found |= more
-    return {pid: starts[pid] for pid in found - {os.getpid()}}
+                members.add(pid)
+    while children := {pid for pid, parent in parents.items() if parent in members} - members:
+        members |= children
+    return {pid: starts[pid] for pid in members - {os.getpid()}}
 
 
 def _stat(pid: int) -> tuple[int, bytes]:
-    """A process's parent, and when it started, in ticks since the host did (fields 4 and 22 of
-    proc(5)). ValueError for what has ended and is not reaped."""
+    """A process's parent and its start time, in ticks since the host's start (fields 4 and 22 of
+    proc(5)). ValueError for one that has ended and is not reaped."""
     state, *fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
     if state in b"ZX":
         raise ValueError(pid)
@@ -65,16 +65,15 @@ def _stat(pid: int) -> tuple[int, bytes]:
 
 
 def started(pid: int) -> bytes:
-    """When a process started, which with its id names one process and no other; empty: it has
-    ended."""
+    """A process's start time, which with its id identifies it; empty if it has ended."""
     with contextlib.suppress(OSError, ValueError, IndexError):
         return _stat(pid)[1]
     return b""
 
 
 def send(pid: int, start: bytes, number: int) -> None:
-    """Send a signal to the process that started then: not to one that got its id later, also where
-    that happens between the look and the signal. Without pidfds (Linux 5.3) that last is left."""
+    """Sends a signal to the process with this start time: never to one that got its id later, not
+    even between the check and the signal, except without pidfds (before Linux 5.3)."""
     try:
         opened = os.pidfd_open(pid)
     except ProcessLookupError:
@@ -94,16 +93,16 @@ def send(pid: int, start: bytes, number: int) -> None:
 
 def mapped(pids: Iterable[int]) -> set[str]:
     """The names in /dev/shm that processes have mapped or open, but those that are unlinked."""
-    found: set[str] = set()
+    names: set[str] = set()
     for pid in pids:
         with contextlib.suppress(OSError):
             lines = Path(f"/proc/{pid}/maps").read_text("utf-8", "surrogateescape").split("\n")
-            found.update(_segment(line.partition(f" {SHM}/")[2]) for line in lines)
+            names.update(_segment(line.partition(f" {SHM}/")[2]) for line in lines)
             for number in Path(f"/proc/{pid}/fd").iterdir():
                 with contextlib.suppress(OSError):
                     folder, _, name = str(number.readlink()).rpartition("/")
-                    found.add(_segment(name) if folder == SHM else "")
-    return found - {""}
+                    names.add(_segment(name) if folder == SHM else "")
+    return names - {""}
 
 
 def _segment(name: str) -> str:
@@ -112,19 +111,19 @@ def _segment(name: str) -> str:
 
 def own_segments() -> dict[str, int]:
     """The files in /dev/shm that are this user's, and their inodes."""
-    found = {}
+    segments = {}
     with contextlib.suppress(OSError), os.scandir(SHM) as entries:
         for entry in entries:
             with contextlib.suppress(OSError):
                 status = entry.stat(follow_symlinks=False)
                 if stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid():
-                    found[entry.name] = status.st_ino
-    return found
+                    segments[entry.name] = status.st_ino
+    return segments
 
 
 def remove_segments(names: Iterable[str]) -> None:
-    """Remove what a launch that is over has left of its segments: not what any process has mapped
-    or open, and nothing of another user."""
+    """Removes the segments that a finished launch has left, except those that a process has mapped
+    or open, and those of other users."""
     left = set(names) & own_segments().keys()
     if left:
         for name in left - mapped(processes()):
@@ -135,7 +134,7 @@ def remove_segments(names: Iterable[str]) -> None:
 def end_launch(token: str, segments: set[str]) -> None:
     """End all processes of a launch, and remove what they leave."""
     ends = time.monotonic() + GRACE_SECONDS
-    asked: set[tuple[int, bytes]] = set()
+    terminated: set[tuple[int, bytes]] = set()
     quiet = 0  # looks that found nothing: one process may start another while it is looked at
     while quiet < _QUIET_LOOKS:
         pids = of_launch(token)
@@ -145,9 +144,9 @@ def end_launch(token: str, segments: set[str]) -> None:
         if late > KILL_SECONDS:
             break
         for pid, start in pids.items():
-            if late > 0 or (pid, start) not in asked:
+            if late > 0 or (pid, start) not in terminated:
                 send(pid, start, signal.SIGKILL if late > 0 else signal.SIGTERM)
-        asked |= {*pids.items()}
+        terminated |= {*pids.items()}
         time.sleep(_POLL_SECONDS)
     remove_segments(segments)
 

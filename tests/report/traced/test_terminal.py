@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from nearpeak.report.traced.terminal import print_trace
-from nearpeak.trace.ceilings import ceilings, known, unblocked
+from nearpeak.trace.ceilings import ceilings, study_ceilings, unblocked
 
 made = sys.modules["made_trace"]  # loaded by tests/conftest.py
 entry, ran, results, trace = made.entry, made.ran, made.results, made.trace
@@ -14,7 +14,7 @@ entry, ran, results, trace = made.entry, made.ran, made.results, made.trace
 
 def test_the_table(capsys: pytest.CaptureFixture[str]) -> None:
     found = trace(entry(), entry("MPI_Barrier", None, peer="none", bytes=0))
-    found.ceilings = ceilings(found, known(results(("near", 8, 1.0))).times)
+    found.ceilings = ceilings(found, study_ceilings(results(("near", 8, 1.0))).times)
     print_trace(found)
     lines = capsys.readouterr().out.splitlines()
     assert lines[1] == (
@@ -34,7 +34,7 @@ def test_what_is_told_of_messages_that_nobody_waits_for(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     found = trace(entry("MPI_Isend"), entry("MPI_Isend", size=64))
-    points = known(results(("near", 8, 0.004), benchmark="rate")).rates
+    points = study_ceilings(results(("near", 8, 0.004), benchmark="rate")).rates
     found.unblocked = unblocked(found, points)
     print_trace(found)
     told = (
