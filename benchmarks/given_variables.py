@@ -223,7 +223,7 @@ def one_launch(launches: Launches, name: str, arguments: argparse.Namespace) -> 
     def line(jsonl: list[str]) -> CommandLine:
         words = ["--sizes", launches.parts[0][1], *sampling, *jsonl]
         for part, sizes in launches.parts[1:]:
-            words += [PART, *part.words(["--sizes", sizes, *sampling, *jsonl])]
+            words += [PART, *part.program_options(["--sizes", sizes, *sampling, *jsonl])]
         return without(chosen, chosen.line(words), name)
 
     with chosen.mps():
