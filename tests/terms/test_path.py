@@ -23,7 +23,7 @@ def test_the_host_s_end_says_what_its_rank_holds(
     path: DataPath = standins.gpu_path("host-gpu near", device=device)
     assert path.host_device == path.place.host_device == held
     assert path.place.held == words
-    assert path.words == path.summary == ""  # discovery writes it
+    assert path.description == path.summary == ""  # discovery writes it
     assert rank_devices(path.ends) == [device, "GPU-1"]
     assert rank_devices(path.ends[::-1]) == ["GPU-1", device]
     assert not path.shares_gpu
@@ -37,7 +37,7 @@ def test_an_older_plan_gave_both_ranks_one_gpu(standins: ModuleType) -> None:
     path = msgspec.convert(old, DataPath)
     assert path.host_device == "same"
     assert rank_devices(path.ends) == ["GPU-1", "GPU-1"]
-    assert path.words == "; the host's rank holds the same GPU, time-sliced"
+    assert path.description == "; the host's rank holds the same GPU, time-sliced"
     assert path.place != standins.gpu_path("host-gpu near", device="GPU-0").place
 
 

@@ -119,9 +119,8 @@ TEST_CASE("devices of the layer: after a reset of a device nothing of before is 
     const Located place = devices.locate(buffer.slot(0));
     std::array<char, 1000> out{}, in{};
     out.fill('x');
-    devices.up(place, buffer.slot(0),
-               std::vector<Piece>{{buffer.slot(0), out.data(), 500},
-                                  {buffer.slot(0) + 500, out.data(), 500}});
+    devices.up(place, std::vector<Piece>{{buffer.slot(0), out.data(), 500},
+                                         {buffer.slot(0) + 500, out.data(), 500}});
     devices.land(devices.depart(place, buffer.slot(0), buffer.slot(0), 100));
     const Scratch scratch = devices.scratch(1, 1000);
     devices.across(place, {{scratch.data(), buffer.slot(0), 1000}});

@@ -485,7 +485,7 @@ def budget(did: Activity, leg: Windows, ceiling_us: float | None, slower: float 
         waiting_us=spent_us["wait"],
         not_accounted_us=rest_us,
         # All messages: those with a sample take longer than usual.
-        own=list(_own(shared(did, leg))),
+        own=list(_sampled_functions(shared(did, leg))),
         added_us=bounds.added_us,
         accounted_least=bounds.least,
         accounted_most=bounds.most,
@@ -523,7 +523,7 @@ def _sum_us(times: Floats, messages: int) -> float | None:
     return None if np.isnan(times).any() else float(times.sum()) / messages / NS
 
 
-def _own(shared_time: Shared) -> Iterator[Own]:
+def _sampled_functions(shared_time: Shared) -> Iterator[Own]:
     """The locations of samples of ranks outside of traced calls."""
     during: During
     for during, inside in {"nothing": shared_time.free, **shared_time.waits}.items():

@@ -118,7 +118,7 @@ class DataPath(msgspec.Struct, kw_only=True, frozen=True):
         return self.place.gpu_support
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """The summary; for an older plan, which lacks it, with the GPU of the host's rank."""
         unsaid = any(end.gpu is None and end.device is None for end in self.ends)
         held = self.place.held
