@@ -13,8 +13,14 @@ BENCH = ROOT / "bench"
 
 TYPE = re.compile(r"\b(?:class|struct|enum class|enum) (?:alignas\([^)]*\) )?(\w+)[^;]*\{")
 FUNCTION = re.compile(r"^(?![ #/]).*?\b((?:\w+::)?\w+)\(", re.MULTILINE)  # in the first column
-MEMBER = re.compile(r"^ {2,}[\w:<>*&, ]*?[\w>*&] [*&]?(\w+)\(", re.MULTILINE)  # of a class
-VALUE = re.compile(r"^ +[\w:<>,& ]+? (\w+)(?: = [^;]+|\{[^;]*\})?;", re.MULTILINE)  # a field
+MEMBER = re.compile(
+    r"^ {2,}(?!return|throw|else)[\w:<>*&, ]*?[\w>*&] [*&]?(\w+)\(",
+    re.MULTILINE,
+)
+FIELD = re.compile(
+    r"^ +(?!return|throw|using|delete|friend|goto)[\w:<>,& ]+? (\w+)(?: = [^;]+|\{[^;]*\})?;",
+    re.MULTILINE,
+)
 ENUMERATOR = re.compile(r"\b(k[A-Z]\w*)\b")
 MACRO = re.compile(r"^#define (\w+)", re.MULTILINE)
 
@@ -41,7 +47,9 @@ def in_file(file: Path) -> frozenset[str]:
     text = file.read_text(encoding="utf-8")
     if file.suffix == ".py":
         return frozenset(_named(ast.parse(text)))
-    patterns = (TYPE, FUNCTION, MEMBER, VALUE, ENUMERATOR, MACRO)
+    patterns = [TYPE, FUNCTION, ENUMERATOR, MACRO]
+    if file.suffix == ".hpp":  # in others what looks so is in functions
+        patterns += [MEMBER, FIELD]
     return frozenset(name for pattern in patterns for name in pattern.findall(text))
 
 

@@ -14,7 +14,7 @@ HERE = Path(__file__).parent
 
 @pytest.mark.parametrize("name", ["record", "message"])
 def test_the_picture_is_of_today(name: str) -> None:
-    command = [sys.executable, HERE / "chains.py", name]
+    command = [sys.executable, str(HERE / "chains.py"), name]
     drawn = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     picture = f"docs/images/life-of-a-{name}.svg"
     remedy = f"python tests/chains.py {name} > {picture}"
