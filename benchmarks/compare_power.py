@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Simulates `nearpeak compare`: how often it errs and finds. docs/compare.md has its tables.
 
-The table of two distances is not in that page.
-
 Usage: python benchmarks/compare_power.py [smallest | same | two | change]
 
 One library on 2 places, 3 curves of 8 sizes each, 6 launches a session. Half the variance of a
