@@ -10,7 +10,7 @@ from nearpeak.cli.document.environment import READERS, variables
 ROOT = Path(__file__).parents[3]
 BENCH = ROOT / "bench"
 NAME = r"NEARPEAK_[A-Z0-9_]*[A-Z0-9]"
-# A name in quotes is a variable in C++, where macros have none; CMake marks variables. In Python and
+# In C++ a name in quotes is a variable, as macros have none; CMake marks variables. In Python and
 # in scripts all names are variables, except the options of CMake.
 PATTERNS = {
     ".cpp": rf'"({NAME})"',

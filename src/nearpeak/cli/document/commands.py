@@ -15,7 +15,7 @@ BEGINNING = """The commands of `nearpeak`, as `--help` prints them. [Exit
 statuses](exit-statuses.md) and [environment variables](environment.md) have pages of their own."""
 # In a help: the headings after the description, at which it is divided.
 HEADING = re.compile(r"(?:^| )(Exit status|Examples?)\b[^:\n]*:", re.MULTILINE)
-DEFAULT = re.compile(r" ?\bDefault: (.*?)\.(?= |$)")
+DEFAULT = re.compile(r" ?\bDefault: (.*?)\.(?= (?!Default then)|$)")
 
 
 def page() -> str:
