@@ -72,7 +72,7 @@ def _default(param: Any) -> str:
     if param.required:
         return "required"
     if param.default is True:
-        return param.opts[0]
+        return str(param.opts[0])
     return "" if param.default in (None, False) else str(param.default)
 
 
