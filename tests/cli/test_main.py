@@ -176,7 +176,8 @@ def test_what_ctrl_c_ends_says_so(nearpeak: Nearpeak, monkeypatch: pytest.Monkey
 
 def test_each_file_has_the_command_of_its_name() -> None:
     """The file of the command that is called is read alone."""
-    files = {module.name.rstrip("_") for module in pkgutil.iter_modules(nearpeak.cli.__path__)}
+    modules = pkgutil.iter_modules(nearpeak.cli.__path__)
+    files = {module.name.rstrip("_") for module in modules if not module.ispkg}
     commands = typer.main.get_group(main.build_app()).commands
     for name in files - {"main"}:
         alone = typer.main.get_group(main.build_app(name)).commands

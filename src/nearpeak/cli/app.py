@@ -10,8 +10,9 @@ import typer
 
 from nearpeak.cli import Oversubscribe
 from nearpeak.errors import UserError
+from nearpeak.terms.exit_statuses import paragraphs
 
-HELP = """Solve an application's problem and draw the solution, or predict its time.
+HELP = f"""Solve an application's problem and draw the solution, or predict its time.
 
 With --tolerance, the application solves its problem until the distance
 from the solution is at most DISTANCE (root of the mean square). Meanwhile
@@ -33,14 +34,7 @@ Examples:
 
 Exit status (a line on stderr says why it is not 0):
 
-    0    the problem was solved
-
-    1    it was not solved: within --most iterations, or because the
-         library, the program or its launcher failed, crashed or hung
-
-    2    bad input
-
-    130  ended by Ctrl-C; 128 + N for another signal N
+{paragraphs("app")}
 """
 
 

@@ -11,6 +11,7 @@ import typer
 from nearpeak.cli import say
 from nearpeak.errors import UserError
 from nearpeak.numbers import listed, printable
+from nearpeak.terms.exit_statuses import sentence
 
 HELP = (
     "Build the measuring programs for MPI libraries, and print where they are.\n\n"
@@ -21,8 +22,7 @@ HELP = (
     "only where the processor has them. If you set CXXFLAGS, all nodes must have the instructions "
     "that it allows."
     "\n\n"
-    "What cannot be built for one library stops none of the others. Exit status: 0 all is there; 1 "
-    "something could not be built (the last line says what); 2 bad input."
+    f"What cannot be built for one library stops none of the others. {sentence('build')}"
     "\n\n"
     "Examples: nearpeak build | nearpeak build --mpi openmpi --mpi /opt/mpich"
 )

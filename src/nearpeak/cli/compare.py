@@ -7,9 +7,10 @@ from typing import Annotated
 import typer
 
 from nearpeak.errors import UserError
+from nearpeak.terms.exit_statuses import paragraphs
 
 REGRESSED, NOTHING_JUDGED = 1, 3  # exit status
-HELP = """Judge studies against earlier ones: what became slower.
+HELP = f"""Judge studies against earlier ones: what became slower.
 
 OLD is the baseline; all folders that follow are the new side together. Each is
 a folder of `nearpeak study`, or a folder that holds such folders. Every run of
@@ -18,16 +19,7 @@ changes cannot be told from the scatter of sessions.
 
 Exit status:
 
-  0  something could be judged, and nothing is proven to have regressed
-
-  1  something is surely slower, by more than the tolerance; or surely fails
-     more often; or returns wrong data now; or was not measured now
-     (--allow-missing accepts that)
-
-  2  bad input, or studies that have nothing in common
-
-  3  nothing could be judged: no change can be told from the scatter, or no
-     figure is in common (the last line says why)
+{paragraphs("compare", 2)}
 
 Examples:
 

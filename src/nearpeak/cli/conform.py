@@ -19,13 +19,14 @@ from nearpeak.cli import (
 )
 from nearpeak.errors import UserError
 from nearpeak.numbers import listed, printable
+from nearpeak.terms.exit_statuses import sentence
 
 if TYPE_CHECKING:
     from nearpeak.conform.conformance import Conformance
     from nearpeak.conform.journal import Record
     from nearpeak.conform.plan import Chosen
 
-HELP = """Try every operation of an MPI library on every kind of memory, and check every byte.
+HELP = f"""Try every operation of an MPI library on every kind of memory, and check every byte.
 
 Two ranks run on the host and, where there are GPUs, between two of them; three
 and four ranks too if an operation runs among more. The cases are: buffers of
@@ -35,9 +36,7 @@ are allocated and freed. A crash or hang ends one job; the next job tries the
 rest. The folder has conform.jsonl (all that was seen), conform.json and
 conform.html; `nearpeak report DIR` makes both again.
 
-Exit status: 0 all operations work; 1 something crashed, hung, was refused,
-leaks or received wrong data, or nothing of a library could be tried (the last
-line says how much, or of which); 2 bad input.
+{sentence("conform")}
 
 Examples:
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nearpeak.cli import print_hosts, print_json
+from nearpeak.terms.exit_statuses import sentence
 
 if TYPE_CHECKING:
     from nearpeak.machine.machine import Diagnosis
@@ -14,24 +15,26 @@ if TYPE_CHECKING:
 SCHEMA = 1
 STYLES = {"bad": "bold red", "warn": "yellow", "ok": "green"}
 
+HELP = f"""Show what on this machine will spoil a measurement, and what to do about it.
+
+In a job of several nodes, what on any of them will, and in what they differ.
+
+{sentence("doctor", ", ")}
+
+Examples: nearpeak doctor | nearpeak doctor --ranks 4 | nearpeak doctor --json
+"""
+
 
 def register(app: typer.Typer) -> None:
     """Adds the command."""
-    app.command(name="doctor")(doctor)
+    app.command("doctor", help=HELP)(doctor)
 
 
 def doctor(
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     ranks: Annotated[int, typer.Option(min=1, help="Ranks that will run on this host.")] = 2,
 ) -> None:
-    """Show what on this machine will spoil a measurement, and what to do about it.
-
-    In a job of several nodes, what on any of them will, and in what they differ.
-
-    Exit status: 0 if nothing is bad, 1 otherwise.
-
-    Examples: nearpeak doctor | nearpeak doctor --ranks 4 | nearpeak doctor --json
-    """
+    """Prints the diagnoses of all nodes; exits with 1 for a bad one."""
     import msgspec
 
     from nearpeak.launching.hosts import describe, differences

@@ -22,6 +22,7 @@ from nearpeak.cli import (
     warn,
 )
 from nearpeak.errors import UserError
+from nearpeak.terms.exit_statuses import sentence
 
 if TYPE_CHECKING:
     from nearpeak.libraries.library import Contender
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 SIZES = "8,64K,16M"
 
-HELP = """Say where the time of a message goes: which calls, copies and waits.
+HELP = f"""Say where the time of a message goes: which calls, copies and waits.
 
 Each size is launched a few times, in turn as it is and with a small library loaded
 into every rank, which writes down what the MPI library asks of the CUDA driver
@@ -57,8 +58,7 @@ Examples:
 
   nearpeak explain --study study --worst 3
 
-Exit status: 0 the time of messages was looked at; 1 the library failed, at one size or
-more (the others are shown and written all the same); 2 bad input.
+{sentence("explain")}
 """
 
 

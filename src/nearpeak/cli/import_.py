@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nearpeak.errors import UserError
+from nearpeak.terms.exit_statuses import sentence
 
 if TYPE_CHECKING:
     from nearpeak.observations.merged import File
 
-HELP = """Read what other tools printed, and make results and a report of it.
+HELP = f"""Read what other tools printed, and make results and a report of it.
 
 It reads the output of OMB 2 to 7 (osu_latency, osu_bw, osu_bibw and their
 like of several pairs, one-sided puts and gets, blocking collective
@@ -29,8 +30,7 @@ unless it fits but one path; nvbandwidth's GPUs are known by themselves.
 
 With -o it writes results.json and report.html.
 
-Exit status: 0; 1 if a launch crashed, or a validation failed, or a launch of
-the study; 2 for bad input.
+{sentence("import")}
 
 Examples:
 

@@ -14,13 +14,16 @@ import typer
 
 from nearpeak.cli import OfApplication, print_json, say, say_lacking, warn
 from nearpeak.errors import UserError
+from nearpeak.terms.exit_statuses import STATUSES
 
 if TYPE_CHECKING:
     from nearpeak.study.single import Single
 
 REACHED = "NEARPEAK_LAYER_REACHED"  # the file that bench/layer/begin.cpp makes
 
-HELP = """Run an MPI application with the layer, which moves its device buffers.
+LAYER = STATUSES["layer"]
+
+HELP = f"""Run an MPI application with the layer, which moves its device buffers.
 
 A library is loaded into every rank, before the MPI library: messages between
 devices go directly where they can, and the MPI library sees host memory alone.
@@ -46,8 +49,7 @@ Examples:
 
   nearpeak layer --explain --mpi mpich --path "gpu-gpu nvlink" --json
 
-Exit status: that of the command; 2 for bad input, and with --require where the command
-ended well without the layer. With --explain 1 where the library failed.
+Exit status: {LAYER["0 to 255"]}; 2 {LAYER["2"]}. With --explain 1 {LAYER["1 with --explain"]}.
 """
 
 

@@ -70,8 +70,8 @@ def build_app(word: str = "") -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_common)
-    files = [module.name for module in pkgutil.iter_modules(nearpeak.cli.__path__)]
-    files.remove("main")
+    modules = pkgutil.iter_modules(nearpeak.cli.__path__)
+    files = [module.name for module in modules if not module.ispkg and module.name != "main"]
     for name in [name for name in files if name.rstrip("_") == word] or files:
         importlib.import_module(f"nearpeak.cli.{name}").register(app)
     groups = [group.typer_instance for group in app.registered_groups]

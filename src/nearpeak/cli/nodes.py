@@ -21,13 +21,14 @@ from nearpeak.cli import (
 from nearpeak.clock import now
 from nearpeak.errors import UserError
 from nearpeak.numbers import printable
+from nearpeak.terms.exit_statuses import sentence
 
 if TYPE_CHECKING:
     from nearpeak.nodes.found import Found
     from nearpeak.nodes.journal import Recorded
     from nearpeak.nodes.plan import Chosen
 
-HELP = """Measure all pairs of the nodes of a cluster, and find slow nodes and slow links.
+HELP = f"""Measure all pairs of the nodes of a cluster, and find slow nodes and slow links.
 
 A rank runs on one core of each node, with buffers in the memory of the host, over
 the adapters that the library takes by itself: GPUs and other adapters are not
@@ -44,9 +45,7 @@ on in another job of the same nodes. --sbatch writes the script of such a job.
 The folder has nodes.jsonl (all that was measured), nodes.json and nodes.html;
 `nearpeak report DIR` makes both again.
 
-Exit status: 0 nothing is slow, or there are fewer than five nodes, of which
-nothing is judged slow (the last line says so); 1 a node or a link is, data was wrong, a launch
-failed or was not run, or a requirement is missed (the last line says which); 2 bad input.
+{sentence("nodes")}
 
 Examples:
 

@@ -12,8 +12,9 @@ from nearpeak.cli.conform import write
 from nearpeak.cli.nodes import conclude as conclude_nodes
 from nearpeak.cli.nodes import write as write_nodes
 from nearpeak.errors import UserError
+from nearpeak.terms.exit_statuses import sentence
 
-HELP = """Make a study's results and report again from its records, and print the table.
+HELP = f"""Make a study's results and report again from its records, and print the table.
 
 Writes results.json and report.html into the study folder, or into the folder
 of -o. For a folder of `nearpeak conform` or `nearpeak nodes` it writes
@@ -24,7 +25,7 @@ read-only, it prints and judges, and writes nothing.
 A study that was given requirements is judged by them, unless --require gives
 others.
 
-Exit status: 0; 1 if a launch failed or a requirement is not met; 2 for bad input.
+{sentence("report")}
 
 Examples:
 

@@ -24,6 +24,7 @@ from nearpeak.cli import (
     warn,
 )
 from nearpeak.errors import UserError
+from nearpeak.terms.exit_statuses import paragraphs
 from nearpeak.watch.watched import temporary_folder
 
 LAUNCH_LIMIT = "2m"
@@ -31,7 +32,7 @@ LAUNCH_LIMIT = "2m"
 NO_FIGURES = {"--check", "--describe", "--version", "--solve"}
 SOLVE_SECONDS = 3600.0
 
-HELP = """Run one benchmark with one MPI library and print its table.
+HELP = f"""Run one benchmark with one MPI library and print its table.
 
 All other options go to nearpeak-mpi as they are: --sizes, --window, --jsonl, an axis like --calls.
 Of several benchmarks, as in `nearpeak run put_bw get_bw --win shared`, an axis is for the one that
@@ -61,16 +62,7 @@ Examples:
 
 Exit status (a line on stderr says why it is not 0):
 
-    0    the launch ended well
-
-    1    the library, the program or its launcher failed, crashed or
-         hung; or the ranks ran elsewhere
-
-    2    bad input
-
-    3    wrong data was received
-
-    130  ended by Ctrl-C; 128 + N for another signal N
+{paragraphs("run")}
 """
 
 

@@ -29,6 +29,7 @@ from nearpeak.cli import (
 )
 from nearpeak.errors import UserError
 from nearpeak.numbers import count, printable
+from nearpeak.terms.exit_statuses import paragraphs
 
 if TYPE_CHECKING:
     from nearpeak.machine.machine import Machine
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from nearpeak.study.records import AmendmentRecord, SessionRecord
     from nearpeak.study.schedule import Schedule
 
-HELP = """Measure every MPI library on every data path, and what the path carries without MPI.
+HELP = f"""Measure every MPI library on every data path, and what the path carries without MPI.
 
 Shows the plan with an estimate, runs it, prints a table and writes a report into the study folder.
 
@@ -90,14 +91,7 @@ Examples:
 
 Exit status:
 
-    0    every launch ended well, and every requirement is met
-
-    1    a launch crashed, hung, received wrong data or failed, or a
-         requirement is not met: the last line says which
-
-    2    bad input
-
-    130  ended by Ctrl-C; 128 + N for another signal N
+{paragraphs("study")}
 """
 DEFAULT_FOLDER = "study"
 _FEW_LINES = 10  # of launches, as many as a terminal shows beside the plan

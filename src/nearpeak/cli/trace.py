@@ -9,8 +9,9 @@ import typer
 from nearpeak.cli import OfApplication, say, say_lacking
 from nearpeak.errors import UserError
 from nearpeak.numbers import printable
+from nearpeak.terms.exit_statuses import paragraphs
 
-HELP = """Run an MPI application and say where its MPI time goes.
+HELP = f"""Run an MPI application and say where its MPI time goes.
 
 A small library is loaded into every rank; the application is not changed. It
 counts calls, bytes and time for each operation, message size, memory and place
@@ -30,16 +31,7 @@ Examples:
 
 Exit status:
 
-  0 to 127  that of the command
-
-  1         also where the command was ended by a signal, or failed in
-            MPI_Init: the last line says so
-
-  2         also for bad input, or where it ended well and there was
-            nothing to count
-
-  128 + N   ended by signal N, as 130 by Ctrl-C: it is passed on to the
-            command
+{paragraphs("trace", 2)}
 """
 
 

@@ -25,6 +25,7 @@ from nearpeak.cli import (
 from nearpeak.errors import UserError
 from nearpeak.numbers import count
 from nearpeak.signals import ending, status_of
+from nearpeak.terms.exit_statuses import sentence
 from nearpeak.tune.targets import DEFAULT
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ BUDGET = "15m"
 MORE = "10m"  # the time that is proposed to add
 STUDY = "study"  # the folder of the confirming study, below DIR
 
-HELP = """Find the settings that make a library faster, and write them down ready to use.
+HELP = f"""Find the settings that make a library faster, and write them down ready to use.
 
 Each value that the catalogue has for this library (`nearpeak mpi settings NAME`) is
 tried where --path, --buffers and --for say, with every launch's data verified. What
@@ -70,8 +71,7 @@ Examples:
 
   nearpeak run latency --mpi mpich@tuned/profile.toml
 
-Exit status: 0 it ended, whatever came of it; 1 the library failed as it is; 2 bad
-input; 128 + N for a signal N: --resume goes on.
+{sentence("tune")}
 """
 
 

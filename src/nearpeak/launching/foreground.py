@@ -91,7 +91,7 @@ def run_in_foreground(
     line: CommandLine, wanted: Sequence[Wanted], jsonl: Path, limit_seconds: float
 ) -> int:
     """Runs a launch whose program appends its records to `jsonl`. Returns its exit status, as
-    docs/programs.md defines it; if that is 1 or more, a line on stderr gives the reason.
+    terms/exit_statuses.py defines it; if that is 1 or more, a line on stderr gives the reason.
 
     `wanted`: the places of each part of its command line, empty if it measures nothing. A launch is
     ended if it runs elsewhere, or has neither a record nor a row of its table for `limit_seconds`.

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from nearpeak.numbers import printable
 
 OWN = "nearpeak-"  # begins each line of our programs
-FAILED, BAD_INPUT, WRONG_DATA = 1, 2, 3  # exit statuses of our programs (docs/programs.md)
+FAILED, BAD_INPUT, WRONG_DATA = 1, 2, 3  # exit statuses of our programs (terms/exit_statuses.py)
 SIGNALS = {int(number): number.name for number in signal.Signals}
 # Launchers end the other ranks with these: they do not show the fault.
 ENDING_OTHERS = (signal.SIGKILL, signal.SIGTERM)

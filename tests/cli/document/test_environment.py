@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The list of environment variables has every one that the sources name, and no other."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from nearpeak.cli.document.environment import READERS, variables
+
+ROOT = Path(__file__).parents[3]
+BENCH = ROOT / "bench"
+NAME = r"NEARPEAK_[A-Z0-9_]*[A-Z0-9]"
+# In C++ a name in quotes is a variable, as macros have none; CMake marks variables. In Python and
+# in scripts all names are variables, except the options of CMake.
+PATTERNS = {
+    ".cpp": rf'"({NAME})"',
+    ".hpp": rf'"({NAME})"',
+    ".inc": rf'"({NAME})"',
+    ".c": rf'"({NAME})"',
+    ".txt": rf"ENV{{({NAME})}}",
+    ".py": rf"(?<!-D)\b({NAME})\b",
+    ".sh": rf"\b({NAME})\b",
+}
+FOLDERS = {name: name for name in ("layer", "trace", "explain", "queries")}
+
+
+def sources() -> Iterator[Path]:
+    """The sources that read the environment: not tests, nor libraries that are not Nearpeak's."""
+    for folder in (BENCH, ROOT / "src" / "nearpeak"):
+        for file in sorted(folder.rglob("*")):
+            parts = file.relative_to(folder).parts
+            if file.suffix in PATTERNS and parts[0] not in ("tests", "third_party"):
+                yield file
+
+
+def named() -> Iterator[tuple[Path, str]]:
+    """Yields each source with a variable that it names."""
+    for file in sources():
+        for name in re.findall(PATTERNS[file.suffix], file.read_text(encoding="utf-8")):
+            yield file, name
+
+
+def test_every_variable_is_listed_and_every_listed_one_is_named() -> None:
+    assert {name for _, name in named()} == set(variables())
+
+
+def reader(file: Path) -> str:
+    """The reader that a source of bench, or a script, belongs to."""
+    if file.suffix == ".sh":
+        return "bundle"
+    if file.suffix == ".txt":
+        return "build"
+    return FOLDERS.get(file.relative_to(BENCH).parts[0], "programs")
+
+
+def test_the_readers_are_those_whose_sources_name_it() -> None:
+    listed = variables()
+    for file, name in named():
+        if file.suffix != ".py" and name != "NEARPEAK_BENCH":  # the start script only sets that
+            assert reader(file) in listed[name].readers, (name, file)
+    for name, variable in listed.items():
+        assert set(variable.readers) <= set(READERS), name
+
+
+def test_the_layers_defaults_and_bounds_are_those_of_its_source() -> None:
+    text = (BENCH / "layer" / "settings.cpp").read_text(encoding="utf-8")
+    constants = re.findall(r"constexpr unsigned long (k\w+) = (.*);", text)
+    envelope = (BENCH / "layer" / "envelope.hpp").read_text(encoding="utf-8")
+    constants += re.findall(r"constexpr std::size_t (kEnvelopeBytes) = (.*);", envelope)
+    values = dict(constants)
+    calls = re.findall(r'number\("(\w+)",\s*([^,]+), ([^,]+), ([^)]+)\)', text)
+    assert len(calls) >= 8
+    for name, *bounds in calls:
+        least, most, usual = (number(bound, values) for bound in bounds)
+        variable = variables()[name]
+        assert variable.default == f"`{usual}`", name
+        if name != "NEARPEAK_LAYER_REPORT":
+            upper = "2^40" if most == 2**40 else str(most)
+            assert variable.values.endswith(f", {least} to {upper}"), name
+
+
+def number(text: str, values: dict[str, str]) -> int:
+    """A number, a constant, a product or a shifted one of C++."""
+    if "*" in text:
+        first, second = text.split(" * ")
+        return number(first, values) * number(second, values)
+    if "<<" in text:
+        return 1 << int(text.partition("<< ")[2])
+    return number(values[text], values) if text in values else int(text)
