@@ -10,7 +10,7 @@ import inspect
 import re
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -39,13 +39,11 @@ def page(name: str) -> str:
     declared = module.schema()["$defs"]
     version = next(filter(None, map(_version, declared.values())))
     parts = [f"# {module.TITLE}, version {version}", _text(inspect.getdoc(module) or "")]
-    parts.append(
-        _filled(
-            f"`python -m nearpeak.reference {name} > docs/reference/{name}.md` makes this page of"
-            f" the structs, and `python -m {FORMATS[name]} > docs/{name}.schema.json` the"
-            f" [JSON Schema](../{name}.schema.json) (draft 2020-12)."
-        )
-    )
+    parts += [
+        f"Made of the structs by `python -m nearpeak.reference {name} > docs/reference/{name}.md`.",
+        f"JSON Schema (draft 2020-12): [{name}.schema.json](../{name}.schema.json), made by"
+        f" `python -m {FORMATS[name]} > docs/{name}.schema.json`.",
+    ]
     kinds = structs(module.WHOLE)
     titles = {kind: _title(struct) for kind, struct in kinds.items()}
     shown: set[str] = set()
@@ -97,7 +95,7 @@ def _struct(
             yield _table(("Value", "Meaning"), [(_value(value), texts[value]) for value in texts])
 
 
-def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
     lines = [head, ("---",) * len(head), *rows]
     return _linked("\n".join(f"| {' | '.join(cells)} |" for cells in lines))
 

@@ -50,6 +50,8 @@ class Library(msgspec.Struct, kw_only=True, frozen=True):
     abi: str  # `openmpi` or `mpich`: the fitting build of nearpeak-mpi
     prefix: Path  # folder of its installation
     origin: str  # `installed` (by Nearpeak), `path`, `prefix`, `module` or `given`
+    # Made anew each time, as a JSON Schema cannot state a path as default:
+
     # program that starts its ranks
     launcher: Path = msgspec.field(default_factory=lambda: Path("mpirun"))
     # the shared library, named by its SONAME

@@ -1057,8 +1057,8 @@ class Conditions(msgspec.Struct, kw_only=True):
     ranks: int | None = None  # of those launches, which the load includes
     # cores that others kept busy: `load` without `ranks`, at most `cores`
     busy_cores: float | None = None
-    # others took time of the ranks: more than one process beyond the free cores; without a recorded
-    # load, by `nearpeak doctor`
+    # others took time of the ranks: over one process beyond the cores that ranks leave (of the
+    # widest launches, if a quarter is free), or by `nearpeak doctor`
     loaded: bool
     sessions: list[int] = []  # sessions with other work, from 0, if others had none; else empty
 

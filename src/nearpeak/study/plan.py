@@ -54,7 +54,7 @@ class Group(msgspec.Struct, kw_only=True, frozen=True):
     variants: tuple[int, ...] = ()  # numbers of `variants`, from 0
 
     def __post_init__(self) -> None:
-        if type(self.axes) is not Axes:
+        if type(self.axes) is not Axes:  # declared as a type that msgspec knows
             msgspec.structs.force_setattr(self, "axes", Axes(self.axes))
 
 

@@ -60,7 +60,9 @@ class Metric(msgspec.Struct, frozen=True):
     """One figure that a benchmark gives."""
 
     name: str  # of the metric
-    unit: str  # `us`, `GB/s`, `M/s` (1e6 messages a second) or `ratio`
+    # `us`, `GB/s`, `M/s` (1e6 messages, or particles, a second), `GLUP/s` (1e9 updates of a cell a
+    # second) or `ratio`
+    unit: str
     better: Better  # which values are better
 
 
@@ -70,7 +72,8 @@ class X(msgspec.Struct, frozen=True):
     # `size`: of a message; for an application, the size of its problem, like `side`
     name: str = "size"
     unit: str = "B"  # `B`; of an application another one, like `cells`
-    usual: list[int] = []  # of an application: sizes that a study measures by default
+    # of an application: sizes that a study measures by default (`--problem-sizes`: others)
+    usual: list[int] = []
 
 
 class Moves(msgspec.Struct, frozen=True):
