@@ -109,7 +109,7 @@ class Found(msgspec.Struct, kw_only=True):
     pairs_measured: int  # different pairs of the first launch
     pairs_of_all: int  # pairs of so many nodes
     node_hours: float  # of all launches
-    margin: float  # a message that takes at most this many times as long is not called slow
+    margin: float  # a message that takes at most this many times as long (1.1) is not called slow
     told_apart: bool  # there are enough nodes to distinguish slow nodes from slow links
     tests: int  # tested nodes and links, each by each curve, that share one error rate
     level: float  # that error rate

@@ -172,8 +172,8 @@ class Benchmark(msgspec.Struct, frozen=True):
     # best possible value of the main metric on any machine (1 for `iallreduce`); null: other
     # benchmarks
     bound: float | None = None
-    # benchmark with a measured ceiling that this one cannot exceed at the same size with the same
-    # buffers; null: none
+    # benchmark with a measured ceiling (`latency`, `bw`, `bibw`) that this one cannot exceed at the
+    # same size with the same buffers; null: none
     bound_by: str | None = None
     # direction of the data from the calling rank; the other rank may take no part; null: not
     # one-sided
