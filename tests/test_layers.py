@@ -14,13 +14,14 @@ import nearpeak
 ROOT = Path(nearpeak.__file__).parent
 BENCH = Path(__file__).parents[1] / "bench"
 LAYERS = [
-    {"arrays"},
+    {"arrays", "fields"},
     {
         "clock",
         "statistics",
         "errors",
         "folders",
         "numbers",
+        "reference",
         "schemas",
         "signals",
         "watch",

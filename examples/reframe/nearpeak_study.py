@@ -97,7 +97,7 @@ class NearpeakStudy(rfm.RunOnlyRegressionTest):
             self.perf_variables[name] = figure
 
     def cells(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Each figure of the study, with its name (docs/results.md)."""
+        """Each figure of the study, with its name (docs/reference/results.md)."""
         results = json.loads(Path(self.stagedir, STUDY, "results.json").read_text())
         for cell in results["cells"]:
             who, case = cell["who"], cell["case"]

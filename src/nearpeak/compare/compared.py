@@ -11,78 +11,85 @@ from nearpeak.terms.outcomes import Lost
 
 SCHEMA = 2
 Side = Literal["old", "new"]
-Lacks = Literal["path", "library", "benchmark", "curve"]
+Lacks = Literal[
+    "path",  # everything on the path
+    "library",  # the library on the path
+    "benchmark",  # the benchmark
+    "curve",  # this curve only
+]
 
 
 class Session(msgspec.Struct, kw_only=True):
     """One run of one study, on one side."""
 
-    side: Side
-    study: str  # id
-    folder: str
-    session: int  # in its study
-    started: str
-    host: str
-    loaded: bool = False  # other work took the ranks' time
+    side: Side  # the side
+    study: str  # its id
+    folder: str  # where it was read from
+    session: int  # its number in the study, from 0
+    started: str  # ISO 8601 in UTC
+    host: str  # where it ran
+    loaded: bool = False  # other work took time of the ranks
 
 
 class Difference(msgspec.Struct, kw_only=True):
     """A difference of the machines, drivers, libraries or builds, or of a variable that launches
     inherited."""
 
-    part: str  # "variable", "machine", "driver", "library", "build"
-    name: str
-    old: str  # each value of the side once, joined by " or "
-    new: str
+    part: str  # `variable` (inherited by launches), `machine`, `driver`, `library` or `build`
+    name: str  # of the difference
+    old: str  # values of the old side, joined by ` or `; `none`
+    new: str  # values of the new side, likewise
 
 
 class Ratio(msgspec.Struct, kw_only=True):
     """The ratio of new to old; above 1 the new side is better, whatever the metric."""
 
     ratio: float  # of the means over sessions
-    ci95: tuple[float, float] | None
-    p_value: float  # not adjusted for other comparisons
+    ci95: tuple[float, float] | None  # 95 % interval; null: one launch of each side
+    p_value: float  # of no difference, for this comparison only
 
 
 class OfCeiling(Ratio, kw_only=True):
-    """The ratio of fractions of the ceiling."""
+    """New to old of the fractions of the ceiling, in the blocks that measured both; above 1: the
+    new side is better."""
 
-    cases: int  # whose fractions both sides have
+    cases: int  # cases with fractions on both sides; others count in the ratio of the figures only
 
 
 class Change(Ratio, kw_only=True):
-    """A ratio, and the verdict on it."""
+    """New to old of the figures, and the verdict on it; above 1: the new side is better."""
 
-    p_adjusted: float  # for all that is compared
-    verdict: Word  # on the new side; never "two modes"
-    # What a verdict lacks, as a side has one session: a "control" (its ceiling, measured with it),
-    # or another "session"; "": nothing.
+    p_adjusted: float  # for all that is compared, libraries and ceilings
+    verdict: Word  # on the new side; never `two modes`
+    # missing for a verdict on a single session: `control` (its ceiling, measured with it on both
+    # sides), or another `session`; empty: nothing
     lacks: Literal["", "control", "session"] = ""
-    # The interval if sessions did not differ: by the scatter of launches only.
+    # the interval if sessions did not differ, by the scatter of launches only; null: none
     alone: tuple[float, float] | None
-    regressed: bool  # slower, and the ratio is worse than the tolerance
-    # Of each session of `Compared.sessions`: to the mean of the old side. Null: not measured there.
+    regressed: bool  # slower, and worse than the tolerance
+    # of each of `sessions`, relative to the mean of the old side; null: not measured there
     history: list[float | None]
 
 
 class CellChange(msgspec.Struct, kw_only=True):
     """One case."""
 
-    case: Case
-    x_unit: str = "B"  # what its `x` counts
-    change: Change
-    unit: str
-    old: float  # median over all launches of the side, in the unit
-    new: float
+    case: Case  # the case
+    x_unit: str = "B"  # unit of its `x`: `B`, or of an application for instance `cells`
+    change: Change  # of the figures
+    unit: str  # of `old` and `new`
+    # median over the judged launches of the old side, as at the compared distance of the CPUs
+    old: float
+    new: float  # likewise, of the new side
 
 
 class CurveChange(msgspec.Struct, kw_only=True):
     """One curve: the mean over its cases, which are judged after it."""
 
-    curve: Curve
-    change: Change
-    of_ceiling: OfCeiling | None  # null: a side has no fractions
-    cells: list[CellChange]
+    curve: Curve  # the curve
+    change: Change  # of the mean over its cases
+    of_ceiling: OfCeiling | None  # of its fractions; null: a side has none
+    cells: list[CellChange]  # in the order of the size
 
     @property
     def changes(self) -> list[Change]:
@@ -91,30 +98,32 @@ class CurveChange(msgspec.Struct, kw_only=True):
 
 
 class Distance(msgspec.Struct, kw_only=True):
-    """Measurements by the distance of the CPUs of neighbouring ranks."""
+    """A distance between the CPUs of neighbouring ranks, and the measurements at it."""
 
-    range_ns: tuple[float, float] | None  # a cache line's round trip; null: unknown
-    old: int  # measurements (a case of a launch) of the old side,
-    new: int  # and of the new one
-    compared: bool = False  # figures are compared at this one
+    # round trip of a cache line in ns, least and most; null: not measured
+    range_ns: tuple[float, float] | None
+    old: int  # measurements (a case of a launch) of the old side
+    new: int  # measurements of the new side
+    compared: bool = False  # figures are compared at this distance
 
 
 class PlaceChange(msgspec.Struct, kw_only=True):
-    """A library at one place, or its ceiling: the mean over its curves, judged after it."""
+    """A library, or a ceiling, on one path: the mean over its curves."""
 
-    who: Who  # CEILING for what the path carries without MPI
-    place: Place
-    change: Change
-    of_ceiling: OfCeiling | None
-    curves: list[CurveChange]
-    # Empty where they do not differ. If all are known, figures are compared at one of them.
-    distances: list[Distance]
-    moved: bool = False  # most measurements of the new side are at another distance
-    # A side has no launch at that distance, in some case: nothing is judged.
+    who: Who  # the library; empty for the ceiling
+    place: Place  # the path
+    change: Change  # of the mean over its curves
+    of_ceiling: OfCeiling | None  # of its fractions; null: a side has none
+    curves: list[CurveChange]  # each curve
+    distances: list[Distance]  # of the CPUs; empty: all launches had the same
+    # most measurements of the new side are at another distance than most of the old side
+    moved: bool = False
+    # nothing is judged: in some case, a side has no launch at the compared distance
     inseparable: bool = False
-    # Cases with few launches of a side at that distance: other launches were corrected to it.
+    # cases with fewer than six launches of a side at that distance: launches at others were
+    # corrected to it
     levelled: int = 0
-    # Where something of it is slower: inherited variables that differ and that it may read.
+    # if a part is slower: inherited variables that differ and that it may read; else empty
     reasons: list[str] = []
 
     @property
@@ -126,75 +135,80 @@ class PlaceChange(msgspec.Struct, kw_only=True):
 class End(msgspec.Struct, kw_only=True):
     """A way in which launches failed, and the case."""
 
-    status: Lost
-    case: Case | None  # of no metric; null: not in a case, or it is not known in which
-    x_unit: str = "B"  # what its `x` counts
-    tries: int  # that ended so
+    status: Lost  # how they ended
+    case: Case | None  # with an empty metric; null: in no case, or not known
+    x_unit: str = "B"  # unit of its `x`
+    tries: int  # tries that ended so
 
 
 class Tries(msgspec.Struct, kw_only=True):
-    """Tries of one side, and their failures. A try is a block."""
+    """The tries of one side. Curves with the same tries and failures as the complete path are
+    reported once."""
 
-    tried: int
-    failed: int
-    ended: list[End]  # how those failed; the most frequent first
+    tried: int  # blocks whose launches came to it
+    failed: int  # blocks in which one failed
+    ended: list[End]  # how, the most frequent first
 
 
 class Failing(msgspec.Struct, kw_only=True):
-    """An alternative at a place, or a curve of it, that failed on the new side."""
+    """A library or a ceiling on a path, or one of its curves, that failed on the new side."""
 
-    who: Who
-    place: Place
-    curve: Curve | None  # of no metric; null: anything that is measured there
-    old: Tries
-    new: Tries
-    p_value: float  # one-sided, that the new side fails no more often; not adjusted
+    who: Who  # the library; empty for the ceiling
+    place: Place  # the path
+    curve: Curve | None  # with an empty metric; null: anything on the path
+    old: Tries  # tries of the old side
+    new: Tries  # tries of the new side
+    p_value: float  # one-sided, of no more failures than before, for this question only
     p_adjusted: float  # for all questions about failures
-    wrong_data: bool  # only on the new side: a regression, however rare
-    needed: int | None  # tries of each side to judge it at the present rates; null: none, or > 1000
-    regressed: bool  # significantly more often, or wrong data
+    wrong_data: bool  # wrong data on the new side only: a regression, however rare
+    # tries of each side to judge it at the present rates; null: judged, no more failures than
+    # before, or above 1000
+    needed: int | None
+    regressed: bool  # significantly more often than before, or `wrong_data`
 
 
 class Missing(msgspec.Struct, kw_only=True):
-    """A curve that the old side measured, and that the new side has no value of."""
+    """A curve that the old side measured, and of which the new side has no value at any size."""
 
-    who: Who
-    place: Place
-    curve: Curve
+    who: Who  # the library; empty for the ceiling
+    place: Place  # the path
+    curve: Curve  # the curve
     lacks: Lacks  # the most that the new side lacks
-    # Its launches failed on the new side, which is judged by their counts: Compared.failures.
+    # its launches failed on the new side: `failures` counts them, so that this is no regression of
+    # its own
     failed: bool = False
-    # The budget of the new side left it out: a --budget that has it, by that study's estimate.
+    # a `--budget` that has it, by the new study, whose budget left it out; null: it did not
     budget_seconds: float | None = None
 
 
 class Unmatched(msgspec.Struct, kw_only=True):
     """Cases of an alternative at one place that cannot be compared."""
 
-    who: Who
-    place: Place
-    why: str
-    cases: int
+    who: Who  # the library; empty for the ceiling
+    place: Place  # the path
+    why: str  # why it is not compared
+    cases: int  # number of cases
 
 
 class Compared(msgspec.Struct, kw_only=True):
-    """The whole of compare.json."""
+    """The complete file."""
 
-    schema: int
-    nearpeak: str  # the version that compared
-    tolerance: float  # how much a new figure may be worse than an old one, relative
+    schema: int  # version of this format
+    nearpeak: str  # version of Nearpeak that compared
+    tolerance: float  # how much worse a new figure may be: 0.05 is 5 %
     sessions: list[Session]  # of the old side, then of the new one, each in order of their start
+    # between machines, drivers, libraries, builds and inherited variables
     differences: list[Difference]
-    libraries: list[PlaceChange]
-    ceilings: list[PlaceChange]
-    failures: list[Failing]
-    missing: list[Missing]
-    allow_missing: bool  # whether that is no regression
-    unmatched: list[Unmatched]
-    # Whether anything is, or is missing though that is not allowed and no launch of it failed.
+    libraries: list[PlaceChange]  # every library on every path that both sides measured
+    ceilings: list[PlaceChange]  # what each path carries without MPI
+    failures: list[Failing]  # failures on the new side of what was tried on the old one
+    missing: list[Missing]  # what the new side did not measure at all
+    allow_missing: bool  # that is no regression
+    unmatched: list[Unmatched]  # what else is not compared
+    # exit status 1: a regression, or something missing without a failure that is not allowed
     regressed: bool
-    # The smallest detectable change, relative: the median over libraries and ceilings of the reach
-    # of their intervals, not adjusted for other comparisons; null: no change is detectable.
+    # smallest detectable relative change: median over libraries and ceilings of the reach of their
+    # intervals, not adjusted; null: none is detectable
     tells_from: float | None = None
 
     @property

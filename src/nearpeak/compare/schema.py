@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The JSON Schema of compare.json, made from its structs.
-
-`python -m nearpeak.compare.schema > docs/compare.schema.json` renews the published copy.
+"""The changes of studies against older ones, written by `nearpeak compare --json`
+(docs/compare.md). `schema` is raised when a field is removed, or changes its meaning, type or unit.
 """
 
 import json
@@ -10,10 +9,13 @@ from typing import Any
 from nearpeak.compare.compared import SCHEMA, Compared
 from nearpeak.schemas import published
 
+TITLE = "compare.json"
+WHOLE = Compared
+
 
 def schema() -> dict[str, Any]:
     """The schema (draft 2020-12) that every compare.json of this version satisfies."""
-    return published(Compared, SCHEMA)
+    return published(WHOLE, SCHEMA)
 
 
 if __name__ == "__main__":

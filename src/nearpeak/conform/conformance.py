@@ -13,28 +13,28 @@ SCHEMA = 1
 class Memory(msgspec.Struct, kw_only=True, frozen=True, order=True):
     """A way to allocate the buffers of both ranks."""
 
-    buffers: str  # "D,D"
-    allocator: str = "plain"
-    summary: str = ""  # how it is allocated; "" of plain
+    buffers: str  # of both ranks: `D,D`
+    allocator: str = "plain"  # its name
+    summary: str = ""  # how it is allocated; empty for `plain`
 
 
 class Operation(msgspec.Struct, kw_only=True, frozen=True):
     """An operation that was tried in every memory."""
 
-    name: str
-    family: str  # "pt2pt", "collective", "rma", "datatype", "overlap", "stream"
-    summary: str = ""
+    name: str  # of a benchmark, or `put`, `get`, `requests`, `busy_stream`
+    family: str  # `pt2pt`, `collective`, `rma`, `datatype`, `overlap`, `stream`
+    summary: str = ""  # one line for people
 
 
 class Tried(msgspec.Struct, kw_only=True):
     """One library with its settings."""
 
-    library: str
-    settings: str
-    version: str
-    planned: int  # cases
-    outcomes: list[Outcome]
-    bad_ends: list[BadEnd]  # of jobs that were at no case
+    library: str  # its name
+    settings: str  # name of its settings
+    version: str  # of the library
+    planned: int  # number of cases
+    outcomes: list[Outcome]  # of each case that was tried
+    bad_ends: list[BadEnd]  # of jobs that ended badly during no case
 
     @property
     def label(self) -> str:
@@ -58,21 +58,21 @@ class Tried(msgspec.Struct, kw_only=True):
 
 
 class Conformance(msgspec.Struct, kw_only=True):
-    """The whole of conform.json."""
+    """The complete file."""
 
-    schema: int
-    nearpeak: str  # version
-    started: str  # ISO 8601, UTC
-    host: str
-    gpus: list[str]  # names, in order
-    driver: str | None  # of NVIDIA
-    depth: str  # "quick", "default" or "full"
-    path: str | None  # that was named for buffers on devices
-    sizes: list[int]  # of messages, of checks of data
-    complete: bool  # whether everything planned was tried
-    memories: list[Memory]
-    operations: list[Operation]
-    libraries: list[Tried]
+    schema: int  # version of this format
+    nearpeak: str  # version of Nearpeak
+    started: str  # ISO 8601 in UTC
+    host: str  # its name
+    gpus: list[str]  # their names, in order
+    driver: str | None  # version of NVIDIA's driver; null: none
+    depth: str  # `quick`, `default` or `full`
+    path: str | None  # path named for buffers on devices (`--path`); null: none
+    sizes: list[int]  # bytes of messages, of checks of data in plain memory
+    complete: bool  # everything planned was tried
+    memories: list[Memory]  # kinds of buffers
+    operations: list[Operation]  # operations that were tried
+    libraries: list[Tried]  # outcomes of each library
 
     @property
     def failed(self) -> bool:

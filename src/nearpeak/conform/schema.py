@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The JSON Schema of conform.json, made from its structs.
-
-`python -m nearpeak.conform.schema > docs/conform.schema.json` renews the published copy.
-"""
+"""The outcomes of a conformance run (docs/conform.md)."""
 
 import json
 from typing import Any
@@ -10,10 +7,13 @@ from typing import Any
 from nearpeak.conform.conformance import SCHEMA, Conformance
 from nearpeak.schemas import published
 
+TITLE = "conform.json"
+WHOLE = Conformance
+
 
 def schema() -> dict[str, Any]:
     """The schema (draft 2020-12) that every conform.json of this version satisfies."""
-    return published(Conformance, SCHEMA)
+    return published(WHOLE, SCHEMA)
 
 
 if __name__ == "__main__":

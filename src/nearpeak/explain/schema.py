@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The JSON Schema of the file of `nearpeak explain -o`, made from its structs.
-
-`python -m nearpeak.explain.schema > docs/explain.schema.json` renews the published copy.
+"""The parts of the time of messages, as `nearpeak explain` traced them (docs/explain.md). Times are
+in us, sizes in bytes.
 """
 
 import json
@@ -10,10 +9,13 @@ from typing import Any
 from nearpeak.observations.explained import SCHEMA, Explanation
 from nearpeak.schemas import published
 
+TITLE = "The file of `nearpeak explain -o`"
+WHOLE = Explanation
+
 
 def schema() -> dict[str, Any]:
     """The schema (draft 2020-12) that every file of this version satisfies."""
-    return published(Explanation, SCHEMA)
+    return published(WHOLE, SCHEMA)
 
 
 if __name__ == "__main__":

@@ -12,13 +12,14 @@ WIDTH = 110
 BEGINNING = """# Rules
 
 What a report finds in the figures of a study, and in what was recorded beside them. Each rule is
-a file in `src/nearpeak/findings/rules`, and this page is made from these files
-(`python -m nearpeak.findings.document > docs/rules.md`). [results.md](results.md#finding) has the
-fields of a finding, where `kind` is the name of its rule. [methodology.md](methodology.md#findings)
-says when a loss is sure. Ratios, and the ceilings' ratios, are those of each block; ceilings are
-the best that a library can reach. Settings are named to who runs the library that reads them,
-where nothing in force sets them: its own environment, named settings, or what launches inherit.
-A source stands under findings of the libraries, the memory and the hosts alone that it is about.
+a file in `src/nearpeak/findings/rules`, and this page is made from these files (`python -m
+nearpeak.findings.document > docs/rules.md`). [results.json](reference/results.md#finding) has the
+fields of a finding, where `kind` is the name of its rule.
+[methodology.md](methodology.md#findings) says when a loss is sure. Ratios, and the ceilings'
+ratios, are those of each block; ceilings are the best that a library can reach. Settings are
+named to who runs the library that reads them, where nothing in force sets them: its own
+environment, named settings, or what launches inherit. A source stands under findings of the
+libraries, the memory and the hosts alone that it is about.
 
 What messages show (`nearpeak explain`) is sure if 10 or more were looked at, in one of three or
 more launches under the microscope beside as many without, and if the share were no less with all

@@ -15,10 +15,10 @@ SCHEMA = 3
 
 
 class Variant(msgspec.Struct, kw_only=True, frozen=True):
-    """A benchmark with a value for each of its axes: what one launch measures."""
+    """A benchmark with a value for each of its axes."""
 
-    benchmark: str
-    axes: dict[str, str]
+    benchmark: str  # its name
+    axes: dict[str, str]  # value of each axis
     buffers: str = "H,H"  # of the first half of the ranks, and of the second
 
 

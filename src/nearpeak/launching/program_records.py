@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lines that a measuring program writes (docs/records.md)."""
+"""The lines that a measuring program writes (docs/reference/records.md)."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -14,15 +14,20 @@ from nearpeak.withheld import recordable
 
 
 class EnvironmentRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="environment"):
-    """The environment of the measuring program, which writes it before each group of a launch."""
+    """The environment of the measuring program, which writes it before the first samples of each
+    group of a launch."""
 
-    launch: int = -1
-    program: str
-    version: str
-    library_version: str | None  # MPI_Get_library_version; null for nearpeak-native
-    ranks: list[dict[str, Any]]  # rank, host, cpus (affinity), numa_nodes, device
-    clock: dict[str, float]  # tick_ns, read_ns
-    env: dict[str, str]  # by allow-list, without secrets
+    launch: int = -1  # number of the launch
+    program: str  # `nearpeak-mpi` or `nearpeak-native`
+    version: str  # of the program
+    # `MPI_Get_library_version`, complete; null: without MPI, also `--mpi ceiling`
+    library_version: str | None
+    # of each rank of the group: `rank`, `host`, `cpus` (affinity), `numa_nodes` (of its memory),
+    # `device` (`uuid`, `name`, `pci`; null: none)
+    ranks: list[dict[str, Any]]
+    clock: dict[str, float]  # `tick_ns` (smallest step) and `read_ns` (cost of a reading)
+    # variables that steer MPI libraries, by an allow-list; no others are recorded
+    env: dict[str, str]
 
     def __post_init__(self) -> None:
         self.env = recordable(self.env)
@@ -30,50 +35,67 @@ class EnvironmentRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="e
 
 class CaseRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="case"):
     """A case of a library is about to be measured. A launch that ends before the samples or the
-    problem of this case ended in it."""
+    problem of this case ended in it; other missing cases were never begun."""
 
-    launch: int = -1
-    benchmark: str
-    size_bytes: int
-    buffers: str
-    axes: dict[str, str]
+    launch: int = -1  # number of the launch
+    benchmark: str  # as in `samples`
+    size_bytes: int  # as in `samples`
+    buffers: str  # as in `samples`
+    axes: dict[str, str]  # as in `samples`
 
 
 class SamplesRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="samples"):
-    """One case of one launch, measured. `samples` are in `unit`, in the order of measurement."""
+    """One case (benchmark, size, buffers, axes) of one launch, measured."""
 
-    launch: int = -1
-    benchmark: str
-    metric: str  # what a ceiling is matched on; a benchmark with several has a record for each
-    size_bytes: int
-    buffers: str  # "H,H": of the first half of the ranks, and of the second
-    axes: dict[str, str]  # e.g. calls, reuse, touch, direction; every axis of the benchmark
-    method: str | None  # of a ceiling; null for MPI
-    unit: str  # "us", "GB/s", "M/s", "GLUP/s" or "ratio"
-    better: Better
-    samples: list[float]
-    batch: int  # iterations in one sample
-    kept_every: int  # of the timed samples every n-th was kept
-    iterations: int  # timed, in all
-    warmup_iterations: int
-    first_use_us: float  # the first exchange of this case: first touch, handles, registration
+    launch: int = -1  # number of the launch
+    benchmark: str  # `latency`, `bw`, `allreduce`, ...; of a fact of a path, the metric
+    # one of the benchmark's (docs/describe.md), `copy`, `triad`, `ipc_open`, `flag_latency`,
+    # `device_latency`; matches cases and ceilings; each metric has a record
+    metric: str
+    size_bytes: int  # of one message
+    # H host, P pinned host, D device, M managed; `H,D`: first half of the ranks, and second:
+    # between two, host to device
+    buffers: str
+    axes: dict[str, str]  # value of each axis of the benchmark; of a ceiling, `reuse` and `touch`
+    method: str | None  # how a ceiling moved the data; null for MPI
+    # `us`, `GB/s`, `M/s` (1e6 messages a second), `GLUP/s` (1e9 updates of a cell a second) or
+    # `ratio`
+    unit: str
+    better: Better  # which values are better
+    samples: list[float]  # measured values in `unit`, in the order of measurement, none removed
+    # iterations in one sample: several if one is too short for the clock, or nothing waits between
+    # them
+    batch: int
+    kept_every: int  # n: every n-th of the timed samples was kept
+    iterations: int  # timed iterations
+    warmup_iterations: int  # iterations before them
+    # first exchange in us (first touch, registration, handles); of an iteration of many round
+    # trips, windows or calls, one of them
+    first_use_us: float
     window: int  # messages in flight
-    seconds: float  # spent on this case, all in all
-    limited: str | None = None  # why fewer samples than asked for were taken
+    seconds: float  # time of this case's warm-up and samples
+    limited: str | None = None  # why fewer samples than asked for were taken; null: they were not
     offset: int = 0  # bytes from a page boundary to the first buffer
-    verified: bool = True  # whether the received data was verified
-    # Of a ceiling's method, what no library can count on: "gpu", it holds the GPU between messages;
-    # "window", it has all messages of a window before it moves the first.
+    verified: bool = True  # the received data was checked (docs/methodology.md)
+    # of a ceiling's method, needs that no library can rely on: `gpu`: it holds the GPU; `window`:
+    # it knows all messages of a window in advance
     needs: list[str] = []
-    trial: bool = False  # of a ceiling's method: a few samples, where others were better
-    # Of each rank but the last: a cache line's round trip to the next one's CPU, right before the
-    # samples; None: not measured.
+    # only a short trial of a ceiling's method, as others were better in this launch
+    trial: bool = False
+    # of each rank but the last, before the samples: round trip of a cache line to the next rank's
+    # CPU in ns; null: not measurable; empty: not measured
     cache_line_ns: list[float | None] = []
-    phases: dict[str, list[float]] = {}  # us of each sample that went into a part of it
-    shortest_phases: dict[str, list[float]] = {}  # of the rank that took least, of applications
-    mean_phases: dict[str, list[float]] = {}  # of all ranks, of applications
-    work: Work | None = None  # of an application
-    ranks: list[list[float]] | None = None  # the samples of every rank, where they were kept
+    # parts of each sample in us, of one operation: of rank 0, of applications of the slowest rank
+    # in each
+    phases: dict[str, list[float]] = {}
+    # of applications: each part on its fastest rank; for `communicate`, the time without waiting
+    # for later ranks
+    shortest_phases: dict[str, list[float]] = {}
+    mean_phases: dict[str, list[float]] = {}  # of applications: each part, mean of all ranks
+    work: Work | None = None  # of an application: the least work of an iteration; null: not known
+    # samples of every rank, if kept; of collective operations means of the rank's times, at most
+    # the sample; null: not kept
+    ranks: list[list[float]] | None = None
 
     @property
     def apart_ns(self) -> float | None:
@@ -82,21 +104,24 @@ class SamplesRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="sampl
 
 
 class ProblemRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="problem"):
-    """A case that gave no believable number."""
+    """A case without a number that can be used."""
 
-    launch: int = -1
-    benchmark: str
-    size_bytes: int
-    buffers: str
-    axes: dict[str, str]
-    method: str | None = None
+    launch: int = -1  # number of the launch
+    benchmark: str  # as in `samples`
+    size_bytes: int  # as in `samples`
+    buffers: str  # as in `samples`
+    axes: dict[str, str]  # as in `samples`
+    method: str | None = None  # as in `samples`
+    # `aborted: too slow`: its first two iterations both exceeded the budget (`--budget-ms`)
     status: Literal["wrong data", "skipped", "aborted: too slow"]
-    message: str
-    rank: int | None = None  # wrong data: where, and the first bad byte of the message
-    byte: int | None = None
-    expected: int | None = None
-    got: int | None = None
-    at_least: float | None = None  # too slow: the value of one iteration, in the metric's unit
+    message: str  # what happened, for people
+    rank: int | None = None  # wrong data: rank that received it; else null
+    byte: int | None = None  # wrong data: offset of the first bad byte in the message; else null
+    expected: int | None = None  # wrong data: that byte as sent; else null
+    got: int | None = None  # wrong data: that byte as received; else null
+    # too slow: the faster of its two iterations, in the unit of the benchmark's main metric; else
+    # null
+    at_least: float | None = None
 
 
 def case_of(record: CaseRecord | SamplesRecord | ProblemRecord, metric: str) -> Case:

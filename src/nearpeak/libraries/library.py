@@ -15,13 +15,13 @@ UNSET = "<unset>"
 class Settings(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
     """A named set of environment variables and launcher flags; `default` is empty."""
 
-    name: str = "default"
-    env: dict[str, str] = {}
-    flags: list[str] = []
-    # Names of variables that Nearpeak gives launches (given.toml), and these launches do without,
-    # unless `env` sets them.
+    name: str = "default"  # `default` has none of the following
+    env: dict[str, str] = {}  # environment variables
+    flags: list[str] = []  # of the launcher
+    # variables that Nearpeak gives launches of the library, and that these leave out, unless `env`
+    # sets them
     unset: list[str] = []
-    summary: str = ""  # their effect, in a line
+    summary: str = ""  # effect of the settings, in a line
 
     def kept_of(self, given: Mapping[str, str]) -> dict[str, str]:
         """Returns the variables of `given` that these settings do not leave out."""
@@ -43,25 +43,28 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=
 class Library(msgspec.Struct, kw_only=True, frozen=True):
     """One installation of an MPI library, as it described itself when it was run."""
 
-    name: str  # unique in a study; the catalogue's name, or the user's
-    family: str  # "openmpi", "mpich", "intel", "mvapich", ...: the name of its file in families/
-    version: str
-    version_text: str  # MPI_Get_library_version, complete
-    abi: str  # "openmpi" or "mpich": which build of nearpeak-mpi fits
-    prefix: Path
-    origin: str  # "installed" (by us), "path", "prefix", "module" or "given"
-    # What starts its ranks. (Made anew each time, as a JSON Schema cannot state a path.)
+    name: str  # unique in a study: the catalogue's name, or the user's
+    family: str  # `openmpi`, `mpich`, `intel`, `mvapich`, ...
+    version: str  # of the library
+    version_text: str  # `MPI_Get_library_version`, complete
+    abi: str  # `openmpi` or `mpich`: the fitting build of nearpeak-mpi
+    prefix: Path  # folder of its installation
+    origin: str  # `installed` (by Nearpeak), `path`, `prefix`, `module` or `given`
+    # Made anew each time, as a JSON Schema cannot state a path as default:
+
+    # program that starts its ranks
     launcher: Path = msgspec.field(default_factory=lambda: Path("mpirun"))
-    # The shared library itself, named by its SONAME.
+    # the shared library, named by its SONAME
     libmpi: Path = msgspec.field(default_factory=lambda: Path("libmpi.so"))
-    # Its environment in addition to its family's: that of its module or catalogue entry.
+    # its environment in addition to its family's: that of its module or catalogue entry
     env: dict[str, str] = {}
-    network_only: Settings | None = None  # instead of its family's
-    pmi: str = ""  # the value of --mpi where srun is the launcher; "": srun's default
-    entry: str = ""  # of the catalogue, which installed it; "": none did
-    lacks: str = ""  # parts left out of it that its developers ship and that it may open
-    broken: list[str] = []  # its modules that should load here and do not, a line each (whole.py)
-    layer: bool = False  # whether the layer is loaded before it (docs/layer.md)
+    # settings that force the network, instead of its family's; null: those
+    network_only: Settings | None = None
+    pmi: str = ""  # value of `--mpi` if srun is the launcher; empty: srun's default
+    entry: str = ""  # of the catalogue, which installed it; empty: none
+    lacks: str = ""  # parts left out that its developers ship and that it may open; empty: none
+    broken: list[str] = []  # a line for each of its modules that should load here and does not
+    layer: bool = False  # the layer is loaded before it (docs/layer.md)
 
 
 class Discovery(msgspec.Struct):
@@ -107,8 +110,8 @@ class CommandLine(msgspec.Struct, kw_only=True, frozen=True):
 class Contender(msgspec.Struct, kw_only=True, frozen=True):
     """A library with one of its settings."""
 
-    library: Library
-    settings: Settings
+    library: Library  # the library
+    settings: Settings  # its settings
 
     @property
     def who(self) -> Who:

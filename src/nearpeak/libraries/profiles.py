@@ -24,9 +24,9 @@ SHOWN = 60  # letters of a library's build
 class Apart(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
     """Launches between CPUs at one distance."""
 
-    low_ns: float  # a cache line's round trip, of the nearest,
-    high_ns: float  # and of those furthest apart
-    launches: int
+    low_ns: float  # round trip of a cache line between the CPUs in ns, of the nearest launch
+    high_ns: float  # of the farthest launch, at this distance
+    launches: int  # number of launches
 
     @property
     def label(self) -> str:
@@ -37,10 +37,11 @@ class Apart(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=Tru
 class At(Apart, kw_only=True, frozen=True, forbid_unknown_fields=True):
     """The effect of the settings on a case between CPUs at one distance."""
 
-    # Times as fast: median of the ratios within blocks, or ratio of the medians without pairs.
+    # speedup: median of the ratios within blocks with both at this distance, or ratio of the
+    # medians
     times: float
-    ci95: list[float]  # empty: launches were too few
-    slower: bool  # significantly by more than 5 %; with few launches, by a fifth in each
+    ci95: list[float]  # its 95 % interval; empty: too few launches
+    slower: bool  # slower by more than 5 %, beyond chance; with few launches, by a fifth in each
 
 
 def slower_at(distances: Sequence[At]) -> list[At]:
@@ -51,15 +52,16 @@ def slower_at(distances: Sequence[At]) -> list[At]:
 class Evidence(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
     """The effect of the settings on one case, by launches that took no part in the search."""
 
-    case: str  # "host-gpu pcie, latency H,D at 16 MiB"
-    before: float
-    after: float
-    unit: str
-    times: float  # as fast
-    ci95: list[float]  # of `times`; empty: launches were too few
+    case: str  # path, benchmark, buffers and size: `host-gpu pcie, latency H,D at 16 MiB`
+    before: float  # median of launch medians with the base settings, in `unit`
+    after: float  # likewise, tuned
+    unit: str  # of both
+    times: float  # speedup: median of the ratios within blocks
+    ci95: list[float]  # its 95 % interval; empty: too few launches
+    # as in studies: `faster`, `slower`, `equivalent`, `undecided`, `mixed`, `two modes`
     verdict: str
-    ceiling: float | None = None  # in its unit
-    distances: list[At] = []  # of the CPUs, between host memories; none: not known
+    ceiling: float | None = None  # without MPI, in `unit`; null: not known
+    distances: list[At] = []  # of the CPUs, between host memories; empty: not known
 
     @property
     def slower_at(self) -> list[At]:

@@ -22,19 +22,21 @@ LEGEND = "A line: from so many bytes, algorithm, fan of its chains, bytes of a p
 class Range(msgspec.Struct, kw_only=True, frozen=True):
     """The algorithm of an operation from a number of bytes on, until the next range."""
 
-    first: int  # bytes, as the library counts them
-    algorithm: int = OWN
+    # bytes from which it holds, as the library counts them
+    # (docs/tuning.md#rules-for-collective-operations)
+    first: int
+    algorithm: int = OWN  # its number in this version of the library; 0: the library's own choice
     segment: int = 0  # bytes of the parts in which it sends; 0: whole
-    words: str = "the library's own choice"
+    words: str = "the library's own choice"  # the same in words
 
 
 class Table(msgspec.Struct, kw_only=True, frozen=True):
     """The ranges of one operation, for communicators of `ranks` ranks."""
 
-    name: str
-    operation: int  # as the library counts them (tunables.Ruled)
-    ranks: int
-    ranges: list[Range]  # the first one from 0
+    name: str  # a collective operation
+    operation: int  # its number in the library
+    ranks: int  # size of the communicators that it holds for; others keep the library's own choice
+    ranges: list[Range]  # the first one from 0 bytes
 
 
 def rules_text(tables: Sequence[Table], about: str) -> str:

@@ -13,59 +13,59 @@ SCHEMA = 2  # of machine.json; 1 says neither its schema nor provenance nor diag
 class Cache(msgspec.Struct, kw_only=True, frozen=True):
     """One cache, and the logical CPUs that share it."""
 
-    level: int
-    kind: str  # "data", "instruction" or "unified"
-    size_bytes: int
-    cpus: list[int]
+    level: int  # 1, 2, 3, ...
+    kind: str  # `data`, `instruction` or `unified`
+    size_bytes: int  # its size
+    cpus: list[int]  # logical CPUs that share it
 
 
 class Core(msgspec.Struct, kw_only=True, frozen=True):
-    """One physical core: its logical CPUs (more than one with SMT) and where it sits."""
+    """One physical core."""
 
-    cpus: list[int]
-    package: int | None  # null: the firmware does not say
-    numa_node: int | None  # null: it belongs to no node that the kernel lists
+    cpus: list[int]  # its logical CPUs
+    package: int | None  # its socket; null: the firmware does not say
+    numa_node: int | None  # its NUMA node; null: the kernel lists it in none
 
 
 class NumaNode(msgspec.Struct, kw_only=True, frozen=True):
     """One NUMA node; `cpus` is empty for memory without cores (HBM, CXL, GPU memory)."""
 
-    index: int
-    cpus: list[int]
-    memory_bytes: int | None
-    distances: dict[int, int]  # to each node, itself included (10 is local)
-    memory: str = "host"  # "gpu": the memory of a GPU, shown by its driver as a NUMA node
+    index: int  # its number
+    cpus: list[int]  # its logical CPUs; empty for memory without cores
+    memory_bytes: int | None  # its size; null: not known
+    distances: dict[int, int]  # to each node, itself included; 10 is local
+    memory: str = "host"  # `host`, or `gpu`: memory of a GPU that its driver shows as a node
 
 
 class Nic(msgspec.Struct, kw_only=True, frozen=True):
     """One network interface that is up, loopback left out."""
 
-    name: str
-    kind: str  # "ethernet", "infiniband" or "virtual"
-    numa_node: int | None
-    rate_gbs: float | None  # GB/s, from the link's own word; null where it says none
-    addresses: list[str]
-    # Its RDMA device and port as verbs name them, "mlx5_0:1"; null: it has none, or not known.
-    verbs: str | None = None
-    pci: str | None = None  # "0000:4d:00.0"; null: it is no PCI device, or not known
-    upstream: list[str] = []  # the PCI bridges above it, from the root port down; none: not known
+    name: str  # of the interface
+    kind: str  # `ethernet`, `infiniband` or `virtual`
+    numa_node: int | None  # of the interface; null: not known
+    rate_gbs: float | None  # of the link in GB/s, one direction, as it says; null: it does not
+    addresses: list[str]  # IP addresses
+    verbs: str | None = None  # RDMA device and port: `mlx5_0:1`; null: none, or not known
+    pci: str | None = None  # PCI address: `0000:4d:00.0`; null: no PCI device, or not known
+    upstream: list[str] = []  # PCI bridges above it, from the root port down; empty: not known
 
 
 class Gpu(msgspec.Struct, kw_only=True, frozen=True):
     """One GPU that this process may use, as its vendor's library or the kernel describes it."""
 
     index: int  # as the vendor's tools number it
-    vendor: str  # "nvidia" or "amd"
-    name: str
-    uuid: str  # "GPU-..." as the driver writes it: what a rank chooses its device by
-    pci: str  # "0000:17:00.0"
-    numa_node: int | None  # of the cores near to it
-    memory_bytes: int | None
-    memory_gbs: float | None  # theoretical, of its own memory: bytes read and written
-    host_link: str  # what joins it to the CPU: "pcie", "nvlink-c2c", "nvlink", "xgmi"
-    host_gbs: float | None  # theoretical payload of that link, each way
-    upstream: list[str] = []  # the PCI bridges above it, from the root port down; none: not known
-    # As a rank numbers those that it sees, where CUDA_VISIBLE_DEVICES names them; null: as `index`.
+    vendor: str  # `nvidia` or `amd`
+    name: str  # as its driver names it
+    uuid: str  # `GPU-...`: a rank chooses its device by it
+    pci: str  # PCI address: `0000:17:00.0`
+    numa_node: int | None  # of the cores near to it; null: not known
+    memory_bytes: int | None  # its size; null: not known
+    # theoretical rate of its memory in GB/s, bytes read and written; null: not known
+    memory_gbs: float | None
+    host_link: str  # link to the CPU: `pcie`, `nvlink-c2c`, `nvlink`, `xgmi`
+    host_gbs: float | None  # theoretical payload of that link in GB/s, each way; null: not known
+    upstream: list[str] = []  # PCI bridges above it, from the root port down; empty: not known
+    # its number for a rank, where `CUDA_VISIBLE_DEVICES` names devices; null: as `index`
     ordinal: int | None = None
 
     @property
@@ -77,62 +77,68 @@ class Gpu(msgspec.Struct, kw_only=True, frozen=True):
 class GpuLink(msgspec.Struct, kw_only=True, frozen=True):
     """The nearest link between two GPUs."""
 
-    one: int  # Gpu.index, the smaller one first
-    other: int
-    # "nvlink", "xgmi", "pcie-switch", "host-bridge" (through a CPU's root ports),
-    # "cross-socket" (from one NUMA node to another), "unknown"
+    one: int  # `index` of the first, the smaller one
+    other: int  # `index` of the second
+    # `nvlink`, `xgmi`, `pcie-switch`, `host-bridge` (a CPU's root ports), `cross-socket` (from one
+    # NUMA node to another) or `unknown`
     kind: str
-    gbs: float | None  # theoretical payload, each way, of all lanes; null where unknown
+    # theoretical payload in GB/s, each way, of all lanes together; null: not known
+    gbs: float | None
     peer: str | None = None  # why one cannot copy to the other directly; null: it can
-    # Through switches, so that a GPU has these lanes for all others together.
+    # switches join them, so that a GPU has these lanes for all others together; false also in
+    # recordings before 2026-11-28
     switched: bool = False
 
 
 class Provenance(msgspec.Struct, kw_only=True, frozen=True):
-    """Versions and settings that change on the same hardware; null: not known."""
+    """Versions and settings that change on the same hardware, before the study began; null: not
+    known. The fingerprint of each session has them too."""
 
-    product: str | None = None  # vendor and model of the host, as its firmware says (DMI)
+    product: str | None = None  # vendor and model of the host, by its firmware
     bios: str | None = None  # vendor, version and date of its firmware
     microcode: str | None = None  # of its first CPU
-    governor: str | None = None  # of the clocks of its CPUs; several: "performance, powersave"
-    nvidia_driver: str | None = None
-    cuda_driver_api: str | None = None  # the newest CUDA that NVIDIA's driver runs
-    amdgpu_driver: str | None = None  # null also where it is the kernel's own
-    adapter_firmware: dict[str, str] = {}  # RDMA adapter -> version
+    governor: str | None = None  # of the clocks of its CPUs; several are joined by a comma
+    nvidia_driver: str | None = None  # NVIDIA's driver
+    cuda_driver_api: str | None = None  # newest CUDA that NVIDIA's driver runs
+    amdgpu_driver: str | None = None  # AMD's driver; null also if it is the kernel's own
+    adapter_firmware: dict[str, str] = {}  # version of each RDMA adapter
 
 
 class Diagnosis(msgspec.Struct, kw_only=True, frozen=True):
-    """One thing that doctor looked at. `hint` says what to do; it is empty where all is well."""
+    """One check of `nearpeak doctor` (docs/machine.md)."""
 
-    severity: str  # "bad": will spoil a measurement; "warn": may; "ok"
-    id: str  # made of words, the same on every machine
-    message: str
-    hint: str = ""
-    variables: list[str] = []  # of the environment, that it is about
+    severity: str  # `bad`: will spoil a measurement; `warn`: may; `ok`
+    id: str  # of the check, made of words, the same on every machine
+    message: str  # what it saw
+    hint: str = ""  # what to do; empty if all is well
+    variables: list[str] = []  # environment variables that it is about
 
 
 class Machine(msgspec.Struct, kw_only=True, frozen=True):
-    """One host as far as data paths need it. `source` is "lstopo" or "sysfs"."""
+    """One host, as far as its data paths need it: also the file `machine.json`."""
 
-    schema: int = 1  # of what is written now: SCHEMA
-    hostname: str
-    architecture: str
-    cpu_model: str
-    kernel: str
-    source: str
-    virtual: bool
-    cores: list[Core]
-    caches: list[Cache]
-    numa_nodes: list[NumaNode]
-    nics: list[Nic]
-    allowed_cpus: list[int]  # what this process may run on (affinity, cgroup)
-    allowed_nodes: list[int] | None = None  # whose memory it may take; null: of every node
-    gpus: list[Gpu] = []
-    gpu_links: list[GpuLink] = []  # of every pair
+    # version of `machine.json`: 2; files of version 1 do not say it, and lack `provenance` and
+    # `diagnoses`
+    schema: int = 1
+    hostname: str  # its name
+    architecture: str  # `x86_64`, `aarch64`, `ppc64le`, ...
+    cpu_model: str  # as the system names it
+    kernel: str  # its release
+    source: str  # origin of these data: `lstopo` or `sysfs`
+    virtual: bool  # it is a virtual machine
+    cores: list[Core]  # physical cores
+    caches: list[Cache]  # caches of the CPUs
+    numa_nodes: list[NumaNode]  # memories
+    nics: list[Nic]  # network interfaces that are up, without loopback
+    allowed_cpus: list[int]  # logical CPUs that the study may run on
+    allowed_nodes: list[int] | None = None  # NUMA nodes whose memory it may take; null: all
+    gpus: list[Gpu] = []  # GPUs that the study may use
+    gpu_links: list[GpuLink] = []  # links of each pair of GPUs
     gpu_notes: list[str] = []  # why a GPU, or all of a vendor's, cannot be used: one line each
-    mps: bool = False  # whether there is a program to start NVIDIA's MPS daemon with
-    provenance: Provenance = Provenance()
-    diagnoses: list[Diagnosis] = []  # doctor's, before the study; none: it was not asked
+    mps: bool = False  # there is a program to start NVIDIA's MPS daemon with
+    provenance: Provenance = Provenance()  # firmware, drivers and settings
+    # results of `nearpeak doctor` before the study; empty: it was not asked
+    diagnoses: list[Diagnosis] = []
 
     @property
     def cores_of_no_node(self) -> list[Core]:

@@ -25,22 +25,24 @@ STEAL = 7  # among the numbers of a CPU in /proc/stat (proc_stat(5))
 
 
 class CpuState(msgspec.Struct, kw_only=True, frozen=True):
-    """One logical CPU. Values that the kernel does not show are null; counts are since boot."""
+    """The first CPU of a rank, of 16 ranks at most. Values that the kernel does not show are null;
+    counts are since boot."""
 
-    cpu: int
-    khz: int | None = None  # its frequency now
-    governor: str | None = None
+    cpu: int  # its number
+    khz: int | None = None  # its frequency
+    governor: str | None = None  # of its clock
     core_throttles: int | None = None  # times that its core was too hot
-    package_throttles: int | None = None  # times that its package was
-    stolen_seconds: float | None = None  # that a hypervisor gave to others
+    package_throttles: int | None = None  # times that its package was too hot
+    stolen_seconds: float | None = None  # time that a hypervisor gave to others
 
 
 class State(msgspec.Struct, kw_only=True, frozen=True):
-    """One host: some of its CPUs, and some of its GPUs."""
+    """The clocks of what a launch uses on this host, and what throttles them, at one moment."""
 
-    cpus: list[CpuState] = []
-    load: float | None = None  # processes that run or wait, mean of the last minute
-    gpus: list[GpuState] = []
+    cpus: list[CpuState] = []  # CPUs of the ranks
+    # processes that run or wait, mean of the last minute; null: not known
+    load: float | None = None
+    gpus: list[GpuState] = []  # GPUs of the ranks
 
 
 def find_nvml() -> ModuleType | None:

@@ -18,60 +18,63 @@ Kind = Literal["node", "link"]
 class Launched(msgspec.Struct, kw_only=True, frozen=True):
     """A launch that has ended well."""
 
-    stage: Stage
-    rounds: int
-    pairs: int  # that it measured, counted each time
-    seconds: float
+    stage: Stage  # stage of the plan
+    rounds: int  # number of rounds
+    pairs: int  # pairs that it measured, counted each time
+    seconds: float  # time that it took
 
 
 class Curve(msgspec.Struct, kw_only=True, frozen=True):
     """The usual value of a metric, and its spread."""
 
-    metric: Metric
-    mode: Mode
-    unit: str  # "us", "GB/s"
-    usual: float  # of a pair whose nodes and link are as most are; else the median of pairs
-    # The spread of nodes, and of links: the standard deviation of most of them, relative. Null: too
-    # few nodes to distinguish them from links.
+    metric: Metric  # what was measured
+    mode: Mode  # `together`: all pairs of a round at once; `alone`: one pair
+    unit: str  # `us` or `GB/s`
+    # of a pair with usual nodes and a usual link; of fewer than five nodes, the median of all pairs
+    usual: float
+    # relative standard deviation of most nodes (1.4826 times the median distance from the median);
+    # null: fewer than five nodes
     nodes: float | None
-    links: float | None
-    launches: float | None  # the spread of single launches; null: only one launch
+    links: float | None  # likewise, of links
+    # likewise, of single launches of a link from their median; null: only one launch
+    launches: float | None
 
 
 class Verdict(msgspec.Struct, kw_only=True, frozen=True):
     """A node or a link that is slow."""
 
-    kind: Kind
-    nodes: list[str]  # one, or the two ends
-    metric: Metric
-    mode: Mode
-    times: float  # how many times as long a message takes as without it
+    kind: Kind  # what is slow
+    nodes: list[str]  # the node, or both ends of the link
+    metric: Metric  # what was measured
+    mode: Mode  # as of a Curve
+    times: float  # times as long as a message takes if this were as usual
+    # its 95 % interval; null: the scatter of launches is not known
     ci95: tuple[float, float] | None
-    p_value: float  # that it is within the margin, adjusted for all verdicts
-    launches: int
-    # Of a link that is slow under load: how many times as long a message takes when no other pair
-    # communicates; null: not measured.
+    p_value: float  # that it is within the margin, adjusted for all tests
+    launches: int  # launches that it rests on
+    # of a link that is slow under load: times as long as the usual pair when no other pair
+    # communicates; null: not measured
     alone: float | None = None
 
 
 class Pair(msgspec.Struct, kw_only=True, frozen=True):
-    """Medians over the launches; null: not measured."""
+    """One pair: medians over the launches; null: not measured."""
 
-    nodes: tuple[str, str]
-    latency_us: float | None
-    bandwidth_gbs: float | None
-    latency_alone_us: float | None
-    bandwidth_alone_gbs: float | None
+    nodes: tuple[str, str]  # both
+    latency_us: float | None  # all pairs at once, in us
+    bandwidth_gbs: float | None  # all pairs at once, in GB/s
+    latency_alone_us: float | None  # one pair, in us
+    bandwidth_alone_gbs: float | None  # one pair, in GB/s
 
 
 class Map(msgspec.Struct, kw_only=True, frozen=True):
     """Times of messages between nodes, relative to the usual time."""
 
-    metric: Metric
-    mode: Mode
-    side: int  # nodes in a row of a cell, one where each pair has its own
-    # Of each row of cells up to the diagonal: the slowest pair of the cell; null: none was
-    # measured.
+    metric: Metric  # what was measured
+    mode: Mode  # as of a Curve
+    side: int  # nodes in a row of a cell: 1 up to 192 nodes
+    # of each row of cells up to the diagonal: the slowest pair of the cell relative to the median
+    # pair; null: none was measured
     rows: list[list[float | None]]
 
 
@@ -79,44 +82,44 @@ class Required(msgspec.Struct, kw_only=True, frozen=True):
     """A requirement, compared with the usual pair."""
 
     requirement: str  # as it was given
-    metric: Metric
-    mode: Mode
-    met: bool
-    value: float | None  # `usual` of that curve; null: it was not measured
+    metric: Metric  # what was measured
+    mode: Mode  # as of a Curve
+    met: bool  # the requirement is met
+    value: float | None  # `usual` of that curve; null: not measured
 
 
 class Found(msgspec.Struct, kw_only=True):
-    """The whole of nodes.json."""
+    """The complete file."""
 
-    schema: int
-    nearpeak: str  # version
-    started: str  # ISO 8601, UTC
-    host: str
-    library: str
-    settings: str
-    version: str
-    nodes: list[str]
+    schema: int  # version of this format
+    nearpeak: str  # version of Nearpeak
+    started: str  # ISO 8601 in UTC
+    host: str  # where the command was started
+    library: str  # its name
+    settings: str  # name of its settings
+    version: str  # of the library
+    nodes: list[str]  # names of the nodes, in the order of the ranks
     small_bytes: int  # of a message of latency
-    large_bytes: int  # and of bandwidth
-    window: int
-    slot_ms: float
-    complete: bool  # whether all launches of the plan have ended well
-    failed: str | None  # how the last launch ended, if not well
-    launches: list[Launched]
-    pairs_measured: int  # each counted once
-    pairs_of_all: int
-    node_hours: float
-    margin: float  # smaller excesses do not count as slow
-    told_apart: bool  # enough nodes to distinguish a slow node from a slow link
-    tests: int  # that share one error rate: nodes and links, each by each curve
-    level: float  # that error rate: of any false verdict among all
-    curves: list[Curve]
-    verdicts: list[Verdict]  # the slowest first; nodes before links
-    wrong_pairs: int  # that received wrong data
-    wrong: list[str]  # that data, by rank, round and launch
-    pairs: list[Pair]  # of a few nodes; of more none
-    maps: list[Map]
-    requirements: list[Required] = []  # in the order in which they were given
+    large_bytes: int  # of a message of bandwidth
+    window: int  # messages in flight each way
+    slot_ms: float  # time for each value, in ms
+    complete: bool  # all launches of the plan have ended well
+    failed: str | None  # how the last launch ended; null: well
+    launches: list[Launched]  # those that have ended well
+    pairs_measured: int  # different pairs of the first launch
+    pairs_of_all: int  # pairs of so many nodes
+    node_hours: float  # of all launches
+    margin: float  # a message that takes at most this many times as long (1.1) is not called slow
+    told_apart: bool  # there are enough nodes to distinguish slow nodes from slow links
+    tests: int  # tested nodes and links, each by each curve, that share one error rate
+    level: float  # that error rate
+    curves: list[Curve]  # the usual figures
+    verdicts: list[Verdict]  # what is slow: nodes before links, the slowest first
+    wrong_pairs: int  # number of pairs of which one received wrong data
+    wrong: list[str]  # that data, a sentence for each rank, round and launch
+    pairs: list[Pair]  # each pair of up to 16 nodes; else empty
+    maps: list[Map]  # of the survey, or of the medians of all launches
+    requirements: list[Required] = []  # the usual pair against each of them, in their order
 
     @property
     def one_by_one(self) -> bool:

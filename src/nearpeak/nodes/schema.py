@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The JSON Schema of nodes.json, made from its structs.
-
-`python -m nearpeak.nodes.schema > docs/nodes.schema.json` renews the published copy.
-"""
+"""The slow nodes and links of a cluster (docs/nodes.md)."""
 
 import json
 from typing import Any
@@ -10,10 +7,13 @@ from typing import Any
 from nearpeak.nodes.found import SCHEMA, Found
 from nearpeak.schemas import published
 
+TITLE = "nodes.json"
+WHOLE = Found
+
 
 def schema() -> dict[str, Any]:
     """The schema (draft 2020-12) that every nodes.json of this version satisfies."""
-    return published(Found, SCHEMA)
+    return published(WHOLE, SCHEMA)
 
 
 if __name__ == "__main__":

@@ -22,38 +22,51 @@ TOLD_BESIDE = 0.1  # of a part's share: less of it beside calls of another rank 
 # What a rank or a device was at: bytes moved on a device, a call that does something, what the
 # microscope itself takes to see a call, a call that waits for the device, or one that waits for
 # whatever comes.
-Kind = Literal["device", "call", "microscope", "sync", "wait"]
+Kind = Literal[
+    "device",  # bytes moved, or work done, on a device
+    "call",  # a call that does something
+    "microscope",  # time that the tracing library takes to see a call
+    "sync",  # a call that waits for the device
+    "wait",  # a call that waits for whatever comes
+]
 # What is looked at: a message to the other rank, one back, or a whole iteration of a benchmark.
-Leg = Literal["there", "back", "iteration"]
+Leg = Literal[
+    "there",  # a message of a ping-pong, from rank 0 to rank 1
+    "back",  # its answer
+    "iteration",  # an iteration of a benchmark
+]
 # What goes on while a rank is at its own instructions: nothing that is seen, or that another waits.
-During = Literal["nothing", "sync", "wait"]
+During = Literal[
+    "nothing",  # nothing that is traced
+    "sync",  # another rank waits for the device
+    "wait",  # another rank waits for whatever comes
+]
 
 
 class Part(msgspec.Struct, kw_only=True):
     """A share of the time: calls of one name by one rank, or copies of one kind."""
 
-    kind: Kind
-    name: str  # "cuMemcpyAsync", "memcpy"; of a device "copy, pageable to device"
-    rank: int  # that called, or for whom the device worked
-    # By the benchmark itself, as packing by a kernel or copies to staging buffers, and no doing of
-    # the library. null: not known of explanations from before it was.
+    kind: Kind  # kind of activity
+    # of the call, or of the device's activity: `cuMemcpyAsync`, `copy, pageable to device`
+    name: str
+    rank: int  # rank that called, or for which the device worked
+    # by the benchmark itself (packing, staging), not by the library; null: not known of older files
     own: bool | None = None
-    # Of it, for one message: one that goes on before or behind it counts by the part within. Times
-    # `mean_us` it is `busy_us`.
+    # number of these for one message; one that begins before it or ends after it counts by the part
+    # within
     count: float
-    mean_us: float  # of one of them
-    bytes: float | None  # of one of them: their mean; null: it moves none
-    busy_us: float  # of all of them for one message, whatever went on beside them
-    # Of the time of a message: where several things went on at once, it belongs to the first kind
-    # of them in the order above, and is shared by what is of one kind.
+    mean_us: float  # of one of these, from begin to end, in us
+    bytes: float | None  # mean of one of these; null: it moves none
+    # of all of these for one message, in us: `count` times `mean_us`, whatever else ran
+    busy_us: float
+    # share of a message's time in us: of simultaneous activities, the first kind in the order below
+    # counts, shared within a kind
     time_us: float
-    # Of `time_us` of a part that waits (sync, wait): in which another rank was in no call that is
-    # seen, so it may have been at work by its own instructions, of which Own tells. null: of other
-    # kinds, and not known of explanations from before it was.
+    # of `time_us`, of `sync` and `wait`: another rank was in no traced call, so it may have worked;
+    # null: other kinds, older files
     others_us: float | None = None
-    # Of `time_us` of calls, and of what they wait for a device (call, sync): in which another rank
-    # was in such a call, too. One of both may hold no message up. null: of other kinds, and not
-    # known of explanations from before it was.
+    # of `time_us`, of `call` and `sync`: another rank was in such a call too; null: other kinds,
+    # older files
     beside_us: float | None = None
 
     @property
@@ -82,142 +95,142 @@ class Part(msgspec.Struct, kw_only=True):
 class Own(msgspec.Struct, kw_only=True):
     """A function that a rank ran outside of traced calls, by samples."""
 
-    rank: int
-    name: str  # "opal_progress, libopen-pal.so.80": what is not exported has its library alone
-    samples: int  # of the rank that were there, during that
-    share: float  # of the samples of this rank by its own instructions, during that
-    during: During = "nothing"
+    rank: int  # the rank
+    # `opal_progress, libopen-pal.so.80`; the library alone if the function is not exported
+    name: str
+    samples: int  # samples of the rank in this function, during that
+    share: float  # of the samples of this rank outside of traced calls, during that
+    during: During = "nothing"  # what went on
 
 
 class Span(msgspec.Struct, kw_only=True):
-    """Something in a lane, from and to so many microseconds after the message began."""
+    """An activity in a lane."""
 
-    kind: Kind
-    name: str
-    begin_us: float
-    end_us: float
-    count: int = 1  # as many, which follow each other so closely that they are drawn as one
+    kind: Kind  # kind of activity
+    name: str  # of the longest of those that are drawn as one
+    begin_us: float  # us after the message began
+    end_us: float  # us after the message began
+    count: int = 1  # number of activities drawn as one, as they follow each other closely
 
 
 class Lane(msgspec.Struct, kw_only=True):
     """The activity of one rank, or of the device for it, during one message."""
 
-    of: Literal["rank", "device"]
-    rank: int
-    spans: list[Span]
+    of: Literal["rank", "device"]  # whose activity
+    rank: int  # the rank, or the one that the device worked for
+    spans: list[Span]  # in the order of time
 
 
 class Budget(msgspec.Struct, kw_only=True):
     """The parts of the time of a message."""
 
-    leg: Leg
-    messages: int  # that were looked at
-    # How many times as long one takes under the microscope: of a message there or back estimated,
-    # by what it takes to see its calls. null: of older explanations, as the case.
+    leg: Leg  # the message
+    messages: int  # messages of one launch that were analysed
+    # times as long while traced; an estimate for there and back; null: older files, as the case
     slower: float | None = None
-    time_us: float  # of one of them, under the microscope: their mean
-    parts: list[Part]  # the one with the largest share first
-    waiting_us: float  # that of parts which wait for whatever comes
-    not_accounted_us: float  # nothing of the above went on
-    own: list[Own]  # of each rank the most frequent first
-    # What the microscope adds to a message beyond its own part. It lies within the others, nobody
-    # knows in which.
+    time_us: float  # mean of one message while traced, in us
+    parts: list[Part]  # the largest share first
+    waiting_us: float  # shares of parts that wait for whatever comes, in us
+    not_accounted_us: float  # time without any traced activity, in us
+    # functions that ranks ran in that time and while others waited; of each rank the most frequent
+    # first
+    own: list[Own]
+    # time that tracing adds beyond its own part, in us; it lies within unknown other parts
     added_us: float = 0.0
-    # How much of the time above the ceiling, of a message as it is without the microscope, is
-    # accounted for: neither in calls that wait for whatever comes nor in nothing that is seen. The
-    # least where `added_us` is all within parts that are accounted for, the most where none of it
-    # is. null: no ceiling, or not above it.
+    # least share of the untraced time above the ceiling in named activities other than `wait`;
+    # null: no ceiling, or not above it
     accounted_least: float | None = None
+    # most of it, if all of `added_us` lies in other time; null likewise
     accounted_most: float | None = None
-    shown_us: float  # of the message in the lanes: the one of median time
-    lanes: list[Lane]
+    shown_us: float  # time of the message in the lanes, that of median time, in us
+    lanes: list[Lane]  # activity during that message
 
 
 class Counters(msgspec.Struct, kw_only=True):
     """The kernel's counters of one rank, for each iteration."""
 
-    rank: int
-    minor_faults: float
-    major_faults: float
-    voluntary_switches: float
-    involuntary_switches: float
-    user_us: float
-    system_us: float
+    rank: int  # the rank
+    minor_faults: float  # page faults that read no disk
+    major_faults: float  # page faults that read from disk
+    voluntary_switches: float  # times that it waited
+    involuntary_switches: float  # times that another process got its core
+    user_us: float  # time in the program in us; inexact if all messages take less than some seconds
+    system_us: float  # time in the kernel in us; inexact likewise
 
 
 class ExplainedCase(msgspec.Struct, kw_only=True):
-    """One size."""
+    """The messages of one size."""
 
-    size_bytes: int
-    metric: str
-    axes: dict[str, str]
-    unit: str
-    value: float  # without the microscope: median of the launches' medians
-    seen_value: float  # under it, of the messages that the budgets are of
-    slower: float  # how many times as long these take as without it
-    # Medians of the launches without it and of those under it, which took turns; and how many times
-    # as long messages of any of the latter take as those of any of the former. Empty and null: not
-    # known of older explanations.
+    size_bytes: int  # of a message
+    metric: str  # what was measured
+    axes: dict[str, str]  # value of each axis: `calls`, `reuse`, ...
+    unit: str  # of the values
+    value: float  # without tracing: median of the launches' medians
+    seen_value: float  # while traced, of the messages that the budgets are of
+    # times as long as without tracing: `seen_value` over `value`, of a rate the reverse
+    slower: float
+    # medians of the launches without tracing, in their order; empty: older files
     plain_values: list[float] = []
+    # medians of the launches with tracing, the least first; empty: older files
     seen_values: list[float] = []
+    # least ratio of a launch with tracing to one without; null: older files
     slower_least: float | None = None
-    slower_most: float | None = None
+    slower_most: float | None = None  # largest such ratio; null: older files
     operations: float  # messages of an iteration between two ranks, or 1
-    ceiling: float | None  # the same without MPI, in the same unit
-    ceiling_method: str | None
-    budgets: list[Budget]  # empty: nothing was seen
-    # As of budgets, of messages there and back together: between unlike memories the ceiling is the
-    # mean of both ways, and says nothing of one. null: each has its own, or no ceiling.
+    ceiling: float | None  # the same without MPI, in the same unit; null: nothing does it
+    ceiling_method: str | None  # method of the ceiling; null: no ceiling
+    budgets: list[Budget]  # parts of the time; empty: nothing was traced
+    # as of a Budget, of messages there and back together; null: each has its own, or no ceiling
     accounted_least: float | None = None
-    accounted_most: float | None = None
-    counters: list[Counters]
-    lost: int  # events that found no place
+    accounted_most: float | None = None  # most, likewise
+    counters: list[Counters]  # the kernel's, of each rank
+    lost: int  # events without space to store them
     missing: list[int]  # ranks that left nothing
-    failed: str  # how the launch under the microscope failed; "": it did not
-    device: str  # why the device's driver was not seen; "" where it was, or was not used
-    dropped: int = 0  # records of what devices did that were lost, at least
-    unfinished: list[int] = []  # ranks that left without the last of these records
-    # How far apart the ranks' CPUs were in these launches and in that of the ceiling, the nearest
-    # first. Empty: not known.
+    failed: str  # failure of the launch with tracing; empty: none
+    device: str  # why the device's driver was not traced; empty: it was, or was not used
+    dropped: int = 0  # records of activity on devices that were lost, at least
+    unfinished: list[int] = []  # ranks that ended without the last of these records
+    # round trips of a cache line between the ranks' CPUs in ns, in these launches and that of the
+    # ceiling, nearest first; empty: not known
     cache_line_ns: list[float] = []
 
 
 class FailedSize(msgspec.Struct, kw_only=True):
     """A size at which the library failed, so that nothing is known of it."""
 
-    size_bytes: int
-    why: str
+    size_bytes: int  # of a message
+    why: str  # how the library failed
 
 
 class Said(msgspec.Struct, kw_only=True):
     """The report of a library on itself, in a separate launch."""
 
-    size_bytes: int
-    asked: str  # UCX_PROTO_INFO=used
-    protocols: list[str]  # of messages of this size, where its words are known
-    lines: list[str]  # its own words
+    size_bytes: int  # of the messages of the launch
+    asked: str  # variables that make the library report: `UCX_PROTO_INFO=used`
+    protocols: list[str]  # of messages of this size, if Nearpeak knows the library's format
+    lines: list[str]  # the library's output, at most 400 lines
 
 
 class Explanation(msgspec.Struct, kw_only=True):
-    """All of it."""
+    """The complete file."""
 
-    schema: int
-    nearpeak: str  # version
-    started: str  # ISO 8601, UTC
-    host: str
-    gpus: list[str]
-    driver: str | None
-    library: str  # name
-    version: str
-    settings: str
-    path: str
-    path_summary: str
-    benchmark: str
-    buffers: str
-    command: str  # the launch without the microscope, for a shell
-    cases: list[ExplainedCase]
-    failed: list[FailedSize] = []
-    said: list[Said] = []
+    schema: int  # version of this format
+    nearpeak: str  # version of Nearpeak
+    started: str  # ISO 8601 in UTC
+    host: str  # name of the machine
+    gpus: list[str]  # names of the GPUs
+    driver: str | None  # version of NVIDIA's driver; null: none
+    library: str  # its name
+    version: str  # of the library
+    settings: str  # name of its settings
+    path: str  # id of the data path
+    path_summary: str  # the path for people
+    benchmark: str  # its name
+    buffers: str  # of the first half of the ranks and of the second
+    command: str  # the launch without tracing, for a shell
+    cases: list[ExplainedCase]  # one for each size
+    failed: list[FailedSize] = []  # sizes at which the library failed
+    said: list[Said] = []  # reports of the library on itself
 
     @property
     def who(self) -> Who:

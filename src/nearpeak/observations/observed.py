@@ -26,10 +26,11 @@ OUTLIER = 3.0  # interquartile ranges beyond the quartiles: Tukey's outer fences
 
 
 class Block(NamedTuple):
-    """A block of one session: alternatives are compared within one."""
+    """The time of a launch, as two integers. Alternatives are compared within one block of one
+    session."""
 
-    session: int
-    number: int
+    session: int  # run of the study, from 0
+    number: int  # number of the block
 
 
 @dataclass(frozen=True)

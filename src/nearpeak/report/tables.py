@@ -19,7 +19,7 @@ from nearpeak.report.sections import (
 from nearpeak.report.wording import convention, defect
 from nearpeak.results import methods, names
 from nearpeak.results.peaks import HEALTHY, JUDGED_FROM
-from nearpeak.results.results import CeilingPoint, Cell, Kind, Peak, Reference, Results
+from nearpeak.results.results import CeilingKind, CeilingPoint, Cell, Peak, Reference, Results
 from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL
 
 ONE = "Table 1. What each path carries without MPI."
@@ -188,7 +188,7 @@ def has_bound(group: Group) -> bool:
     return _has(group, "bound")
 
 
-def _has(group: Group, kind: Kind) -> bool:
+def _has(group: Group, kind: CeilingKind) -> bool:
     ceilings = (figure.ceiling for figure in group.figures.values())
     return any(ceiling is not None and ceiling.kind == kind for ceiling in ceilings)
 

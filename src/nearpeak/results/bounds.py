@@ -21,7 +21,7 @@ from nearpeak.numbers import size
 from nearpeak.observations.observed import Block, Observation, Observations
 from nearpeak.results.ceilings import summed_up, under
 from nearpeak.results.locality import lies_in
-from nearpeak.results.results import CeilingPoint, Kind
+from nearpeak.results.results import CeilingKind, CeilingPoint
 from nearpeak.statistics.strata import alike, strata
 from nearpeak.terms.benchmarks import QUOTED_BYTES, Benchmark, by_name
 from nearpeak.terms.buffers import on_host, turned
@@ -305,7 +305,7 @@ def _point(
     case: Case,
     bound: Bound,
     methods: dict[str, float],
-    kind: Kind,
+    kind: CeilingKind,
 ) -> CeilingPoint:
     values, *others = bound.readings
     others = [other for other in others if other != values]

@@ -62,11 +62,17 @@ def once_in(schema: dict[str, Any]) -> dict[str, Any]:
             declared = struct.get("properties", {}).get(name)
             if declared is None:
                 continue
+            description = declared.pop("description")
             declared_kind = next(kind for kind in declared.get("anyOf", [declared]) if kind != NULL)
-            root["properties"][table] = {"type": "array", "items": declared_kind}
+            root["properties"][table] = {
+                "type": "array",
+                "items": declared_kind,
+                "description": f"each {name} once, from 0: every field `{name}` is a number of one",
+            }
             number = {"type": "integer"}
-            struct["properties"][name] = (
-                number if declared_kind is declared else {"anyOf": [number, NULL]}
-            )
+            struct["properties"][name] = {
+                **(number if declared_kind is declared else {"anyOf": [number, NULL]}),
+                "description": f"{description}: its number in `{table}`",
+            }
     root["required"] += TABLES.values()
     return schema

@@ -29,7 +29,15 @@ UNDECIDED: Final = "undecided"
 MIXED: Final = "mixed"  # of a curve: some sizes are faster, others slower
 TWO_MODES: Final = "two modes"  # of a size: the modes are reported instead
 # The verdict as a word.
-Word = Literal["faster", "slower", "equivalent", "undecided", "mixed", "two modes"]
+Word = Literal[
+    "faster",  # it is better
+    "slower",  # it is worse
+    "equivalent",  # they differ by less than matters
+    "undecided",  # neither is proven
+    "mixed",  # of a curve: cases differ, but not all in the same direction
+    # launches of one fall into two groups that nothing recorded explains; of a curve: in all cases
+    "two modes",
+]
 
 
 class Curve(NamedTuple):

@@ -26,7 +26,10 @@ LATER_SAMPLES = 5  # and in the later blocks: the scatter lies between launches
 # (docs/methodology.md).
 LEAST_SLOT_MS, MOST_SLOT_MS = 20.0, 200.0
 PILOT_BLOCKS = 2  # their results shape the later blocks (stages.py)
-Role = Literal["mpi", "ceiling"]
+Role = Literal[
+    "mpi",  # a library
+    "ceiling",  # the path without MPI
+]
 T = TypeVar("T", bound="Template")
 VariantKey = tuple[str, str, Axes]  # its benchmark, buffers and axes
 
@@ -46,12 +49,12 @@ class Group(msgspec.Struct, kw_only=True, frozen=True):
     """Variants of different benchmarks that a launch measures one after the other, with the same
     buffers, in the same state of them, and at the same sizes. A ceiling has none."""
 
-    buffers: str = "H,H"
-    axes: dict[str, str] = {}  # what is matched on of a ceiling: "reuse" and "touch". Always `Axes`
-    variants: tuple[int, ...] = ()  # indexes into Plan.variants
+    buffers: str = "H,H"  # kind, as in the `groups` of a launch
+    axes: dict[str, str] = {}  # of a ceiling: `reuse` and `touch`, which are matched
+    variants: tuple[int, ...] = ()  # numbers of `variants`, from 0
 
     def __post_init__(self) -> None:
-        if type(self.axes) is not Axes:
+        if type(self.axes) is not Axes:  # declared as a type that msgspec knows
             msgspec.structs.force_setattr(self, "axes", Axes(self.axes))
 
 
@@ -62,12 +65,12 @@ class Template(msgspec.Struct, kw_only=True, frozen=True):
     adapter.
     """
 
-    role: Role
-    path: str
-    contender: int | None = None  # index into Plan.contenders
-    groups: tuple[Group, ...]
-    adapter: str | None = None  # of a ceiling: the RDMA adapter that it is measured with
-    since: int = 0  # the first block that has it
+    role: Role  # what it measures
+    path: str  # id of the data path
+    contender: int | None = None  # number in `contenders`, from 0; null for a ceiling
+    groups: tuple[Group, ...]  # measured one after the other
+    adapter: str | None = None  # of a ceiling: the RDMA adapter that it is measured with; else null
+    since: int = 0  # first block that has it
 
     @property
     def variants(self) -> tuple[int, ...]:
@@ -111,12 +114,13 @@ class PlannedLaunch(Template, kw_only=True, frozen=True):
 
 
 class Addition(msgspec.Struct, kw_only=True, frozen=True):
-    """An addition to a plan: each list is appended to the one of its name."""
+    """Additions to a plan: each list is appended to that of its name in `plan.json`, so that
+    nothing is renumbered. Numbers count through the complete lists."""
 
-    contenders: list[Contender] = []
-    variants: list[Variant] = []
-    launches: list[Template] = []
-    awareness: list[Awareness] = []
+    contenders: list[Contender] = []  # libraries with their settings
+    variants: list[Variant] = []  # benchmarks with their axes and buffers
+    launches: list[Template] = []  # launches of a block
+    awareness: list[Awareness] = []  # operations tried with device buffers
 
 
 class Plan(msgspec.Struct, kw_only=True):

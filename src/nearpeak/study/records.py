@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lines of records.jsonl (docs/records.md): the raw data of a study, appended as it happens."""
+"""The lines of records.jsonl (docs/reference/records.md): the raw data of a study."""
 
 from typing import Literal
 
@@ -21,86 +21,108 @@ READABLE = (4, 5)  # in 4 the tries of a launch shared its number
 
 
 class Published(msgspec.Struct, kw_only=True, frozen=True):
-    """The mark of a copy that `nearpeak publish` wrote: its names and its digests are not the
-    measured ones."""
+    """The mark of a copy that `nearpeak publish` wrote (docs/publish.md). All digests of a copy
+    were made then: they show that the copy is complete, and nothing of what was measured."""
 
-    nearpeak: str  # the version that published
-    logs: bool  # whether the copy has them
+    nearpeak: str  # version that published
+    logs: bool  # the copy has the logs
 
 
 class StudyRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="study"):
     """The first line of the file."""
 
-    schema: int
-    id: str
-    nearpeak: str
-    started: str  # ISO 8601, UTC
-    seed: int
-    files: dict[str, str] = {}  # SHA-256 of plan.json and machine.json
-    published: Published | None = None  # None: it is no copy
+    schema: int  # version of this format
+    id: str  # of the study, as in `plan.json`
+    nearpeak: str  # version of Nearpeak that began the study
+    started: str  # beginning of the study, ISO 8601 in UTC
+    seed: int  # determines the order of launches and of sizes
+    files: dict[str, str] = {}  # SHA-256 of `machine.json` and `plan.json`
+    published: Published | None = None  # null: no published copy
 
 
 class Fingerprint(msgspec.Struct, kw_only=True, frozen=True):
-    """The facts that a session's numbers depend on: name -> value, for people."""
+    """The facts that a session's numbers depend on, as names and values for people, of the host on
+    which the study was started."""
 
+    # `host`, `cpu`, `cpus`, `kernel`, `memory`, `virtual`, `gpu UUID`; if known `product`, `bios`,
+    # `microcode`, `governor`; `settings FILE`: SHA-256 of a user's file that libraries read
     machine: dict[str, str]
+    # `nvidia`, `cuda` (newest that it runs), `amdgpu`, `DEVICE firmware` of an RDMA adapter, if
+    # present
     driver: dict[str, str]
+    # `NAME version`, `NAME path`, `NAME file` (SHA-256), `NAME lacks`, `NAME modules` (that should
+    # load and do not), `NAME@SETTINGS settings` (SHA-256)
     library: dict[str, str]
+    # SHA-256 of `nearpeak-native` and of `nearpeak-mpi NAME` for each library; `compiler`, if
+    # recorded
     build: dict[str, str]
-    # Settings of libraries that every launch inherits; of what was recorded before: not known.
+    # settings of libraries that every launch inherits; older records lack it
     environment: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
 
 
 class SessionRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="session"):
-    """A run of the study begins: the first one, and every --resume and --extend."""
+    """A run of the study begins: the first one, and each `--resume` and `--extend`. Launches up to
+    the next such line belong to it."""
 
-    session: int  # 0, 1, ...
-    started: str
-    nearpeak: str
-    fingerprint: Fingerprint
-    forced: bool = False  # begun by --force: it may differ from the session before
+    session: int  # number, from 0
+    started: str  # ISO 8601 in UTC
+    nearpeak: str  # version of Nearpeak that runs it
+    fingerprint: Fingerprint  # facts that its numbers depend on
+    forced: bool = False  # begun with `--force`: its fingerprint may differ from the session before
 
 
 class AmendmentRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="amendment"):
-    """The plan of a study that ended or was cut off grows, by the session that began last."""
+    """The plan of a study that ended or was cut off grows, by blocks (`--resume --budget`,
+    `--launches`) or by blocks and what they measure (`--extend`). The line follows the `session`
+    that adds them. `plan.json` stays as it is; the order of an added block follows from the plan's
+    seed and the block's number."""
 
-    reason: str  # how the study stood that it is added to
-    budget_seconds: float | None  # for all that follows; None: as long as it takes
-    looks: list[int]  # Plan.looks from now on
-    every: bool  # what was precise enough is launched again, too
-    asked: str = ""  # what was asked for: options of `nearpeak study`
-    adds: Addition = Addition()  # besides blocks
-    digest: str = ""  # of all lines up to this one (study/seal.py)
+    # how the study had ended before: the message of its last `study end`, or that it was cut off
+    reason: str
+    # time for all launches that follow, without the rest of the budget before; null: no limit
+    budget_seconds: float | None
+    # numbers of blocks after which precision is judged, instead of the plan's; the last is the most
+    # blocks
+    looks: list[int]
+    every: bool  # cases that were precise enough are launched again too
+    asked: str = ""  # options of `nearpeak study`
+    adds: Addition = Addition()  # additions to the plan from the added blocks on
+    digest: str = ""  # SHA-256 of all lines before this one, and of this one with an empty digest
 
 
 class LeftOutRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="left out"):
-    """Launches take longer than guessed: from a block on, something is not measured any more."""
+    """Launches take longer than estimated: from the second or third block on, one of the `spare` of
+    `plan.json` is not measured any more, so that the budget holds enough blocks of the rest
+    (docs/study.md)."""
 
-    block: int
-    spare: int  # index into Plan.spare
-    budget_seconds: float  # that would have held enough blocks with it
+    block: int  # first block without it, from 0
+    spare: int  # its number in `spare`, from 0
+    budget_seconds: float  # budget that would have held enough blocks with it
 
 
 class TakenUpRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="taken up"):
-    """Time remains after all: from a block on, something that was left out is measured again."""
+    """Launches take less time than estimated: from the fourth block on at the earliest, a part that
+    was left out is measured again, as the budget holds enough blocks of everything."""
 
-    block: int
-    spare: int  # index into Plan.spare
+    block: int  # first block with it, from 0
+    spare: int  # its number in `spare`, from 0
 
 
 class Chosen(msgspec.Struct, kw_only=True, frozen=True):
     """A benchmark with a value for each axis that it was given."""
 
-    benchmark: str
-    axes: dict[str, str]
+    benchmark: str  # `latency`, `bw`, ...
+    axes: dict[str, str]  # value of each axis
 
 
 class GroupRecord(msgspec.Struct, kw_only=True, frozen=True):
-    """The benchmarks that a launch measures with the same buffers in the same state of them."""
+    """The benchmarks that a launch measures with the same buffers and state of the caches."""
 
-    buffers: str = "H,H"  # of each rank
-    axes: dict[str, str]  # what is matched on of a ceiling: reuse and touch
-    benchmarks: list[Chosen]  # in the order of measurement; none for a ceiling
+    # H host, P pinned host, D device, M managed; `H,D`: H for the first half of the ranks, D for
+    # the second
+    buffers: str = "H,H"
+    axes: dict[str, str]  # `reuse` and `touch`, by which a ceiling is matched
+    benchmarks: list[Chosen]  # in the order of measurement; empty for a ceiling
 
     @property
     def variants(self) -> list[VariantKey]:
@@ -109,38 +131,41 @@ class GroupRecord(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class LaunchRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="launch"):
-    """A launch begins. A launch of a block may be tried several times: the last try that was not
-    cut off counts."""
+    """A launch begins. It may be tried several times: the last try that was not cut off counts."""
 
-    launch: int  # counts the tries of a study
-    block: int
-    role: Role
-    library: str  # "" for a ceiling
-    settings: str
-    path: str
-    groups: list[GroupRecord]  # in the order of measurement
-    adapter: str | None = None  # of a ceiling: the RDMA adapter that it is measured with
-    command: str  # one line for a POSIX shell
-    started: str
-    session: int = 0
-    slot_ms: float | None = None  # time for one case
-    methods: list[str] = []  # of a ceiling: what it is limited to; none: all
-    state: State | None = None  # of this host as the launch begins
+    launch: int  # number of the try, from 0, of all tries of the study; names its log
+    block: int  # the randomised block, from 0
+    role: Role  # what it measures
+    library: str  # its name in this study; empty for a ceiling
+    settings: str  # name of its settings; empty for a ceiling
+    path: str  # id of the data path
+    groups: list[GroupRecord]  # measured one after the other
+    adapter: str | None = None  # of a ceiling: the RDMA adapter that it is measured with; else null
+    # line for a POSIX shell that starts the same launch and prints a table; the study adds `--jsonl
+    # FILE`
+    command: str
+    started: str  # ISO 8601 in UTC
+    session: int = 0  # number of the session
+    slot_ms: float | None = None  # time for one case in ms; null: that of `plan.json`
+    methods: list[str] = []  # of a ceiling: methods that it is limited to; empty: all
+    state: State | None = None  # of this host as the launch begins; null: not known
 
 
 class LaunchEndRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="launch end"):
-    """A launch is over. Without this line it was cut off, and --resume runs it again."""
+    """A launch is over. Without this line it was cut off, and `--resume` runs it again."""
 
-    launch: int
-    status: Ending
-    exit_status: int | None
-    seconds: float
-    message: str
-    # Failures in a row without a sample, after which nothing like it is launched any more; 0: it is
+    launch: int  # number of the launch
+    status: Ending  # how it ended
+    exit_status: int | None  # of the launcher, negative for a signal; null: it did not start
+    seconds: float  # from start to end
+    message: str  # why it did not end well, for people; else empty
+    # failures in a row without a sample, after which the same is launched no more; 0: it is; older
+    # studies have it in `message`
     given_up_after: int = 0
-    log: str | None  # the launch's whole output, relative to the study folder
-    digest: str = ""  # of all lines up to this one (study/seal.py)
-    state: State | None = None  # of this host once it is over
+    # file with the launch's complete output, relative to the study's folder; null: none
+    log: str | None
+    digest: str = ""  # SHA-256 of all lines before this one, and of this one with an empty digest
+    state: State | None = None  # of this host once the launch is over; null: not known
 
     @property
     def text(self) -> str:
@@ -149,12 +174,14 @@ class LaunchEndRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="lau
 
 
 class StudyEndRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="study end"):
-    """The study stopped. Without this line it was cut off; a later one (--resume) counts."""
+    """The study stopped. A study that was cut off has no such line; a resumed one has several, and
+    the last counts."""
 
-    # "imprecise": the budget, or the most launches, came before precision
+    # `imprecise`: the budget or the number of launches was reached before the aim of precision
     status: Literal["complete", "imprecise", "interrupted"]
-    message: str  # why no more was launched: "every cell is precise", "the budget is spent", ...
-    digest: str = ""  # of all lines up to this one (study/seal.py)
+    # why nothing more was launched: `every cell is precise`, `the budget is spent`, ...
+    message: str
+    digest: str = ""  # SHA-256 of all lines before this one, and of this one with an empty digest
 
 
 Record = (

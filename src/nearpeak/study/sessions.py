@@ -2,7 +2,7 @@
 """Sessions: every run of a study, and the facts that its numbers depend on, so that no two are
 mixed unseen.
 
-docs/records.md describes the facts in a fingerprint.
+docs/reference/records.md describes the facts in a fingerprint.
 """
 
 import contextlib

@@ -12,41 +12,44 @@ from nearpeak.terms.outcomes import GOOD, NOT_TRIED, Status
 
 
 class Awareness(msgspec.Struct, kw_only=True, frozen=True):
-    """One operation of a library, tried with one kind of buffers before the study."""
+    """One operation of a library, tried with one kind of buffers before the study, many in one job.
+    An operation that ends badly after others is tried again as the only one of a job; that result
+    counts."""
 
-    library: str
-    settings: str
-    buffers: str  # of each rank: "D,D"
-    operation: str  # the name of a benchmark, or "put", which has none yet
-    # "failed": it did not start; "not tried": there was no device, or no memory of it. If it ended
-    # badly, the status as the only operation of a job.
-    status: Status
-    message: str  # the evidence
+    library: str  # its name in the study
+    settings: str  # name of its settings
+    buffers: str  # of each rank: `D,D`
+    operation: str  # a benchmark, or an operation that has no benchmark yet (`put`)
+    status: Status  # how it ended
+    message: str  # the evidence: the signal, the first wrong byte, the last line of output
     command: str  # repeats the trial
-    # "crashed", ...: the end after other operations in one job, if it is ok alone; the message says
-    # which; "" otherwise
+    # if it is `ok` alone: a `status`, its end after other operations in one job, which the message
+    # names; else empty
     after_others: Literal["", Status] = ""
-    tried: str = ""  # time of the trial; earlier than the study: from the user's cache
-    # "none": with a rank of host memory that held no GPU; "": each rank held one.
+    # time of the trial, ISO 8601 in UTC; before the study: from the user's cache; empty: not
+    # recorded
+    tried: str = ""
+    # as of a Place: `none` if the rank with host memory held no GPU in the trial; else empty
     host_device: HostDevice = ""
 
 
 class Try(msgspec.Struct, kw_only=True, frozen=True):
     """Buffers and an operation, tried together."""
 
-    buffers: str
-    operation: str
+    buffers: str  # of each rank
+    operation: str  # as of an Awareness
 
 
 class Unaware(msgspec.Struct, kw_only=True, frozen=True):
     """Operations that a library cannot do with buffers, whose messages differ only in numbers."""
 
-    who: Who
-    # "after others": it works as the only operation of a job; "not tried" says nothing of a library
+    who: Who  # the library with its settings
+    # `fails`; `after others`: it works as the only operation of a job; `not tried`: no device, or
+    # no memory of it
     kind: Literal["fails", "after others", "not tried"]
-    tried: list[Try]
+    tried: list[Try]  # the buffers and operations
     message: str  # of the first one
-    host_device: HostDevice = ""  # as `Awareness` has it
+    host_device: HostDevice = ""  # as of an Awareness
 
 
 def unaware(trials: Iterable[Awareness]) -> list[Unaware]:

@@ -28,20 +28,24 @@ GPU_FACTS = (
 FAMILIES = ("pt2pt", "collective", "rma", "datatype", "overlap", "stream", "app")
 EVERYTHING = "all"  # instead of families
 Better = Literal["lower", "higher"]
-# The reference of a benchmark: measured without MPI; a bound, its own or derived from measured
-# ceilings (results/bounds.py); or none.
-Ceiling = Literal["measured", "bound", "none"]
+# The reference of a benchmark (results/bounds.py).
+Ceiling = Literal[
+    "measured",  # a ceiling that `nearpeak-native` measures, with the same metrics
+    # a least time, or highest rate, by other ceilings (`traffic`, `bound_by`) or by `bound`
+    "bound",
+    "none",  # nothing: figures have no fraction
+]
 
 
 class Axis(msgspec.Struct, frozen=True):
     """One option of a benchmark that a study varies."""
 
-    name: str
-    values: list[str]
-    default: str
-    summary: str = ""
+    name: str  # of the axis
+    values: list[str]  # possible values
+    default: str  # one of them
+    summary: str = ""  # one line for people
     host_only: list[str] = []  # values that take ordinary host memory of all ranks
-    usual: list[str] = []  # measured by default; empty: only `default`
+    usual: list[str] = []  # values that a study measures by default; empty: `default`
 
     def takes(self, value: str, host: bool) -> bool:
         """True if a value supports the buffers; `host`: all of them are in ordinary host memory."""
@@ -55,24 +59,28 @@ class Axis(msgspec.Struct, frozen=True):
 class Metric(msgspec.Struct, frozen=True):
     """One figure that a benchmark gives."""
 
-    name: str
-    unit: str  # "us", "GB/s", "M/s" (1e6 messages a second), "ratio"
-    better: Better
+    name: str  # of the metric
+    # `us`, `GB/s`, `M/s` (1e6 messages, or particles, a second), `GLUP/s` (1e9 updates of a cell a
+    # second) or `ratio`
+    unit: str
+    better: Better  # which values are better
 
 
 class X(msgspec.Struct, frozen=True):
     """The quantity that a benchmark is measured over."""
 
+    # `size`: of a message; for an application, the size of its problem, like `side`
     name: str = "size"
-    unit: str = "B"
-    usual: list[int] = []  # of an application: the values that are measured by default
+    unit: str = "B"  # `B`; of an application another one, like `cells`
+    # of an application: sizes that a study measures by default (`--problem-sizes`: others)
+    usual: list[int] = []
 
 
 class Moves(msgspec.Struct, frozen=True):
     """The messages of one iteration between a pair of ranks."""
 
-    ways: int = 1  # 2: round trip
-    window: bool = False  # True: as many messages as are in flight, else one
+    ways: int = 1  # 2: there and back
+    window: bool = False  # all messages in flight; false: one
 
     def bytes(self, size_bytes: int, window: int) -> int:
         """Bytes with messages of one size, of which `window` are in flight."""
@@ -80,11 +88,12 @@ class Moves(msgspec.Struct, frozen=True):
 
 
 class Traffic(msgspec.Struct, frozen=True):
-    """The least data that a rank of n receives, or sends, in a collective operation."""
+    """The least data that a rank of n receives, or sends, in a collective operation: (once +
+    times_ranks n + by_ranks / n) times x."""
 
-    once: int = 0
-    times_ranks: int = 0
-    by_ranks: int = 0
+    once: int = 0  # times x
+    times_ranks: int = 0  # times n times x
+    by_ranks: int = 0  # times x over n
 
     def bytes(self, size_bytes: int, ranks: int) -> float:
         """(once + times_ranks * n + by_ranks / n) times the size."""
@@ -114,8 +123,8 @@ class Basis(NamedTuple):
 class RankRule(msgspec.Struct, frozen=True):
     """The numbers of ranks that a benchmark runs on."""
 
-    rule: str  # "exactly", "at least" or "even", which is at least `count` too
-    count: int
+    rule: str  # `exactly`, `at least`, or `even`: an even number, and at least `count`
+    count: int  # number of ranks
 
     def fits(self, ranks: int) -> bool:
         """True if the benchmark runs on `ranks` ranks."""
@@ -132,34 +141,49 @@ class RankRule(msgspec.Struct, frozen=True):
 
 
 class Benchmark(msgspec.Struct, frozen=True):
-    """One benchmark."""
+    """A benchmark, as its program describes it (docs/describe.md)."""
 
-    name: str
-    metrics: list[Metric]  # the first is the main one
-    ranks: RankRule
-    axes: list[Axis] = []
-    summary: str = ""
-    family: str = ""  # "pt2pt", "collective", ...
-    smallest: int = 0  # bytes: smaller messages are left out,
-    largest: int | None = None  # and larger ones
-    sized: bool = True  # False: measured once, at 0 bytes
-    symmetric: bool = True  # False: only the messages of rank 0 are measured
-    x: X = X()
-    moves: Moves = Moves()
-    traffic: Traffic | None = None  # of a collective operation
-    least: Traffic | None = None  # the least traffic of a rank, if less than `traffic`
-    covered_by: list[str] = []  # operations that do the same at the same size, and more
-    bound: float | None = None  # of its main metric: no machine can be better
-    bound_by: str | None = (
-        None  # its figure cannot be better than that of this benchmark at the same size
-    )
-    # The direction of the data from the calling rank; the other one may take no part.
+    name: str  # OMB's name, if OMB has it (docs/programs.md)
+    # figures that it gives, the main one first; each is compared with the ceiling of the same name
+    metrics: list[Metric]
+    ranks: RankRule  # number of ranks that it runs on
+    axes: list[Axis] = []  # options that a study varies
+    summary: str = ""  # one line for people
+    # `pt2pt`, `collective`, `rma`, `datatype`; `overlap`: with computation; `stream`: with a stream
+    # of the device; `app`: an application; empty: not known
+    family: str = ""
+    smallest: int = 0  # bytes of the smallest message; smaller sizes are left out
+    # bytes of the largest message; larger sizes are left out; null: no limit
+    largest: int | None = None
+    sized: bool = True  # false: measured once, at 0 bytes, for all sizes (`barrier`)
+    # false: only messages from rank 0 are measured, so `H,D` and `D,H` differ
+    symmetric: bool = True
+    x: X = X()  # quantity that it is measured over
+    moves: Moves = Moves()  # messages of one iteration between a pair of ranks
+    # of a collective operation; over the time, it is the bus bandwidth of nccl-tests; all zero: no
+    # data (`barrier`); null: other benchmarks
+    traffic: Traffic | None = None
+    # the least that a rank must receive or send, if less than `traffic`; the bound follows from it;
+    # null: `traffic`
+    least: Traffic | None = None
+    # operations that do the same at the same size, and more: the library could call them instead
+    # (`bcast`: `allreduce`)
+    covered_by: list[str] = []
+    # best possible value of the main metric on any machine (1 for `iallreduce`); null: other
+    # benchmarks
+    bound: float | None = None
+    # benchmark with a measured ceiling (`latency`, `bw`, `bibw`) that this one cannot exceed at the
+    # same size with the same buffers; null: none
+    bound_by: str | None = None
+    # direction of the data from the calling rank; the other rank may take no part; null: not
+    # one-sided
     one_sided: Literal["put", "get"] | None = None
-    # "measured": nearpeak-native measures the ceiling of a path; "bound": its traffic takes a least
-    # time, it is `bound_by` another benchmark, or it has a `bound`
-    ceiling: Ceiling = "none"
-    default: bool = False  # part of the default study
-    threads: bool = False  # it calls MPI from several threads, in separate launches
+    ceiling: Ceiling = "none"  # the reference of its figures
+    # measured by default: at all sizes if its `ceiling` is `measured`, else at a few
+    # (docs/study.md)
+    default: bool = False
+    # it calls MPI from several threads (`MPI_THREAD_MULTIPLE`), in launches of its own
+    threads: bool = False
 
     @property
     def has_ceiling(self) -> bool:

@@ -40,10 +40,10 @@ class Axes(dict[str, str]):
 
 
 class Who(msgspec.Struct, frozen=True, order=True):
-    """A library with one of its settings. A ceiling has neither (`CEILING`)."""
+    """A library with one of its settings. Both are empty for a ceiling."""
 
-    library: str
-    settings: str = "default"
+    library: str  # its name in the study
+    settings: str = "default"  # name of its settings; `default` has none
 
     @property
     def label(self) -> str:
@@ -56,28 +56,36 @@ class Who(msgspec.Struct, frozen=True, order=True):
 CEILING = Who("", "")  # no library: measured without one
 
 
-# The GPU that the rank with host memory holds, where the other end is a GPU: none, a private one,
-# or the GPU of the other end. "": no such rank, or unknown.
-HostDevice = Literal["", "none", "own", "same"]
+# The GPU that the rank with host memory holds, if the other end is a GPU.
+HostDevice = Literal[
+    # no such rank, or not known; studies before this field have the meaning of `same` within a host
+    "",
+    "none",  # no GPU
+    "own",  # a GPU of its own
+    "same",  # the GPU of the other end, which both use in turns
+]
 HELD = {"none": "no GPU", "own": "a GPU of its own", "same": "the same GPU, time-sliced"}
 
 
 class Place(msgspec.Struct, kw_only=True, frozen=True, order=True):
-    """The key of a path: memories and transport, in words that are the same on every machine."""
+    """The memories between which data moves, in words that are the same on every machine. DataPath
+    has the details of this machine."""
 
-    path: str  # its id
-    # "memory": MPI's own choice inside a node; "network": network forced; "local": no MPI;
-    # "unknown": not recorded
+    path: str  # id of the path
+    # `memory`: MPI's own choice inside a host; `network`: network forced; `local`: no MPI;
+    # `unknown`: imported, and the file does not say
     transport: str = "memory"
-    ends: tuple[str, ...] = ("host", "host")  # memory of each rank: "host" or "gpu"
-    hosts: int = 1  # that the ranks are spread over; 0: not known
-    shared: bool = False  # several ranks share a GPU,
-    mps: bool = False  # through a daemon of NVIDIA's MPS
+    ends: tuple[str, ...] = ("host", "host")  # memory of each rank: `host` or `gpu`
+    hosts: int = 1  # hosts that the ranks are spread over; 0: not known
+    shared: bool = False  # several ranks share a GPU
+    mps: bool = False  # they share it through a daemon of NVIDIA's MPS
+    # GPU that the rank with host memory holds, if the other end is a GPU
     host_device: HostDevice = ""
-    # The id of the path that differs from it only in that daemon, in `host_device`, or in
-    # `gpu_support`.
+    # id of the path that differs only in the MPS daemon, in `host_device`, or in GPU support of the
+    # library; empty: none
     variant_of: str = ""
-    pair: tuple[str, ...] = ()  # the names of both ends, if it is one of all pairs of its kind
+    # names of both ends, if it is one of all pairs of its kind; else empty
+    pair: tuple[str, ...] = ()
 
     @property
     def held(self) -> str:
@@ -105,13 +113,16 @@ class Place(msgspec.Struct, kw_only=True, frozen=True, order=True):
 class Curve(msgspec.Struct, kw_only=True, frozen=True, order=True):
     """One metric of a benchmark, with its buffers and axes, measured over x."""
 
+    # `latency`, `bw`, `bibw`, ...; if only `nearpeak-native` measures it, the mode of that program
     benchmark: str
-    metric: str
-    buffers: str  # of the first half of the ranks, and of the second: "H,D"
-    axes: dict[str, str]  # always `Axes`; declared as a type that msgspec knows
+    metric: str  # one of the benchmark's metrics
+    # of the first half of the ranks and of the second, `H,D`: H host, P pinned, D device, M managed
+    buffers: str
+    # value of each axis of the benchmark; of a ceiling, only axes that it depends on
+    axes: dict[str, str]
 
     def __post_init__(self) -> None:
-        if type(self.axes) is not Axes:
+        if type(self.axes) is not Axes:  # declared as a type that msgspec knows
             msgspec.structs.force_setattr(self, "axes", Axes(self.axes))
 
     @property
@@ -126,9 +137,9 @@ class Curve(msgspec.Struct, kw_only=True, frozen=True, order=True):
 
 
 class Case(Curve, kw_only=True, frozen=True, order=True):
-    """One point of a curve; the benchmark defines `x`, such as the bytes of a message."""
+    """One point of a curve."""
 
-    x: int
+    x: int  # as the benchmark defines it: bytes of a message, size of a problem
 
     @property
     def curve(self) -> Curve:

@@ -10,23 +10,33 @@ from nearpeak.numbers import count
 from nearpeak.terms.axes import staging
 from nearpeak.terms.identity import Who
 
-LeftOutKind = Literal["family", "benchmark", "staging", "path", "memory", "library"]
+LeftOutKind = Literal[
+    "family",  # a family of benchmarks
+    "benchmark",  # a benchmark
+    "staging",  # one way of staging
+    "path",  # a path
+    "memory",  # copies within host memory
+    "library",  # a library on one path
+]
 
 
 class LeftOut(msgspec.Struct, kw_only=True, frozen=True):
-    """A part that a study does not measure, so that its budget holds six launches of the rest."""
+    """A part that a study does not measure, so that its budget holds six launches of the rest
+    (docs/study.md)."""
 
-    kind: LeftOutKind
-    # "collective", "bibw", "pageable", "host x4", "from other NUMA nodes", "openmpi on host x4"
+    kind: LeftOutKind  # what is left out
+    # of the family, benchmark, way, path, memories, or library and path: `collective`, `host x4`,
+    # `openmpi on host x4`
     name: str
-    why: str
-    benchmarks: list[str] = []  # that are not measured at all
-    paths: list[str] = []  # on which no library is measured
-    who: Who | None = None  # only this library is left out, on `path`
-    path: str | None = None
-    budget_seconds: float  # that would hold six blocks with it, by the estimate then
-    whole_seconds: float = 0.0  # a budget that holds the complete plan; 0: not known
-    after_blocks: int = 0  # measured by then; 0: before the start, by a guess
+    why: str  # why it was left out before others
+    benchmarks: list[str] = []  # benchmarks that are not measured at all
+    paths: list[str] = []  # paths on which no library is measured; empty for `library`
+    who: Who | None = None  # of `library`: the library that is left out on `path`; else null
+    path: str | None = None  # of `library`: the path; else null
+    budget_seconds: float  # seconds that would hold six blocks with it too, by the estimate then
+    # seconds that would hold the complete plan, by an estimate before the start; 0: not known
+    whole_seconds: float = 0.0
+    after_blocks: int = 0  # blocks measured by then; 0: before the start, by an estimate
 
     def holds(
         self, path: str, benchmark: str, axes: Mapping[str, str], library: str | None = None

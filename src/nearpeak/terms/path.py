@@ -12,18 +12,18 @@ NO_DEVICE = "-"  # as in --devices
 
 
 class Endpoint(msgspec.Struct, kw_only=True, frozen=True):
-    """One end of a path: the memory, and the logical CPUs and NUMA node its rank is bound to."""
+    """One end of a path: its memory, and the CPUs that its rank is bound to."""
 
-    memory: str  # "host" or "gpu"
-    cpus: list[int]
-    numa_node: int | None  # None: not known
-    # The GPU of the memory: its uuid; its index if `host` is set, as uuids of other hosts are not
-    # known; of imported figures its PCI address, or its index.
+    memory: str  # `host` or `gpu`
+    cpus: list[int]  # logical CPUs that the rank is bound to
+    numa_node: int | None  # of the memory, or of the rank's CPUs; null: not known
+    # the GPU of the memory: its `uuid`, between hosts its number for a rank, if imported its PCI
+    # address or index; null: host memory
     gpu: str | None = None
-    # Of host memory on a path to a GPU: the GPU that the rank holds, named as `gpu`; `-`: none.
-    # Null in older plans: there the rank holds the GPU of the other end.
+    # of host memory on a path to a GPU: the GPU that the rank holds, as `gpu`; `-`: none; null:
+    # elsewhere, and older studies (as the other end)
     device: str | None = None
-    host: str | None = None  # None: this host
+    host: str | None = None  # null: the host of the study
 
     @property
     def memory_of(self) -> tuple[str | None, ...]:
@@ -37,25 +37,27 @@ class DataPath(msgspec.Struct, kw_only=True, frozen=True):
     """A path between memories, and its transport.
 
     `id` is made of words and is the same on every machine, so that studies can be compared:
-    "host-host same-numa", "host-host cross-numa", "host-host tcp-loopback",
-    "host-host two-nodes". docs/machine.md lists them all.
+    "host-host same-numa", "host-host cross-numa", "host-host tcp-loopback", "host-host two-nodes".
+    docs/machine.md lists them all.
     """
 
-    id: str
-    summary: str
-    transport: str  # as in Place
+    id: str  # made of words, the same on every machine
+    summary: str  # the same for people
+    transport: str  # as of a Place
     ends: tuple[Endpoint, ...]  # one for each rank, two or more
-    theoretical_gbs: float | None = None  # unidirectional GB/s of the link, where one is known
-    nic: str | None = None  # the NIC to force, as UCX names it; null: the library's choice
+    # payload of the link in GB/s, in one direction; null: not known
+    theoretical_gbs: float | None = None
+    nic: str | None = None  # adapter to force, as UCX names it; null: the library's choice
     mps: bool = False  # the ranks share their GPU through a daemon of NVIDIA's MPS
-    # Between hosts: the NIC with RDMA ("mlx5_0:1") with which ceilings are measured.
+    # between hosts, the RDMA adapter that ceilings are measured with: `mlx5_0:1`; null: not known
     adapter: str | None = None
-    # The id of the path that differs from it only in `mps`, in the GPU of the host's rank, or, with
-    # ranks in host memory, in the GPU support of the library.
+    # id of the path that differs only in `mps`, in the `device` of its host's end, or in GPU
+    # support of the library; empty: none
     variant_of: str = ""
-    pair: tuple[str, ...] = ()  # the names of both ends, if it is one of all pairs of its kind
-    named: bool = False  # by the user of the study
-    # No library is measured on it: its ceiling bounds paths with more ends.
+    # names of both ends, if it is one of all pairs of its kind; else empty
+    pair: tuple[str, ...] = ()
+    named: bool = False  # the user named it
+    # no library is measured on it: its ceiling bounds paths with more ends
     ceilings_only: bool = False
 
     def holds(self, other: "DataPath") -> bool:

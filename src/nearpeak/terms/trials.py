@@ -18,32 +18,32 @@ RANKS = 2  # of a case, unless it says otherwise
 class TrialCase(msgspec.Struct, frozen=True, order=True):
     """One case to try."""
 
-    buffers: str  # of each rank: "D,D"
-    operation: str  # the name of a benchmark, or "put", which has none
+    buffers: str  # of each rank: `D,D`
+    operation: str  # name of a benchmark, or `put`, `get`, `requests`, `busy_stream`
     allocator: str = PLAIN  # of the ranks with buffers of its kind
     offset: int = 0  # bytes from the start of an allocation to the first buffer
+    # `data`, `churn`, `leak`, `grow` or `inplace` (docs/records.md#not-in-a-study-probe)
     check: str = DATA
-    ranks: int = RANKS
+    ranks: int = RANKS  # number of ranks; 2 if a line of `conform.jsonl` has none
 
 
 class Outcome(msgspec.Struct, kw_only=True, frozen=True):
     """The outcome of a case."""
 
-    case: TrialCase
-    # "failed": the library did not start; "not tried": the message says why
-    status: Status
-    # After a bad end, the status as the only case of a job; None: still to be tried.
+    case: TrialCase  # the case
+    status: Status  # how it ended
+    # after a bad end, the status as the only case of a job; null: not tried
     alone: Status | None = None
-    message: str = ""  # the evidence; of "ok" the checks that were left out, if any
-    size_bytes: int | None = None  # of the message at which it ended badly
-    rank: int | None = None  # data corruption: the rank, and the first bad byte of the message
-    byte: int | None = None
-    expected: int | None = None
-    got: int | None = None
-    leaked_host_bytes: float = 0.0  # by each cycle of allocating, using and freeing buffers
-    leaked_device_bytes: float = 0.0
-    seconds: float = 0.0
-    command: str = ""  # repeats it: one line for a POSIX shell
+    message: str = ""  # the evidence; of `ok` the checks that were left out, if any
+    size_bytes: int | None = None  # of the message at which it ended badly; null: all sizes
+    rank: int | None = None  # of wrong data, the rank; else null
+    byte: int | None = None  # of wrong data, the first bad byte of the message; else null
+    expected: int | None = None  # of wrong data, that byte as sent; else null
+    got: int | None = None  # of wrong data, that byte as received; else null
+    leaked_host_bytes: float = 0.0  # in each cycle of allocating, using and freeing buffers
+    leaked_device_bytes: float = 0.0  # likewise
+    seconds: float = 0.0  # time of the case
+    command: str = ""  # line for a POSIX shell that repeats it
 
     @property
     def bad(self) -> bool:
@@ -59,8 +59,7 @@ class Outcome(msgspec.Struct, kw_only=True, frozen=True):
 class BadEnd(msgspec.Struct, kw_only=True, frozen=True):
     """The bad end of a job outside of any case, mostly in MPI_Finalize after the last one."""
 
-    status: Literal["crashed", "hung"]
+    status: Literal["crashed", "hung"]  # how the job ended
     message: str  # the evidence
-    cases: int  # with known outcomes
-    # Repeats the last case, in a conformance run the whole job: one line for a POSIX shell.
-    command: str
+    cases: int  # cases that the job had tried
+    command: str  # line for a POSIX shell that repeats the job

@@ -7,8 +7,11 @@ import msgspec
 class Work(msgspec.Struct, kw_only=True, frozen=True):
     """The least work of a rank in an iteration of an application."""
 
-    copied_bytes: int = 0  # within its memory: read and written once
-    messages: list[int] = []  # bytes of each message to another rank
-    own_bytes: int = 0  # bytes of messages to itself
-    # Bytes of a message in host memory that announces each of them; 0: there is none.
+    # bytes that a rank reads and writes in its memory in an iteration, each counted once: mean of
+    # all ranks; 0: not known
+    copied_bytes: int = 0
+    # bytes of each message to another rank in an iteration, of the rank that sends most
+    messages: list[int] = []
+    own_bytes: int = 0  # bytes that the same rank sends to itself
+    # size of a message in host memory that precedes and announces each of `messages`; 0: none
     announced_bytes: int = 0

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The JSON Schema of the file of `nearpeak trace -o`, made from its structs.
-
-`python -m nearpeak.trace.schema > docs/trace.schema.json` renews the published copy.
-"""
+"""The MPI calls of an application (docs/trace.md). Sizes are in bytes, times in seconds."""
 
 import json
 from typing import Any
@@ -10,10 +7,13 @@ from typing import Any
 from nearpeak.schemas import published
 from nearpeak.trace.trace import SCHEMA, Trace
 
+TITLE = "The file of `nearpeak trace -o`"
+WHOLE = Trace
+
 
 def schema() -> dict[str, Any]:
     """The schema (draft 2020-12) that every file of this version satisfies."""
-    return published(Trace, SCHEMA)
+    return published(WHOLE, SCHEMA)
 
 
 if __name__ == "__main__":

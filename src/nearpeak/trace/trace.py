@@ -23,18 +23,20 @@ MOVING = frozenset(
 class Rank(msgspec.Struct, kw_only=True):
     """One process that called MPI_Init."""
 
-    rank: int  # in MPI_COMM_WORLD
-    host: str
-    process: int
-    run_seconds: float  # from the end of MPI_Init to MPI_Finalize, else to the last call
+    rank: int  # in `MPI_COMM_WORLD`
+    host: str  # its name
+    process: int  # its process number on that host
+    # from the end of `MPI_Init` to `MPI_Finalize`, else to the last call; of sessions, without the
+    # time between them
+    run_seconds: float
     mpi_seconds: float  # of these in MPI, summed over threads
-    threads: int  # that called MPI
-    finalized: bool  # whether it came to MPI_Finalize
-    world: int  # ranks in its MPI_COMM_WORLD
-    launched: int  # ranks, as its launcher's environment says; 0: it does not
-    calls: int
+    threads: int  # number of threads that called MPI
+    finalized: bool  # it reached `MPI_Finalize`
+    world: int  # number of ranks in its `MPI_COMM_WORLD`
+    launched: int  # number of ranks by its launcher's environment; 0: not known
+    calls: int  # number of its calls
     bytes: int  # of all its calls
-    # Of mpi_seconds those in calls that move nothing and begin nothing: MPI_Wait, MPI_Barrier, ...
+    # of `mpi_seconds` in calls that move nothing and begin nothing: `MPI_Wait`, `MPI_Barrier`, ...
     waiting_seconds: float
     lost: int = 0  # calls that were not counted: of too many threads, or on a full disk
 
@@ -47,15 +49,17 @@ class Rank(msgspec.Struct, kw_only=True):
 class Entry(msgspec.Struct, kw_only=True):
     """Calls of one operation, with messages of one class, summed over ranks."""
 
-    operation: str  # "MPI_Send"
-    made_by: str = ""  # of a persistent request that it starts: "MPI_Send_init"
+    operation: str  # `MPI_Send`; functions with large counts (`MPI_Send_c`) count as the others
+    # of a start of persistent requests, the call that made them: `MPI_Send_init`; else empty
+    made_by: str = ""
     begins: bool = False  # it only begins what another call waits for: bytes over time is no rate
-    size_bytes: int | None  # the smallest of its class, up to twice that; null: it has no size
+    # the smallest of its class, which ends below twice that; null: it has no size
+    size_bytes: int | None
     memory: Memory  # of the buffer
-    peer: Peer  # where the other rank is; "none": there is no one other rank
-    calls: int
-    bytes: int
-    seconds: float
+    peer: Peer  # where the other rank is; `none`: there is no one other rank
+    calls: int  # number of calls
+    bytes: int  # of all calls
+    seconds: float  # of all calls
     longest_seconds: float  # of one call
 
     @property
@@ -77,42 +81,43 @@ class Entry(msgspec.Struct, kw_only=True):
 class Ceiling(msgspec.Struct, kw_only=True):
     """A study's ceiling for the calls of an entry between two ranks."""
 
-    entry: int  # its place in `entries`, from 0
+    entry: int  # its number in `entries`, from 0
     path: str  # of the study
-    size_bytes: int  # that was measured there, in the class of the entry
+    size_bytes: int  # the size that was measured there, in the class of the entry
     seconds: float  # of one message of this size, without MPI
-    saved_seconds: float  # of the entry's, if each of its calls took no longer
+    saved_seconds: float  # what the calls of the entry took beyond that
 
 
 class Unblocked(msgspec.Struct, kw_only=True):
     """A study's rates for messages whose calls do not wait: for all of them together, as the
     arrival of none is known."""
 
-    messages: int  # of `MPI_Isend` and its like, without those to nobody
-    known: int  # of these, to ranks of the same host and of sizes that the study measured
-    others: int  # other operations that the same calls wait for
-    seconds: float  # of the calls that begin messages, wait for them and ask after them
-    # In which a path carries the known ones without MPI; more than `seconds` where they went on
-    # beside the application's own work.
+    messages: int  # number of messages of `MPI_Isend` and similar, without those to `MPI_PROC_NULL`
+    known: int  # of these, to ranks of the same host, of sizes that the study measured
+    others: int  # collective, one-sided and file operations that the same calls wait for
+    seconds: float  # of the calls that begin these messages, receive, wait or test
+    # in which the quickest path carries the known ones without MPI; more than `seconds` if they
+    # overlap with the application's work
     least_seconds: float
     saved_seconds: float  # at most
 
 
 class Trace(msgspec.Struct, kw_only=True):
-    """A traced run of a command."""
+    """The complete file."""
 
-    schema: int
-    nearpeak: str  # version
-    command: list[str]
-    library: str  # name and version
-    started: str = ""  # ISO 8601, UTC; "" of versions that did not say it
+    schema: int  # version of this format
+    nearpeak: str  # version of Nearpeak
+    command: list[str]  # its words
+    library: str  # family and version
+    started: str = ""  # start of the command, ISO 8601 in UTC; empty: older versions
     exit_status: int  # of the command
-    expected: int  # ranks in MPI_COMM_WORLD; of several of these, in the largest
-    missing: list[int]  # those of them that left no file
+    expected: int  # number of ranks in `MPI_COMM_WORLD`, of several in the largest
+    missing: list[int]  # ranks of it that left no file
     wall_seconds: float  # the longest run of a rank
-    ranks: list[Rank]
-    entries: list[Entry]  # the one that took longest first
-    ceilings: list[Ceiling] = []
+    ranks: list[Rank]  # each process that called `MPI_Init`
+    entries: list[Entry]  # calls by operation, size, memory and peer, the longest time first
+    ceilings: list[Ceiling] = []  # with `--study`: the calls against the ceilings
+    # with `--study`: all messages of calls that do not block; null: the study knows none of them
     unblocked: Unblocked | None = None
 
     @property

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The JSON Schema of tune.json, made from its structs.
-
-`python -m nearpeak.tune.schema > docs/tuning.schema.json` renews the published copy.
+"""The result of `nearpeak tune` (docs/tuning.md). Times are in seconds unless a field says
+otherwise.
 """
 
 import json
@@ -10,10 +9,13 @@ from typing import Any
 from nearpeak.schemas import published
 from nearpeak.tune.tuned import SCHEMA, Tuned
 
+TITLE = "tune.json"
+WHOLE = Tuned
+
 
 def schema() -> dict[str, Any]:
     """The schema (draft 2020-12) that every file of this version satisfies."""
-    return published(Tuned, SCHEMA)
+    return published(WHOLE, SCHEMA)
 
 
 if __name__ == "__main__":

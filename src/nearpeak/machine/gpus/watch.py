@@ -17,15 +17,19 @@ NVLINK = {38: "nvlink crc", 52: "nvlink replay", 59: "nvlink recovery"}
 
 
 class GpuState(msgspec.Struct, kw_only=True, frozen=True):
-    """One GPU. Values that its driver does not report are null."""
+    """One GPU. Values that its driver does not report are null; counts are since the driver
+    started."""
 
-    gpu: str  # its uuid
-    sm_mhz: int | None = None
-    memory_mhz: int | None = None
-    temperature_c: int | None = None
-    power_w: float | None = None
-    slowed: list[str] | None = None  # what keeps its clocks below the highest; none: nothing
-    errors: dict[str, int] = {}  # counts by kind: of its memory (ECC) and its NVLinks
+    gpu: str  # its UUID
+    sm_mhz: int | None = None  # clock of its processors
+    memory_mhz: int | None = None  # clock of its memory
+    temperature_c: int | None = None  # in degrees Celsius
+    power_w: float | None = None  # in watts
+    # what keeps its clocks below the highest: `idle`, `power cap`, ...; empty: nothing
+    slowed: list[str] | None = None
+    # counts by kind: `ecc corrected`, `ecc uncorrected`, `nvlink crc`, `nvlink replay`, `nvlink
+    # recovery`
+    errors: dict[str, int] = {}
 
 
 class GpuWatch:
