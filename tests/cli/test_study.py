@@ -17,11 +17,12 @@ import msgspec
 import pytest
 
 from nearpeak.errors import UserError
+from nearpeak.launching import paths
 from nearpeak.libraries.discover import UnknownNameError
 from nearpeak.machine.discover import discover
 from nearpeak.machine.machine import Diagnosis
 from nearpeak.study import begun as plans
-from nearpeak.study import contenders, paths, prepare, progress
+from nearpeak.study import contenders, prepare, progress
 from nearpeak.study.journal import decode_path, read_records
 from nearpeak.study.plan import PlannedLaunch
 from nearpeak.study.records import LaunchRecord, Record, SessionRecord, StudyRecord

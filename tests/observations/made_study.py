@@ -11,6 +11,7 @@ from made_libraries import made_library
 from nearpeak.findings.build import build_results
 from nearpeak.launching import program_records
 from nearpeak.launching.describe import Variant
+from nearpeak.launching.fingerprints import Fingerprint
 from nearpeak.libraries.library import Contender, Library, Settings
 from nearpeak.machine import machine
 from nearpeak.results.results import Cell, Results
@@ -190,7 +191,7 @@ class Study:
 
     def session(self, host: str = "invented", library: dict[str, str] | None = None) -> None:
         """A run of the study begins."""
-        fingerprint = records.Fingerprint(
+        fingerprint = Fingerprint(
             machine={"host": host}, driver={}, library=library or {}, build={}
         )
         self.records.append(

@@ -10,9 +10,9 @@ import msgspec
 import pytest
 
 from nearpeak.errors import UserError
-from nearpeak.launching import programs
+from nearpeak.launching import fingerprints, programs
 from nearpeak.machine.discover import discover
-from nearpeak.study import additions, contenders, gate, sessions
+from nearpeak.study import additions, contenders, gate
 from nearpeak.study.additions import choose_new, prepare_addition
 from nearpeak.study.options import LibraryChoice
 from nearpeak.study.plan import Addition, Plan
@@ -50,7 +50,7 @@ def plan(standins: ModuleType) -> Plan:
 @pytest.fixture
 def add(standins: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Add:
     """Adds a library, whose messages with the buffers of GPUs end so, to a plan."""
-    for user in (programs, sessions):
+    for user in (programs, fingerprints):
         monkeypatch.setattr(user, "environment", lambda _library: {})
     monkeypatch.setattr(additions, "gpu_path", lambda _: standins.gpu_path())
     monkeypatch.setattr(additions, "cache", lambda: tmp_path)

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from nearpeak.launching.describe import Description, Variant
+from nearpeak.launching.paths import paths_within, select_paths
 from nearpeak.machine.paths import discover_paths
 from nearpeak.machine.sysfs import from_sysfs
 from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL
@@ -22,7 +23,6 @@ from nearpeak.study.fit import (
     is_held,
 )
 from nearpeak.study.options import Options
-from nearpeak.study.paths import paths_within, select_paths
 from nearpeak.study.plan import Plan
 from nearpeak.study.planning import SIZES, USUAL_SECONDS, make_plan, summary
 from nearpeak.study.variants import asked_for

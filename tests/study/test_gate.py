@@ -11,13 +11,14 @@ from typing import Any
 import msgspec
 import pytest
 
+from nearpeak.launching import fingerprints
 from nearpeak.launching.describe import Description
+from nearpeak.launching.tried import STEERING
 from nearpeak.machine.discover import discover
 from nearpeak.machine.machine import Machine
-from nearpeak.study import gate, sessions
+from nearpeak.study import gate
 from nearpeak.study.gate import Gate
 from nearpeak.study.plan import Plan
-from nearpeak.study.tried import STEERING
 from nearpeak.terms.awareness import Awareness
 from nearpeak.terms.trials import TrialCase
 
@@ -53,7 +54,7 @@ class Trials:
 def trials(monkeypatch: pytest.MonkeyPatch) -> Trials:
     made = Trials()
     monkeypatch.setattr(gate, "try_contender", made)
-    monkeypatch.setattr(sessions, "environment", lambda _library: {})
+    monkeypatch.setattr(fingerprints, "environment", lambda _library: {})
     return made
 
 

@@ -11,19 +11,15 @@ import msgspec
 import pytest
 
 from nearpeak.errors import UserError
+from nearpeak.launching import fingerprints
+from nearpeak.launching.fingerprints import Fingerprint, fingerprint, settings_digest
 from nearpeak.libraries import whole
 from nearpeak.libraries.library import Settings
 from nearpeak.machine.discover import discover
 from nearpeak.study import sessions
 from nearpeak.study.history import History
-from nearpeak.study.records import (
-    Fingerprint,
-    LaunchEndRecord,
-    LaunchRecord,
-    SessionRecord,
-    StudyRecord,
-)
-from nearpeak.study.sessions import begin, differences, fingerprint
+from nearpeak.study.records import LaunchEndRecord, LaunchRecord, SessionRecord, StudyRecord
+from nearpeak.study.sessions import begin, differences
 
 MACHINES = Path(__file__).parents[1] / "machines"
 
@@ -51,7 +47,7 @@ def of(**parts: dict[str, str]) -> Fingerprint:
 def test_settings_that_launches_inherit_are_those_of_the_last_session(
     monkeypatch: pytest.MonkeyPatch, standins: ModuleType, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(sessions, "environment", lambda _library: {})
+    monkeypatch.setattr(fingerprints, "environment", lambda _library: {})
     machine, tools = discover(MACHINES / "one-socket.txt"), standins.make_tools(tmp_path)
 
     def now() -> Fingerprint:
@@ -118,8 +114,8 @@ def test_settings_that_leave_nothing_out_have_the_digest_of_before() -> None:
     before = {"env": {"A": "1"}, "flags": [], "name": "x", "summary": ""}
     old = hashlib.sha256(msgspec.json.encode(before, order="sorted")).hexdigest()
     settings = Settings(name="x", env={"A": "1"})
-    assert sessions.settings_digest(settings) == old
-    assert sessions.settings_digest(msgspec.structs.replace(settings, unset=["B"])) != old
+    assert settings_digest(settings) == old
+    assert settings_digest(msgspec.structs.replace(settings, unset=["B"])) != old
 
 
 def test_differences_are_short() -> None:
@@ -142,7 +138,7 @@ def test_differences_are_short() -> None:
 def test_a_fingerprint_of_every_recorded_machine(
     standins: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    monkeypatch.setattr(sessions, "environment", lambda _library: {})
+    monkeypatch.setattr(fingerprints, "environment", lambda _library: {})
     root = MACHINES / f"{name}.txt"
     machine = discover(root)
     tools = standins.make_tools(tmp_path)
@@ -161,7 +157,7 @@ def test_a_fingerprint_of_every_recorded_machine(
 def test_settings_files_and_a_library_that_was_built_anew_are_others(
     standins: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sessions, "environment", lambda _library: {})
+    monkeypatch.setattr(fingerprints, "environment", lambda _library: {})
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     (contender,) = standins.small_plan().contenders
     built = tmp_path / "libmpi.so"
@@ -188,7 +184,7 @@ def test_settings_files_and_a_library_that_was_built_anew_are_others(
 def test_a_library_that_lacks_something_is_another(
     standins: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sessions, "environment", lambda _library: {})
+    monkeypatch.setattr(fingerprints, "environment", lambda _library: {})
     (contender,) = standins.small_plan().contenders
     less = msgspec.structs.replace(
         contender, library=msgspec.structs.replace(contender.library, lacks="a table")
@@ -201,7 +197,7 @@ def test_a_library_that_lacks_something_is_another(
 def test_a_library_that_is_not_whole_is_another(
     standins: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sessions, "environment", lambda _library: {})
+    monkeypatch.setattr(fingerprints, "environment", lambda _library: {})
     contenders = standins.small_plan().contenders
     machine, tools = discover(MACHINES / "one-socket.txt"), standins.make_tools(tmp_path)
     before = fingerprint(machine, contenders, tools)
@@ -218,7 +214,7 @@ def test_a_library_that_is_not_whole_is_another(
 def test_what_sysfs_tells_of_clocks_and_adapters(
     standins: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sessions, "environment", lambda _library: {})
+    monkeypatch.setattr(fingerprints, "environment", lambda _library: {})
     root = tmp_path / "machine.txt"
     root.write_text(
         (MACHINES / "one-socket.txt").read_text()

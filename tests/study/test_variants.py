@@ -10,9 +10,9 @@ import pytest
 
 from nearpeak.errors import UserError
 from nearpeak.launching.describe import Description, Variant, describe
+from nearpeak.launching.paths import paths_within, select_paths
 from nearpeak.libraries.library import Settings
 from nearpeak.machine.machine import Machine
-from nearpeak.study.paths import paths_within, select_paths
 from nearpeak.study.planning import is_measured_on, is_usual
 from nearpeak.study.variants import (
     GpuSupport,

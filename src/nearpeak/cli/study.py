@@ -278,10 +278,9 @@ def study(
         merge,
         parse_ranks,
         read_study_file,
-        split_list,
     )
     from nearpeak.terms.buffers import parse_buffers
-    from nearpeak.terms.sizes import parse_seconds, parse_sizes
+    from nearpeak.terms.sizes import parse_seconds, parse_sizes, split_list
 
     line = Options(
         libraries=[library_choice(spec) for spec in mpi or []],
@@ -359,8 +358,8 @@ def study(
     default_folder = Path(options.output or DEFAULT_FOLDER).expanduser()
     folder = Path(output) if output else default_folder
     if sbatch is not None:
-        from nearpeak.study.batch import check_paths, of_study
         from nearpeak.study.contenders import why_missing
+        from nearpeak.study.job import check_paths, of_study
         from nearpeak.study.prepare import check_named
 
         if dry_run:
@@ -390,13 +389,13 @@ def _start(
     dry_run: bool,
 ) -> None:
     from nearpeak.launching.hosts import remarks
+    from nearpeak.launching.paths import why_not
     from nearpeak.launching.programs import TOOLS
     from nearpeak.results.requirements import check
     from nearpeak.study import begun
     from nearpeak.study.fit import expected_blocks
     from nearpeak.study.folder import check_new, create
     from nearpeak.study.history import History
-    from nearpeak.study.paths import why_not
     from nearpeak.study.prepare import prepare
     from nearpeak.study.schedule import Schedule
     from nearpeak.study.subjects import planned
@@ -474,6 +473,7 @@ def _resume(
     explain: int | None,
     dry_run: bool,
 ) -> None:
+    from nearpeak.launching.paths import why_not
     from nearpeak.machine.allocation import measuring_seconds
     from nearpeak.machine.discover import discover
     from nearpeak.owners import check_output
@@ -481,7 +481,6 @@ def _resume(
     from nearpeak.study.amendments import remaining_lines
     from nearpeak.study.folder import read_plan, reopen, repair
     from nearpeak.study.history import History
-    from nearpeak.study.paths import why_not
     from nearpeak.study.subjects import planned
 
     if not dry_run:
@@ -529,6 +528,7 @@ def _extend(
     explain: int | None,
     dry_run: bool,
 ) -> None:
+    from nearpeak.launching.paths import why_not
     from nearpeak.launching.programs import TOOLS
     from nearpeak.machine.discover import discover
     from nearpeak.results.requirements import check
@@ -536,7 +536,6 @@ def _extend(
     from nearpeak.study.amendments import extend, plan_of_new_blocks
     from nearpeak.study.folder import read_plan, reopen
     from nearpeak.study.history import History
-    from nearpeak.study.paths import why_not
     from nearpeak.study.subjects import planned
 
     with contextlib.ExitStack() as opened:
@@ -624,13 +623,14 @@ def _session(
     folder: Path, plan: "Plan", machine: "Machine", history: "History", *, force: bool = False
 ) -> "SessionRecord":
     """Begins a session; UserError if the machine or the software has changed."""
+    from nearpeak.launching.fingerprints import fingerprint
+    from nearpeak.launching.paths import check_same_hosts
     from nearpeak.launching.programs import TOOLS
-    from nearpeak.study import sessions
-    from nearpeak.study.paths import check_same_hosts
+    from nearpeak.study.sessions import begin
 
     check_same_hosts(plan.hosts, plan.remote_shell)
-    fingerprint = sessions.fingerprint(machine, plan.contenders, TOOLS)
-    return sessions.begin(folder, fingerprint, history.session, force=force)
+    now = fingerprint(machine, plan.contenders, TOOLS)
+    return begin(folder, now, history.session, force=force)
 
 
 def _run(

@@ -10,6 +10,7 @@ from nearpeak.errors import UserError
 from nearpeak.folders import cache
 from nearpeak.launching.command_lines import Tools
 from nearpeak.launching.describe import Variant
+from nearpeak.launching.paths import gpu_path, paths_within
 from nearpeak.launching.programs import Programs, build_programs
 from nearpeak.launching.starting import places_of
 from nearpeak.libraries.library import Contender
@@ -17,7 +18,6 @@ from nearpeak.machine.machine import Machine
 from nearpeak.study.contenders import check_modules, choose_contenders
 from nearpeak.study.gate import Gate
 from nearpeak.study.options import LibraryChoice
-from nearpeak.study.paths import gpu_path, paths_within
 from nearpeak.study.plan import Addition, Plan
 from nearpeak.study.planning import added
 from nearpeak.study.prepare import eligibility, measures_nothing, start

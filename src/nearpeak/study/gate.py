@@ -10,68 +10,27 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
 
-from nearpeak.folders import cache
+from nearpeak.launching.awareness import MissingTrials, try_contender
 from nearpeak.launching.command_lines import Tools
 from nearpeak.launching.describe import Description
+from nearpeak.launching.fingerprints import fingerprint
+from nearpeak.launching.tried import TrialCache
 from nearpeak.libraries.families import is_native
 from nearpeak.libraries.library import Contender
 from nearpeak.machine.machine import Machine
-from nearpeak.numbers import count
-from nearpeak.study.awareness import try_contender
 from nearpeak.study.plan import Plan, Template
-from nearpeak.study.sessions import fingerprint
-from nearpeak.study.tried import TrialCache
 from nearpeak.study.variants import tried_as
 from nearpeak.terms.awareness import Awareness, describe, unaware
 from nearpeak.terms.axes import staging
 from nearpeak.terms.benchmarks import named
 from nearpeak.terms.buffers import in_gpu, rank_ends
-from nearpeak.terms.outcomes import GOOD, NOT_TRIED
 from nearpeak.terms.path import DataPath
 from nearpeak.terms.sizes import format_seconds
 from nearpeak.terms.trials import TrialCase
 
-FINE = (GOOD, NOT_TRIED)  # these say nothing against a library
 # Guesses: of a job with two GPUs, and of an operation at three sizes, verified.
 START_SECONDS, CASE_SECONDS = 3.0, 1.0
-
-
-class MissingTrials(NamedTuple):
-    """The missing trials of one contender."""
-
-    contender: Contender
-    cases: list[TrialCase]
-    path: DataPath  # where they are tried
-
-    @property
-    def label(self) -> str:
-        """`D,D, H,D buffers with openmpi (12 operations)`."""
-        kinds = ", ".join(dict.fromkeys(case.buffers for case in self.cases))
-        tried = count(len(self.cases), "operation")
-        held = ", the host's rank without a GPU" if self.path.host_device == "none" else ""
-        return f"{kinds} buffers with {self.contender.label} ({tried}{held})"
-
-
-def why_needs_gpu(
-    contender: Contender,
-    case: TrialCase,
-    path: DataPath,
-    host: Machine,
-    tools: Tools,
-    say: Callable[[str], None],
-) -> str:
-    """Returns the reason why a library cannot be measured in a case on a path whose host's rank
-    holds no GPU, from the cache or a trial now; "" if it can."""
-    identity = fingerprint(host, [contender], tools)
-    tried = TrialCache(cache() / "trials", identity, contender, path)
-    alike = [it for it in tried.read() if TrialCase(it.buffers, it.operation) == case]
-    if not alike:
-        say(f"Trying {MissingTrials(contender, [case], path).label} ...")
-        alike = try_contender(contender, [case], path, tools)
-        tried.add(alike)
-    return next((it.message or it.status for it in alike if it.status not in FINE), "")
 
 
 @dataclass

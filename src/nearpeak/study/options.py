@@ -14,7 +14,7 @@ from nearpeak.journal import resume_study
 from nearpeak.libraries import settings
 from nearpeak.libraries.library import Settings
 from nearpeak.terms.buffers import parse_buffers
-from nearpeak.terms.sizes import SHOWN, parse_bytes, parse_seconds, parse_sizes
+from nearpeak.terms.sizes import SHOWN, parse_bytes, parse_seconds, parse_sizes, split_list
 
 MOST_LAUNCHES = 1000
 MOST_RANKS = 4096
@@ -102,15 +102,6 @@ def parse_ranks(text: str) -> list[int]:
         if not (word.isascii() and word.isdigit() and len(word) <= DIGITS):
             raise UserError(f"{word[:SHOWN]!r} is no number of ranks: write them like 2,4,16")
     return check_ranks([int(word) for word in numbers])
-
-
-def split_list(text: str) -> list[str]:
-    """Splits a text at its commas, without the blanks around the parts; UserError when there are
-    none."""
-    items = [word.strip() for word in text.split(",") if word.strip()]
-    if not items:
-        raise UserError(f"{text!r} is an empty list")
-    return items
 
 
 # Without control characters: no file, host, program or variable is named with them.

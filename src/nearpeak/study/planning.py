@@ -13,6 +13,7 @@ from nearpeak.clock import now
 from nearpeak.errors import UserError
 from nearpeak.launching.command_lines import new_study
 from nearpeak.launching.describe import Variant
+from nearpeak.launching.paths import between_gpus, fits
 from nearpeak.libraries.families import all_families, is_ceiling, mode_of
 from nearpeak.libraries.library import Contender
 from nearpeak.machine.perftest import HINT, PROGRAM
@@ -85,12 +86,6 @@ LIMIT_FACTOR = 10.0  # times the longest launch's estimate: then it counts as hu
 Runs = Callable[[Contender, Variant], bool]
 RunsOn = Callable[[Contender, Variant, DataPath], bool]
 Numbered = tuple[int, Variant]  # with its index into Plan.variants
-
-
-def fits(path: DataPath, benchmark: Benchmark, buffers: str) -> bool:
-    """True if a benchmark with these buffers runs on a path: one rank sits at each of its ends."""
-    ranks = path.transport != "local" and benchmark.ranks.fits(len(path.ends))
-    return ranks and rank_ends(path, buffers) is not None
 
 
 def is_measured_on(path: DataPath, benchmark: Benchmark, buffers: str) -> bool:
@@ -440,17 +435,6 @@ def _native_runs(plan: Plan, path: DataPath, variant: Variant) -> bool:
     usual = {axis.name: axis.default for axis in benchmark.axes} | dict(state_of(variant.axes))
     plain = variant.buffers == ceiling_buffers(variant.buffers) and not path.between_hosts
     return plain and is_measured(path, benchmark) and variant.axes.items() <= usual.items()
-
-
-def between_gpus(path: DataPath, buffers: str) -> bool:
-    """True if ranks on a path have a GPU of this host each and buffers there, as NCCL requires."""
-    separate = len({end.gpu for end in path.ends}) == len(path.ends)
-    return (
-        set(buffers.split(",")) == {"D"}
-        and separate
-        and not path.between_hosts
-        and not path.shares_gpu
-    )
 
 
 def _together(plan: Plan, path: DataPath, variants: Sequence[Numbered]) -> Iterable[list[Numbered]]:

@@ -12,6 +12,14 @@ from nearpeak.folders import cache
 from nearpeak.launching.command_lines import Tools
 from nearpeak.launching.describe import Variant
 from nearpeak.launching.names import check_family, check_name
+from nearpeak.launching.paths import (
+    check_hosts,
+    check_ranks,
+    gpu_path,
+    hosts_of_job,
+    paths_within,
+    select_paths,
+)
 from nearpeak.launching.programs import Programs, build_programs
 from nearpeak.launching.starting import places_of, starting_here
 from nearpeak.libraries.library import Contender
@@ -24,14 +32,6 @@ from nearpeak.machine.places import Ranks
 from nearpeak.study.contenders import check_modules, choose_contenders, find_nccl
 from nearpeak.study.gate import Gate
 from nearpeak.study.options import Options
-from nearpeak.study.paths import (
-    check_hosts,
-    check_ranks,
-    gpu_path,
-    hosts_of_job,
-    paths_within,
-    select_paths,
-)
 from nearpeak.study.plan import Plan
 from nearpeak.study.planning import (
     DEVIATION,

@@ -5,6 +5,7 @@ from typing import Literal
 
 import msgspec
 
+from nearpeak.launching.fingerprints import Fingerprint
 from nearpeak.launching.program_records import (
     CaseRecord,
     EnvironmentRecord,
@@ -38,17 +39,6 @@ class StudyRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="study")
     seed: int
     files: dict[str, str] = {}  # SHA-256 of plan.json and machine.json
     published: Published | None = None  # None: it is no copy
-
-
-class Fingerprint(msgspec.Struct, kw_only=True, frozen=True):
-    """The facts that a session's numbers depend on: name -> value, for people."""
-
-    machine: dict[str, str]
-    driver: dict[str, str]
-    library: dict[str, str]
-    build: dict[str, str]
-    # Settings of libraries that every launch inherits; of what was recorded before: not known.
-    environment: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
 
 
 class SessionRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="session"):

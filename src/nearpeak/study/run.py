@@ -12,6 +12,7 @@ from typing import Protocol
 import msgspec
 
 import nearpeak
+from nearpeak.clock import utc_now
 from nearpeak.files import disk_is_full, make_anew, make_inside, sync
 from nearpeak.launching import mps
 from nearpeak.launching.command_lines import Tools, with_token
@@ -49,7 +50,7 @@ from nearpeak.study.records import (
 )
 from nearpeak.study.schedule import GIVE_UP_AFTER
 from nearpeak.study.seal import file_digests
-from nearpeak.study.sessions import launch_state, utc_now
+from nearpeak.study.sessions import launch_state
 from nearpeak.terms.logs import BAD_INPUT, FAILED, WRONG_DATA, crash_words, last_words
 from nearpeak.terms.outcomes import Ending
 

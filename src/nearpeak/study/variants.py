@@ -9,6 +9,7 @@ import msgspec
 
 from nearpeak.errors import UserError
 from nearpeak.launching.describe import Description, Variant, parse_variant
+from nearpeak.launching.paths import unfit
 from nearpeak.libraries.families import all_families, is_native
 from nearpeak.libraries.library import Contender
 from nearpeak.machine.gpu_paths import NEAR_SAME_GPU, NODE_UNKNOWN_SAME_GPU
@@ -171,14 +172,6 @@ def _check_memory(described: Description, text: str, buffers: Sequence[str]) -> 
             f"{text} takes ordinary host memory, and not buffers {', '.join(buffers)}: "
             "choose others"
         )
-
-
-def unfit(buffers: str, paths: Sequence[DataPath]) -> str:
-    """Returns the reason why buffers fit none of these paths, and what to do."""
-    names = ", ".join(path.id for path in paths)
-    if needs_gpu(buffers) and not any(end.gpu for path in paths for end in path.ends):
-        return f"need a GPU, and none of the paths {names} has one: see `nearpeak machine`"
-    return f"fit none of the paths {names}: choose others"
 
 
 def tried_as(benchmark: Benchmark, variant: Variant, benchmarks: Iterable[Benchmark]) -> str:

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from nearpeak.errors import UserError
-from nearpeak.study.batch import check_paths, job_script, of_study, without
+from nearpeak.launching.batch import job_script, without
+from nearpeak.study.job import check_paths, of_study
 from nearpeak.study.options import Options
 
 TEN_MINUTES = Options(budget_seconds=600.0)

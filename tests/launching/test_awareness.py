@@ -6,8 +6,8 @@ from types import ModuleType
 
 import pytest
 
+from nearpeak.launching import awareness
 from nearpeak.launching.trials import Job
-from nearpeak.study import awareness
 from nearpeak.terms.awareness import Awareness, describe, unaware
 from nearpeak.terms.trials import TrialCase
 

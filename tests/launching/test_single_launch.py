@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from nearpeak.launching.single_launch import LaunchFailed, launched
 from nearpeak.libraries.library import CommandLine
-from nearpeak.study.single_launch import LaunchFailed, launched
 
 
 @pytest.mark.parametrize(

@@ -16,10 +16,8 @@ from nearpeak.machine import allocation
 from nearpeak.machine.machine import Machine
 from nearpeak.machine.paths import discover_paths
 from nearpeak.machine.places import Ranks
-from nearpeak.study.planning import fits
-from nearpeak.study.variants import unfit
 from nearpeak.terms.benchmarks import Benchmark
-from nearpeak.terms.buffers import Ends, rank_ends
+from nearpeak.terms.buffers import Ends, needs_gpu, rank_ends
 from nearpeak.terms.command_words import check_host
 from nearpeak.terms.path import DataPath, NoPath
 from nearpeak.watch import watched
@@ -281,3 +279,28 @@ def _last_resort(path: DataPath) -> tuple[bool, bool]:
     """Returns a key that sorts paths whose ends have a GPU each before those where several share
     one."""
     return path.shares_gpu, path.mps
+
+
+def fits(path: DataPath, benchmark: Benchmark, buffers: str) -> bool:
+    """True if a benchmark with these buffers runs on a path: one rank sits at each of its ends."""
+    ranks = path.transport != "local" and benchmark.ranks.fits(len(path.ends))
+    return ranks and rank_ends(path, buffers) is not None
+
+
+def between_gpus(path: DataPath, buffers: str) -> bool:
+    """True if ranks on a path have a GPU of this host each and buffers there, as NCCL requires."""
+    separate = len({end.gpu for end in path.ends}) == len(path.ends)
+    return (
+        set(buffers.split(",")) == {"D"}
+        and separate
+        and not path.between_hosts
+        and not path.shares_gpu
+    )
+
+
+def unfit(buffers: str, paths: Sequence[DataPath]) -> str:
+    """Returns the reason why buffers fit none of these paths, and what to do."""
+    names = ", ".join(path.id for path in paths)
+    if needs_gpu(buffers) and not any(end.gpu for path in paths for end in path.ends):
+        return f"need a GPU, and none of the paths {names} has one: see `nearpeak machine`"
+    return f"fit none of the paths {names}: choose others"

@@ -7,16 +7,16 @@ import msgspec
 import pytest
 
 from nearpeak.errors import UserError
-from nearpeak.machine import allocation
-from nearpeak.machine.machine import Machine
-from nearpeak.machine.places import Ranks
-from nearpeak.study.paths import (
+from nearpeak.launching.paths import (
     check_hosts,
     check_same_hosts,
     fitting_path,
     select_paths,
     why_not,
 )
+from nearpeak.machine import allocation
+from nearpeak.machine.machine import Machine
+from nearpeak.machine.places import Ranks
 from nearpeak.terms.benchmarks import Benchmark, Metric, RankRule
 
 PAIR = Benchmark("pair", [Metric("pair", "us", "lower")], RankRule("exactly", 2))

@@ -16,8 +16,8 @@ from nearpeak.launching.program_records import (
     SamplesRecord,
     written,
 )
+from nearpeak.launching.single import Single
 from nearpeak.libraries.library import CommandLine
-from nearpeak.study.single import Single
 from nearpeak.terms.logs import NOTHING_SAID, crash_words, last_words
 from nearpeak.watch.watched import temporary_folder
 

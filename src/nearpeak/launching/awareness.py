@@ -5,20 +5,27 @@ A library's own claims are wrong in both directions (docs/methodology.md), so ea
 tried with each kind of buffers, its data verified (launching/trials.py).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 import msgspec
 
+from nearpeak.clock import utc_now
+from nearpeak.folders import cache
 from nearpeak.launching.command_lines import Seats, Tools, probe_launch
+from nearpeak.launching.fingerprints import fingerprint
 from nearpeak.launching.trials import LIMIT_SECONDS, SIZES, Job
+from nearpeak.launching.tried import TrialCache
 from nearpeak.libraries.library import CommandLine, Contender
-from nearpeak.study.sessions import utc_now
+from nearpeak.machine.machine import Machine
+from nearpeak.numbers import count
 from nearpeak.terms.awareness import Awareness, listed
 from nearpeak.terms.buffers import rank_ends
 from nearpeak.terms.outcomes import GOOD, NOT_TRIED
 from nearpeak.terms.path import DataPath
 from nearpeak.terms.trials import BadEnd, Outcome, TrialCase
 
+FINE = (GOOD, NOT_TRIED)  # these say nothing against a library
 DEVICES = "D,D"  # the kinds of buffers that the ranks' places are chosen for
 
 
@@ -103,3 +110,39 @@ def _of_two(first: Awareness, alone: Awareness, before: Iterable[TrialCase]) -> 
     if first.message:
         message += f": {first.message}"
     return msgspec.structs.replace(alone, message=message, after_others=first.status)
+
+
+class MissingTrials(NamedTuple):
+    """The missing trials of one contender."""
+
+    contender: Contender
+    cases: list[TrialCase]
+    path: DataPath  # where they are tried
+
+    @property
+    def label(self) -> str:
+        """`D,D, H,D buffers with openmpi (12 operations)`."""
+        kinds = ", ".join(dict.fromkeys(case.buffers for case in self.cases))
+        tried = count(len(self.cases), "operation")
+        held = ", the host's rank without a GPU" if self.path.host_device == "none" else ""
+        return f"{kinds} buffers with {self.contender.label} ({tried}{held})"
+
+
+def why_needs_gpu(
+    contender: Contender,
+    case: TrialCase,
+    path: DataPath,
+    host: Machine,
+    tools: Tools,
+    say: Callable[[str], None],
+) -> str:
+    """Returns the reason why a library cannot be measured in a case on a path whose host's rank
+    holds no GPU, from the cache or a trial now; "" if it can."""
+    identity = fingerprint(host, [contender], tools)
+    tried = TrialCache(cache() / "trials", identity, contender, path)
+    alike = [it for it in tried.read() if TrialCase(it.buffers, it.operation) == case]
+    if not alike:
+        say(f"Trying {MissingTrials(contender, [case], path).label} ...")
+        alike = try_contender(contender, [case], path, tools)
+        tried.add(alike)
+    return next((it.message or it.status for it in alike if it.status not in FINE), "")

@@ -6,13 +6,12 @@ from types import ModuleType
 
 import pytest
 
-from nearpeak.launching import programs
+from nearpeak.launching import programs, single
 from nearpeak.launching.command_lines import Tools
 from nearpeak.libraries import discover, launch
 from nearpeak.libraries.library import CommandLine, Launch, Library
 from nearpeak.machine import allocation
 from nearpeak.machine.sysfs import from_sysfs
-from nearpeak.study import single
 
 MACHINE = Path(__file__).parents[1] / "machines" / "one-socket.txt"  # of eight CPUs
 

@@ -15,10 +15,10 @@ import msgspec
 
 import nearpeak
 from nearpeak.files import make_private, put_whole
+from nearpeak.launching.fingerprints import Fingerprint
 from nearpeak.launching.trials import SIZES
 from nearpeak.libraries.library import Contender
 from nearpeak.machine.doctor import SETTINGS
-from nearpeak.study.records import Fingerprint
 from nearpeak.terms.awareness import Awareness
 from nearpeak.terms.outcomes import NOT_TRIED
 from nearpeak.terms.path import DataPath

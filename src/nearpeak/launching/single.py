@@ -7,7 +7,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
 from nearpeak.errors import UserError
-from nearpeak.launching import mps, programs
+from nearpeak.launching import mps, paths, programs
+from nearpeak.launching.awareness import why_needs_gpu
 from nearpeak.launching.command_lines import (
     Seats,
     ceilings_line,
@@ -17,6 +18,7 @@ from nearpeak.launching.command_lines import (
     rank_launch,
 )
 from nearpeak.launching.names import check_name
+from nearpeak.launching.paths import between_gpus
 from nearpeak.launching.starting import starting_here
 from nearpeak.libraries import discover, settings
 from nearpeak.libraries.families import is_ceiling, is_native, mode_of
@@ -26,13 +28,10 @@ from nearpeak.machine import discover as here
 from nearpeak.machine import doctor
 from nearpeak.machine.machine import Diagnosis, Machine
 from nearpeak.machine.places import Ranks
-from nearpeak.study import paths
-from nearpeak.study.gate import why_needs_gpu
-from nearpeak.study.options import split_list
-from nearpeak.study.planning import between_gpus
 from nearpeak.terms.benchmarks import Benchmark, named
 from nearpeak.terms.buffers import Ends, parse_buffers
 from nearpeak.terms.path import DataPath
+from nearpeak.terms.sizes import split_list
 from nearpeak.terms.trials import TrialCase
 
 
