@@ -17,7 +17,7 @@ from nearpeak.libraries import discover, launch, whole
 from nearpeak.libraries.families import natives
 from nearpeak.machine import discover as machine
 from nearpeak.machine import doctor
-from nearpeak.study import contenders
+from nearpeak.planning import contenders
 from nearpeak.terms.path import NoPath
 from nearpeak.tune import run as tune
 

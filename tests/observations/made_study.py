@@ -14,10 +14,10 @@ from nearpeak.launching.describe import Variant
 from nearpeak.launching.fingerprints import Fingerprint
 from nearpeak.libraries.library import Contender, Library, Settings
 from nearpeak.machine import machine
+from nearpeak.planning.plan import SCHEMA, Group, Plan, PlannedLaunch, Spare, Template
 from nearpeak.results.results import Cell, Results
 from nearpeak.study import records
 from nearpeak.study.answers import launch_record
-from nearpeak.study.plan import SCHEMA, Group, Plan, PlannedLaunch, Spare, Template
 from nearpeak.study.seal import Seal, file_digests
 from nearpeak.terms.benchmarks import Benchmark, Metric, Moves, RankRule, Traffic
 from nearpeak.terms.path import DataPath, Endpoint

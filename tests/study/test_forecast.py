@@ -4,8 +4,9 @@
 import numpy as np
 import pytest
 
+from nearpeak.planning.make import promise
 from nearpeak.statistics.intervals import expected_half_width, half_width
-from nearpeak.study.forecast import forecast, imprecise, promise, sentence
+from nearpeak.study.forecast import forecast, imprecise, sentence
 
 
 def cells(count: int, launches: int, deviation: float) -> list[list[float]]:

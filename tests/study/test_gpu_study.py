@@ -23,12 +23,12 @@ from nearpeak.libraries.build import compiler, kit_for, sources
 from nearpeak.libraries.discover import resolve
 from nearpeak.libraries.rules import Range, Table, rules_text
 from nearpeak.machine.discover import discover
+from nearpeak.planning import prepare
+from nearpeak.planning.options import LibraryChoice, Options
 from nearpeak.report.notices import notices
 from nearpeak.results.results import Cell, Results
-from nearpeak.study import prepare
 from nearpeak.study.folder import create
 from nearpeak.study.history import History
-from nearpeak.study.options import LibraryChoice, Options
 from nearpeak.study.run import StudyRun
 from nearpeak.study.sessions import begin
 from nearpeak.terms.benchmarks import GPU_FACTS

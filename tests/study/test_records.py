@@ -11,9 +11,9 @@ import jsonschema
 import msgspec
 import pytest
 
+from nearpeak.planning.plan import Spare
 from nearpeak.study.amendments import amend
 from nearpeak.study.history import History
-from nearpeak.study.plan import Spare
 from nearpeak.study.records import SCHEMA, Record, TakenUpRecord
 
 DOCS = Path(__file__).parents[2] / "docs"

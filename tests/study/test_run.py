@@ -15,11 +15,11 @@ from nearpeak.launching import mps, process
 from nearpeak.launching.program_records import EnvironmentRecord, SamplesRecord
 from nearpeak.libraries.families import natives
 from nearpeak.machine import allocation
+from nearpeak.planning.plan import LaunchId, Spare
 from nearpeak.study import run
 from nearpeak.study.amendments import remaining_lines
 from nearpeak.study.answers import Templates
 from nearpeak.study.history import History
-from nearpeak.study.plan import LaunchId, Spare
 from nearpeak.study.records import LaunchRecord, LeftOutRecord, TakenUpRecord
 from nearpeak.study.schedule import Schedule, linked
 from nearpeak.terms.sizes import format_seconds

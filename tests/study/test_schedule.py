@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from nearpeak.launching.program_records import CaseRecord, ProblemRecord, SamplesRecord
+from nearpeak.planning.fit import spare
+from nearpeak.planning.options import Options
+from nearpeak.planning.plan import Plan, PlannedLaunch, Spare
 from nearpeak.study.answers import launch_record
-from nearpeak.study.fit import spare
-from nearpeak.study.options import Options
-from nearpeak.study.plan import Plan, PlannedLaunch, Spare
 from nearpeak.study.records import (
     LaunchEndRecord,
     LeftOutRecord,

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from nearpeak.launching.single import Single
     from nearpeak.libraries.library import Library
     from nearpeak.machine.machine import Diagnosis
+    from nearpeak.planning.plan import Plan
     from nearpeak.results.requirements import Requirement
     from nearpeak.results.results import Results
-    from nearpeak.study.plan import Plan
 
 T = TypeVar("T")
 
@@ -247,10 +247,10 @@ def judged(folder: Path, required: Sequence[str] = ()) -> "Results":
     """The results of the study in `folder`, judged by the requirements `required`, else by those of
     its plan; UserError for a requirement that does not fit."""
     from nearpeak.findings.build import build_results
+    from nearpeak.planning.subjects import planned
     from nearpeak.results.requirements import check, judge
     from nearpeak.results.subjects import measured
     from nearpeak.study.folder import read_plan
-    from nearpeak.study.subjects import planned
     from nearpeak.terms.study_files import PLAN
 
     results = build_results(folder)

@@ -146,12 +146,12 @@ def _run(folder: Path, chosen: "Chosen | None", *, accept: bool) -> "Conformance
     from nearpeak.launching.programs import TOOLS, build_programs
     from nearpeak.machine.discover import discover
     from nearpeak.owners import check_output
+    from nearpeak.planning.contenders import choose_contenders
+    from nearpeak.planning.options import library_choice
+    from nearpeak.planning.prepare import start
     from nearpeak.report.conformed.words import finding
     from nearpeak.signals import ending, status_of
     from nearpeak.study import begun
-    from nearpeak.study.contenders import choose_contenders
-    from nearpeak.study.options import library_choice
-    from nearpeak.study.prepare import start
 
     journal = None
     if chosen is None:

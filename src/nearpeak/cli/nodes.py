@@ -237,8 +237,8 @@ def _lacking(mpi: str) -> list[str]:
     from nearpeak.libraries import discover, settings
     from nearpeak.libraries.families import is_native
     from nearpeak.nodes.run import check_library
-    from nearpeak.study.contenders import why_missing
-    from nearpeak.study.options import library_choice
+    from nearpeak.planning.contenders import why_missing
+    from nearpeak.planning.options import library_choice
 
     lacking = [*why_missing([library_choice(mpi)])]
     if not lacking:

@@ -32,11 +32,11 @@ from nearpeak.numbers import count, printable
 
 if TYPE_CHECKING:
     from nearpeak.machine.machine import Machine
+    from nearpeak.planning.options import Options
+    from nearpeak.planning.plan import Plan
     from nearpeak.results.results import Results
     from nearpeak.study.history import History
     from nearpeak.study.journal import StudyJournal
-    from nearpeak.study.options import Options
-    from nearpeak.study.plan import Plan
     from nearpeak.study.records import AmendmentRecord, SessionRecord
     from nearpeak.study.schedule import Schedule
 
@@ -271,7 +271,7 @@ def study(
         ),
     ] = False,
 ) -> None:
-    from nearpeak.study.options import (
+    from nearpeak.planning.options import (
         Options,
         check_launches,
         library_choice,
@@ -358,9 +358,9 @@ def study(
     default_folder = Path(options.output or DEFAULT_FOLDER).expanduser()
     folder = Path(output) if output else default_folder
     if sbatch is not None:
-        from nearpeak.study.contenders import why_missing
-        from nearpeak.study.job import check_paths, of_study
-        from nearpeak.study.prepare import check_named
+        from nearpeak.planning.contenders import why_missing
+        from nearpeak.planning.job import check_paths, of_study
+        from nearpeak.planning.prepare import check_named
 
         if dry_run:
             raise UserError(
@@ -391,14 +391,14 @@ def _start(
     from nearpeak.launching.hosts import remarks
     from nearpeak.launching.paths import why_not
     from nearpeak.launching.programs import TOOLS
+    from nearpeak.planning.fit import expected_blocks
+    from nearpeak.planning.prepare import prepare
+    from nearpeak.planning.subjects import planned
     from nearpeak.results.requirements import check
     from nearpeak.study import begun
-    from nearpeak.study.fit import expected_blocks
     from nearpeak.study.folder import check_new, create
     from nearpeak.study.history import History
-    from nearpeak.study.prepare import prepare
     from nearpeak.study.schedule import Schedule
-    from nearpeak.study.subjects import planned
 
     requirements = requirements_of(required)
     if not dry_run:
@@ -439,11 +439,11 @@ def measure(options: "Options", folder: Path, added: float | None = None) -> int
     any; UserError."""
     from nearpeak.launching.programs import TOOLS
     from nearpeak.machine.discover import discover
+    from nearpeak.planning.options import Options
+    from nearpeak.planning.prepare import prepare
     from nearpeak.study import begun
     from nearpeak.study.folder import create, read_plan, reopen
     from nearpeak.study.history import History
-    from nearpeak.study.options import Options
-    from nearpeak.study.prepare import prepare
     from nearpeak.terms.study_files import PLAN
 
     if (folder / PLAN).exists():
@@ -477,11 +477,11 @@ def _resume(
     from nearpeak.machine.allocation import measuring_seconds
     from nearpeak.machine.discover import discover
     from nearpeak.owners import check_output
+    from nearpeak.planning.subjects import planned
     from nearpeak.results.requirements import check
     from nearpeak.study.amendments import remaining_lines
     from nearpeak.study.folder import read_plan, reopen, repair
     from nearpeak.study.history import History
-    from nearpeak.study.subjects import planned
 
     if not dry_run:
         check_output(folder)  # before anything in it is changed
@@ -531,12 +531,12 @@ def _extend(
     from nearpeak.launching.paths import why_not
     from nearpeak.launching.programs import TOOLS
     from nearpeak.machine.discover import discover
+    from nearpeak.planning.additions import choose_new, prepare_addition
+    from nearpeak.planning.subjects import planned
     from nearpeak.results.requirements import check
-    from nearpeak.study.additions import choose_new, prepare_addition
     from nearpeak.study.amendments import extend, plan_of_new_blocks
     from nearpeak.study.folder import read_plan, reopen
     from nearpeak.study.history import History
-    from nearpeak.study.subjects import planned
 
     with contextlib.ExitStack() as opened:
         plan = read_plan(folder)
@@ -580,7 +580,7 @@ def _amendment(history: "History", additions: "Options") -> "AmendmentRecord | N
 
 
 def _show(plan: "Plan", dry_run: bool) -> None:
-    from nearpeak.study.planning import summary
+    from nearpeak.planning.make import summary
 
     # With --dry-run, stdout holds only the launch lines.
     _print(summary(plan), sys.stderr if dry_run else sys.stdout)
@@ -609,7 +609,7 @@ def _print_lines(plan: "Plan", state: "Schedule", blocks: int) -> None:
     """Prints the launches left of the first `blocks` blocks; to a terminal, the first lines."""
     from nearpeak.launching.programs import TOOLS
     from nearpeak.libraries.launch import shell_line
-    from nearpeak.study.commands import make_command
+    from nearpeak.planning.commands import make_command
 
     left = [planned for block in range(blocks) for planned in state.remaining(block)]
     shown = left[:_FEW_LINES] if sys.stdout.isatty() else left

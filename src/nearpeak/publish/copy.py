@@ -25,11 +25,11 @@ from nearpeak.machine.machine import Machine
 from nearpeak.nodes import journal as pairing
 from nearpeak.observations.explained import FOLDER, Explanation, read_explanations, to_json
 from nearpeak.observations.load import load
+from nearpeak.planning.plan import Plan
 from nearpeak.publish.names import KINDS, Kind, Names
 from nearpeak.publish.variables import FIELDS, may_stay, variables
 from nearpeak.study import journal
 from nearpeak.study.folder import check_new, written
-from nearpeak.study.plan import Plan
 from nearpeak.study.records import (
     LaunchEndRecord,
     Published,

@@ -13,7 +13,7 @@ from nearpeak.launching.program_records import (
     SamplesRecord,
 )
 from nearpeak.machine.states import State
-from nearpeak.study.plan import Addition, Role, VariantKey
+from nearpeak.planning.plan import Addition, Role, VariantKey
 from nearpeak.terms.identity import Axes
 from nearpeak.terms.outcomes import Ending, given_up
 

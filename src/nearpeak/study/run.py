@@ -30,13 +30,13 @@ from nearpeak.libraries.launch import shell_line
 from nearpeak.libraries.library import CommandLine
 from nearpeak.machine.states import StateReader
 from nearpeak.numbers import printable
+from nearpeak.planning.commands import make_command
+from nearpeak.planning.fit import OVERTIME, blocks_wanted, rounded
+from nearpeak.planning.plan import PILOT_BLOCKS, Plan, PlannedLaunch
 from nearpeak.study.answers import Answers, launch_record
-from nearpeak.study.commands import make_command
-from nearpeak.study.fit import OVERTIME, blocks_wanted, rounded
 from nearpeak.study.forecast import Forecast, imprecise
 from nearpeak.study.history import History
 from nearpeak.study.journal import StudyJournal, cannot_write
-from nearpeak.study.plan import PILOT_BLOCKS, Plan, PlannedLaunch
 from nearpeak.study.records import (
     SCHEMA,
     AmendmentRecord,

@@ -12,14 +12,19 @@ from typing import NamedTuple
 import msgspec
 
 from nearpeak.launching.program_records import CaseRecord, ProblemRecord, SamplesRecord, case_of
+from nearpeak.planning.estimate import Estimate, Manner, kind_of, least_samples, parts_of
+from nearpeak.planning.fit import LEAST_LAUNCHES, OVERTIME, blocks_wanted
+from nearpeak.planning.plan import PILOT_BLOCKS, Group, LaunchId, Plan, PlannedLaunch, Spare
+from nearpeak.planning.stages import (
+    Choice,
+    PilotData,
+    as_chosen,
+)
 from nearpeak.statistics.intervals import all_precise, precise
 from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL
 from nearpeak.study.answers import Templates, believes
 from nearpeak.study.distances import Distances
-from nearpeak.study.estimate import Estimate, Manner, kind_of, least_samples, parts_of
-from nearpeak.study.fit import LEAST_LAUNCHES, OVERTIME, blocks_wanted
 from nearpeak.study.forecast import Forecast, forecast
-from nearpeak.study.plan import PILOT_BLOCKS, Group, LaunchId, Plan, PlannedLaunch, Spare
 from nearpeak.study.records import (
     AmendmentRecord,
     LaunchEndRecord,
@@ -29,11 +34,6 @@ from nearpeak.study.records import (
     SessionRecord,
     StudyEndRecord,
     TakenUpRecord,
-)
-from nearpeak.study.stages import (
-    Choice,
-    PilotData,
-    as_chosen,
 )
 from nearpeak.terms.identity import Axes, Case
 from nearpeak.terms.path import DataPath

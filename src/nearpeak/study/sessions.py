@@ -14,8 +14,8 @@ from nearpeak.errors import UserError
 from nearpeak.launching.fingerprints import Fingerprint
 from nearpeak.machine.states import State, StateReader
 from nearpeak.numbers import printable
-from nearpeak.study.commands import launch_ends, wanted_place
-from nearpeak.study.plan import Plan, PlannedLaunch
+from nearpeak.planning.commands import launch_ends, wanted_place
+from nearpeak.planning.plan import Plan, PlannedLaunch
 from nearpeak.study.records import SessionRecord
 from nearpeak.terms.fingerprints import changes, common, shown
 

@@ -39,10 +39,10 @@ from nearpeak.libraries.tunables import (
     versions,
 )
 from nearpeak.numbers import count
+from nearpeak.planning.estimate import APPLICATION_SECONDS, GUESSES
+from nearpeak.planning.fit import OVERTIME, blocks_wanted, budget_for, rounded
+from nearpeak.planning.prepare import prepare as prepare_study
 from nearpeak.statistics.intervals import interval
-from nearpeak.study.estimate import APPLICATION_SECONDS, GUESSES
-from nearpeak.study.fit import OVERTIME, blocks_wanted, budget_for, rounded
-from nearpeak.study.prepare import prepare as prepare_study
 from nearpeak.terms.benchmarks import Benchmark, named
 from nearpeak.terms.buffers import default_buffers, needs_gpu
 from nearpeak.terms.path import DataPath

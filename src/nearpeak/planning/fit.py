@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from nearpeak.launching.describe import Variant
+from nearpeak.planning.estimate import guess_cost, kind_of, least_samples
+from nearpeak.planning.options import Options
+from nearpeak.planning.plan import LEAST_SAMPLES, LEAST_SLOT_MS, PILOT_BLOCKS, Plan, Spare
 from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL
-from nearpeak.study.estimate import guess_cost, kind_of, least_samples
-from nearpeak.study.options import Options
-from nearpeak.study.plan import LEAST_SAMPLES, LEAST_SLOT_MS, PILOT_BLOCKS, Plan, Spare
 from nearpeak.terms.axes import STAGING, staging
 from nearpeak.terms.benchmarks import QUOTED_BYTES
 from nearpeak.terms.left_out import LeftOut, LeftOutKind

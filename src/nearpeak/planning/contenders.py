@@ -15,7 +15,7 @@ from nearpeak.libraries.profiles import is_profile
 from nearpeak.libraries.settings import find
 from nearpeak.libraries.whole import faults, not_whole
 from nearpeak.machine.machine import Machine
-from nearpeak.study.options import LibraryChoice
+from nearpeak.planning.options import LibraryChoice
 
 
 def choose_contenders(

@@ -19,8 +19,8 @@ from nearpeak.launching.tried import TrialCache
 from nearpeak.libraries.families import is_native
 from nearpeak.libraries.library import Contender
 from nearpeak.machine.machine import Machine
-from nearpeak.study.plan import Plan, Template
-from nearpeak.study.variants import tried_as
+from nearpeak.planning.plan import Plan, Template
+from nearpeak.planning.variants import tried_as
 from nearpeak.terms.awareness import Awareness, describe, unaware
 from nearpeak.terms.axes import staging
 from nearpeak.terms.benchmarks import named

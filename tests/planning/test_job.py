@@ -8,8 +8,8 @@ import pytest
 
 from nearpeak.errors import UserError
 from nearpeak.launching.batch import job_script, without
-from nearpeak.study.job import check_paths, of_study
-from nearpeak.study.options import Options
+from nearpeak.planning.job import check_paths, of_study
+from nearpeak.planning.options import Options
 
 TEN_MINUTES = Options(budget_seconds=600.0)
 COMMAND = ["nearpeak", "study"]

@@ -18,11 +18,9 @@ from nearpeak.libraries.families import all_families, is_ceiling, mode_of
 from nearpeak.libraries.library import Contender
 from nearpeak.machine.perftest import HINT, PROGRAM
 from nearpeak.numbers import count
-from nearpeak.statistics.blocks import blocks_needed, most_families
-from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL
-from nearpeak.study.ceilings import ceiling_launches
-from nearpeak.study.estimate import guess_cost
-from nearpeak.study.fit import (
+from nearpeak.planning.ceilings import ceiling_launches
+from nearpeak.planning.estimate import guess_cost
+from nearpeak.planning.fit import (
     KEPT_SIZE,
     blocks_wanted,
     budget_for,
@@ -34,8 +32,8 @@ from nearpeak.study.fit import (
     seconds_of,
     spare,
 )
-from nearpeak.study.options import Options
-from nearpeak.study.plan import (
+from nearpeak.planning.options import Options
+from nearpeak.planning.plan import (
     LEAST_SAMPLES,
     LEAST_SLOT_MS,
     PILOT_BLOCKS,
@@ -45,6 +43,8 @@ from nearpeak.study.plan import (
     Plan,
     Template,
 )
+from nearpeak.statistics.blocks import blocks_needed, most_families
+from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL
 from nearpeak.terms.axes import USUAL_STATE, State, staging, state_of
 from nearpeak.terms.benchmarks import Benchmark, named
 from nearpeak.terms.buffers import (
@@ -472,8 +472,6 @@ def _groups(plan: Plan, variants: Sequence[Numbered]) -> list[Group]:
 
 def summary(plan: Plan) -> list[str]:
     """Describes the plan in a few lines for people."""
-    from nearpeak.study.forecast import promise  # numpy takes long to import
-
     ceilings = sum(launch.role == "ceiling" for launch in plan.launches)
     lines = [
         *measured_lines(plan),
@@ -623,4 +621,18 @@ def variants_label(plan: Plan, variants: Iterable[Variant]) -> str:
     return ", ".join(
         ", ".join(labels) + ("" if buffers == HOST else f" {buffers}")
         for buffers, labels in names.items()
+    )
+
+
+def promise(deviation: float, launches: int) -> str:
+    """Describes the precision that so many launches give if launch medians deviate so much
+    (relative)."""
+    from nearpeak.statistics.intervals import expected_half_width  # numpy takes long to import
+
+    width = expected_half_width(deviation, launches)
+    if width is None:
+        return f"{launches} launches of each case, too few for a 95 % interval"
+    return (
+        f"a 95 % interval of about ± {100 * width:.2g} % from {launches} launches of each case, "
+        f"assuming that launches deviate by {100 * deviation:g} %"
     )

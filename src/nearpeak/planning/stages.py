@@ -16,15 +16,15 @@ import numpy as np
 
 from nearpeak.arrays import Floats
 from nearpeak.launching.program_records import SamplesRecord, case_of, timed
-from nearpeak.statistics.sampling import Components, best_slot, components
-from nearpeak.study.estimate import WARM_SLOT, Kind, Parts, kind_of, least_samples
-from nearpeak.study.plan import (
+from nearpeak.planning.estimate import WARM_SLOT, Kind, Parts, kind_of, least_samples
+from nearpeak.planning.plan import (
     LEAST_SLOT_MS,
     MOST_SLOT_MS,
     PILOT_BLOCKS,
     Plan,
     PlannedLaunch,
 )
+from nearpeak.statistics.sampling import Components, best_slot, components
 from nearpeak.terms.identity import Case
 
 # A method that was never nearer to the best one of a case than this is no ceiling in later blocks.

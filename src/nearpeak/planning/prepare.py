@@ -29,11 +29,9 @@ from nearpeak.machine.doctor import examine
 from nearpeak.machine.machine import Machine
 from nearpeak.machine.perftest import has_perftest
 from nearpeak.machine.places import Ranks
-from nearpeak.study.contenders import check_modules, choose_contenders, find_nccl
-from nearpeak.study.gate import Gate
-from nearpeak.study.options import Options
-from nearpeak.study.plan import Plan
-from nearpeak.study.planning import (
+from nearpeak.planning.contenders import check_modules, choose_contenders, find_nccl
+from nearpeak.planning.gate import Gate
+from nearpeak.planning.make import (
     DEVIATION,
     VIRTUAL_DEVIATION,
     Eligibility,
@@ -41,7 +39,9 @@ from nearpeak.study.planning import (
     budget_of,
     make_plan,
 )
-from nearpeak.study.variants import GpuSupport, asked_for, has_gpu_price
+from nearpeak.planning.options import Options
+from nearpeak.planning.plan import Plan
+from nearpeak.planning.variants import GpuSupport, asked_for, has_gpu_price
 from nearpeak.terms.awareness import Awareness
 from nearpeak.terms.path import DataPath
 from nearpeak.terms.sizes import format_seconds

@@ -21,9 +21,9 @@ from nearpeak.launching.command_lines import (
 from nearpeak.launching.places import Wanted, wanted_at
 from nearpeak.libraries.families import is_ceiling, is_native
 from nearpeak.libraries.library import CommandLine, Contender, Launch
+from nearpeak.planning.ceilings import ceiling_benchmarks, in_flight_bytes
+from nearpeak.planning.plan import Group, Plan, PlannedLaunch, Template
 from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL
-from nearpeak.study.ceilings import ceiling_benchmarks, in_flight_bytes
-from nearpeak.study.plan import Group, Plan, PlannedLaunch, Template
 from nearpeak.terms.benchmarks import GPU_FACTS
 from nearpeak.terms.buffers import Ends, in_gpu, memory_devices, needs_gpu, rank_ends
 from nearpeak.terms.command_words import PART, check_host, check_word

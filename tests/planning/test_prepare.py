@@ -4,9 +4,9 @@
 import pytest
 
 from nearpeak.machine import allocation
-from nearpeak.study.options import Options
-from nearpeak.study.planning import USUAL_SECONDS
-from nearpeak.study.prepare import within_job
+from nearpeak.planning.make import USUAL_SECONDS
+from nearpeak.planning.options import Options
+from nearpeak.planning.prepare import within_job
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ from nearpeak.libraries import whole
 from nearpeak.libraries.discover import UnknownNameError
 from nearpeak.libraries.library import Contender, Library, Settings
 from nearpeak.machine.machine import unknown
-from nearpeak.study import contenders
-from nearpeak.study.contenders import check_modules, choose_contenders, why_missing
-from nearpeak.study.options import LibraryChoice
+from nearpeak.planning import contenders
+from nearpeak.planning.contenders import check_modules, choose_contenders, why_missing
+from nearpeak.planning.options import LibraryChoice
 
 
 def made(name: str, family: str, launcher: str) -> Library:

@@ -14,19 +14,19 @@ from nearpeak.launching.command_lines import Tools, path_environment
 from nearpeak.launching.describe import Variant
 from nearpeak.libraries.families import natives
 from nearpeak.libraries.library import CommandLine, Contender, Settings
-from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL
-from nearpeak.study.commands import make_command
-from nearpeak.study.estimate import guess_cost
-from nearpeak.study.fit import GOAL_LAUNCHES, expected_seconds
-from nearpeak.study.options import Options
-from nearpeak.study.plan import Plan, Template
-from nearpeak.study.planning import (
+from nearpeak.planning.commands import make_command
+from nearpeak.planning.estimate import guess_cost
+from nearpeak.planning.fit import GOAL_LAUNCHES, expected_seconds
+from nearpeak.planning.make import (
     SIZES,
     Eligibility,
     PlanContext,
     make_plan,
     summary,
 )
+from nearpeak.planning.options import Options
+from nearpeak.planning.plan import Plan, Template
+from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL
 from nearpeak.terms.benchmarks import Benchmark, Metric, RankRule, Traffic, X
 
 NAMES = {"latency", "bw", "bibw", "mbw_mr"}

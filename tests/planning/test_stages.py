@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from nearpeak.launching.program_records import SamplesRecord
-from nearpeak.study.estimate import Cost, Part, parts_of
-from nearpeak.study.plan import LEAST_SLOT_MS, MOST_SLOT_MS, Plan
-from nearpeak.study.stages import PilotData, as_chosen
+from nearpeak.planning.estimate import Cost, Part, parts_of
+from nearpeak.planning.plan import LEAST_SLOT_MS, MOST_SLOT_MS, Plan
+from nearpeak.planning.stages import PilotData, as_chosen
 
 
 def samples(size: int, values: Any, **changes: Any) -> SamplesRecord:

@@ -11,8 +11,8 @@ from nearpeak.errors import UserError
 from nearpeak.launching.command_lines import Tools
 from nearpeak.libraries.launch import command_line
 from nearpeak.libraries.library import Launch, Rank
-from nearpeak.study.commands import make_command
-from nearpeak.study.plan import Plan
+from nearpeak.planning.commands import make_command
+from nearpeak.planning.plan import Plan
 
 OPTION = "--jsonl=/home/me/.bashrc"
 

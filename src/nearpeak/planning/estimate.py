@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from nearpeak.launching.program_records import SamplesRecord, timed
 from nearpeak.libraries.families import is_ceiling
-from nearpeak.study.ceilings import ceiling_benchmarks, in_flight_bytes
-from nearpeak.study.plan import (
+from nearpeak.planning.ceilings import ceiling_benchmarks, in_flight_bytes
+from nearpeak.planning.plan import (
     LATER_SAMPLES,
     LEAST_SAMPLES,
     PILOT_BLOCKS,

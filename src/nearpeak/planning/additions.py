@@ -15,13 +15,13 @@ from nearpeak.launching.programs import Programs, build_programs
 from nearpeak.launching.starting import places_of
 from nearpeak.libraries.library import Contender
 from nearpeak.machine.machine import Machine
-from nearpeak.study.contenders import check_modules, choose_contenders
-from nearpeak.study.gate import Gate
-from nearpeak.study.options import LibraryChoice
-from nearpeak.study.plan import Addition, Plan
-from nearpeak.study.planning import added
-from nearpeak.study.prepare import eligibility, measures_nothing, start
-from nearpeak.study.variants import GpuSupport
+from nearpeak.planning.contenders import check_modules, choose_contenders
+from nearpeak.planning.gate import Gate
+from nearpeak.planning.make import added
+from nearpeak.planning.options import LibraryChoice
+from nearpeak.planning.plan import Addition, Plan
+from nearpeak.planning.prepare import eligibility, measures_nothing, start
+from nearpeak.planning.variants import GpuSupport
 from nearpeak.terms.awareness import Awareness
 from nearpeak.terms.axes import DIRECT, STAGING, staging
 

@@ -6,8 +6,8 @@ from types import ModuleType
 import msgspec
 import pytest
 
-from nearpeak.study.estimate import Cost, Estimate, Manner, Part, Parts, guess_cost, manner_of
-from nearpeak.study.plan import Plan, PlannedLaunch
+from nearpeak.planning.estimate import Cost, Estimate, Manner, Part, Parts, guess_cost, manner_of
+from nearpeak.planning.plan import Plan, PlannedLaunch
 
 PILOT = Manner(slot_ms=1.0, least_samples=11, methods=())
 PARTS: Parts = [

@@ -16,9 +16,9 @@ from nearpeak.launching.describe import Description
 from nearpeak.launching.tried import STEERING
 from nearpeak.machine.discover import discover
 from nearpeak.machine.machine import Machine
-from nearpeak.study import gate
-from nearpeak.study.gate import Gate
-from nearpeak.study.plan import Plan
+from nearpeak.planning import gate
+from nearpeak.planning.gate import Gate
+from nearpeak.planning.plan import Plan
 from nearpeak.terms.awareness import Awareness
 from nearpeak.terms.trials import TrialCase
 

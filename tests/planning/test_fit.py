@@ -13,8 +13,7 @@ from nearpeak.launching.describe import Description, Variant
 from nearpeak.launching.paths import paths_within, select_paths
 from nearpeak.machine.paths import discover_paths
 from nearpeak.machine.sysfs import from_sysfs
-from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL
-from nearpeak.study.fit import (
+from nearpeak.planning.fit import (
     GOAL_LAUNCHES,
     blocks_wanted,
     budget_for,
@@ -22,10 +21,11 @@ from nearpeak.study.fit import (
     expected_blocks,
     is_held,
 )
-from nearpeak.study.options import Options
-from nearpeak.study.plan import Plan
-from nearpeak.study.planning import SIZES, USUAL_SECONDS, make_plan, summary
-from nearpeak.study.variants import asked_for
+from nearpeak.planning.make import SIZES, USUAL_SECONDS, make_plan, summary
+from nearpeak.planning.options import Options
+from nearpeak.planning.plan import Plan
+from nearpeak.planning.variants import asked_for
+from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL
 from nearpeak.terms.benchmarks import Benchmark, Metric, RankRule
 from nearpeak.terms.sizes import format_seconds
 

@@ -4,7 +4,7 @@
 from collections.abc import Sequence
 
 from nearpeak.launching.describe import Variant
-from nearpeak.study.plan import Plan
+from nearpeak.planning.plan import Plan
 from nearpeak.terms.benchmarks import Benchmark, named
 from nearpeak.terms.buffers import ceiling_buffers, needed_ceilings, needs_gpu, orders, rank_ends
 from nearpeak.terms.path import DataPath

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The subjects of a planned study that requirements may name."""
 
-from nearpeak.study.ceilings import ceiling_benchmarks
-from nearpeak.study.plan import Plan
+from nearpeak.planning.ceilings import ceiling_benchmarks
+from nearpeak.planning.plan import Plan
 from nearpeak.terms.benchmarks import Benchmark, Metric, named
 from nearpeak.terms.identity import CEILING, Curve
 from nearpeak.terms.subjects import Figures, Subject, add, subjects

@@ -7,7 +7,7 @@ import pytest
 
 from nearpeak.errors import UserError
 from nearpeak.libraries.library import Settings
-from nearpeak.study.options import LibraryChoice, Options, merge, parse_ranks, read_study_file
+from nearpeak.planning.options import LibraryChoice, Options, merge, parse_ranks, read_study_file
 
 WHOLE = """\
 mpi = ["mpich"]

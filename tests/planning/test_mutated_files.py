@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nearpeak.errors import UserError
-from nearpeak.study.options import Options, read_study_file
+from nearpeak.planning.options import Options, read_study_file
 
 DOCS = Path(__file__).parents[2] / "docs"
 WHOLE = """\

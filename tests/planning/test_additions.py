@@ -12,10 +12,10 @@ import pytest
 from nearpeak.errors import UserError
 from nearpeak.launching import fingerprints, programs
 from nearpeak.machine.discover import discover
-from nearpeak.study import additions, contenders, gate
-from nearpeak.study.additions import choose_new, prepare_addition
-from nearpeak.study.options import LibraryChoice
-from nearpeak.study.plan import Addition, Plan
+from nearpeak.planning import additions, contenders, gate
+from nearpeak.planning.additions import choose_new, prepare_addition
+from nearpeak.planning.options import LibraryChoice
+from nearpeak.planning.plan import Addition, Plan
 from nearpeak.terms.awareness import Awareness
 from nearpeak.terms.left_out import LeftOut
 from nearpeak.terms.path import DataPath
