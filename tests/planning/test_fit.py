@@ -21,9 +21,11 @@ from nearpeak.planning.fit import (
     expected_blocks,
     is_held,
 )
-from nearpeak.planning.make import SIZES, USUAL_SECONDS, make_plan, summary
+from nearpeak.planning.make import make_plan
 from nearpeak.planning.options import Options
 from nearpeak.planning.plan import Plan
+from nearpeak.planning.summary import summary
+from nearpeak.planning.usual import SIZES, USUAL_SECONDS
 from nearpeak.planning.variants import asked_for
 from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL
 from nearpeak.terms.benchmarks import Benchmark, Metric, RankRule

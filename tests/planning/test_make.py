@@ -17,15 +17,12 @@ from nearpeak.libraries.library import CommandLine, Contender, Settings
 from nearpeak.planning.commands import make_command
 from nearpeak.planning.estimate import guess_cost
 from nearpeak.planning.fit import GOAL_LAUNCHES, expected_seconds
-from nearpeak.planning.make import (
-    SIZES,
-    Eligibility,
-    PlanContext,
-    make_plan,
-    summary,
-)
+from nearpeak.planning.make import PlanContext, make_plan
 from nearpeak.planning.options import Options
 from nearpeak.planning.plan import Plan, Template
+from nearpeak.planning.summary import summary
+from nearpeak.planning.templates import Eligibility
+from nearpeak.planning.usual import SIZES
 from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL
 from nearpeak.terms.benchmarks import Benchmark, Metric, RankRule, Traffic, X
 

@@ -4,9 +4,9 @@
 import pytest
 
 from nearpeak.machine import allocation
-from nearpeak.planning.make import USUAL_SECONDS
 from nearpeak.planning.options import Options
 from nearpeak.planning.prepare import within_job
+from nearpeak.planning.usual import USUAL_SECONDS
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from nearpeak.launching.describe import Description, Variant, describe
 from nearpeak.launching.paths import paths_within, select_paths
 from nearpeak.libraries.library import Settings
 from nearpeak.machine.machine import Machine
-from nearpeak.planning.make import is_measured_on, is_usual
+from nearpeak.planning.usual import is_measured_on, is_usual
 from nearpeak.planning.variants import (
     GpuSupport,
     choose_variants,

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from nearpeak.errors import UserError
-from nearpeak.planning.make import Eligibility, added
+from nearpeak.planning.make import added
 from nearpeak.planning.plan import Plan, Spare
+from nearpeak.planning.templates import Eligibility
 from nearpeak.study.amendments import CUT_OFF, amend, describe, extend
 from nearpeak.study.history import History
 from nearpeak.study.journal import NAME, read_records

@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from nearpeak.planning.make import promise
+from nearpeak.planning.summary import promise
 from nearpeak.statistics.intervals import expected_half_width, half_width
 from nearpeak.study.forecast import forecast, imprecise, sentence
 

@@ -16,9 +16,10 @@ from nearpeak.libraries.library import CommandLine, Launch
 from nearpeak.machine.discover import discover
 from nearpeak.planning.commands import make_command, wanted_place
 from nearpeak.planning.estimate import guess_cost
-from nearpeak.planning.make import PlanContext, make_plan, summary
+from nearpeak.planning.make import PlanContext, make_plan
 from nearpeak.planning.options import Options
 from nearpeak.planning.plan import Plan, PlannedLaunch
+from nearpeak.planning.summary import summary
 from nearpeak.study.folder import create
 from nearpeak.terms.path import DataPath, Endpoint
 

@@ -580,7 +580,7 @@ def _amendment(history: "History", additions: "Options") -> "AmendmentRecord | N
 
 
 def _show(plan: "Plan", dry_run: bool) -> None:
-    from nearpeak.planning.make import summary
+    from nearpeak.planning.summary import summary
 
     # With --dry-run, stdout holds only the launch lines.
     _print(summary(plan), sys.stderr if dry_run else sys.stdout)

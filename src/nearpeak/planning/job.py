@@ -8,8 +8,8 @@ from pathlib import Path
 
 from nearpeak.errors import UserError
 from nearpeak.launching.batch import JobRequest
-from nearpeak.planning.make import budget_of
 from nearpeak.planning.options import Options
+from nearpeak.planning.usual import budget_of
 from nearpeak.terms.study_files import PLAN
 
 _NODES = re.compile(r"\b(\d{1,4})-nodes\b")

@@ -31,16 +31,11 @@ from nearpeak.machine.perftest import has_perftest
 from nearpeak.machine.places import Ranks
 from nearpeak.planning.contenders import check_modules, choose_contenders, find_nccl
 from nearpeak.planning.gate import Gate
-from nearpeak.planning.make import (
-    DEVIATION,
-    VIRTUAL_DEVIATION,
-    Eligibility,
-    PlanContext,
-    budget_of,
-    make_plan,
-)
+from nearpeak.planning.make import DEVIATION, VIRTUAL_DEVIATION, PlanContext, make_plan
 from nearpeak.planning.options import Options
 from nearpeak.planning.plan import Plan
+from nearpeak.planning.templates import Eligibility
+from nearpeak.planning.usual import budget_of
 from nearpeak.planning.variants import GpuSupport, asked_for, has_gpu_price
 from nearpeak.terms.awareness import Awareness
 from nearpeak.terms.path import DataPath

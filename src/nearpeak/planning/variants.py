@@ -13,8 +13,8 @@ from nearpeak.launching.paths import unfit
 from nearpeak.libraries.families import all_families, is_native
 from nearpeak.libraries.library import Contender
 from nearpeak.machine.gpu_paths import NEAR_SAME_GPU, NODE_UNKNOWN_SAME_GPU
-from nearpeak.planning.make import SIZES, is_measured_on, is_usual
 from nearpeak.planning.options import Options
+from nearpeak.planning.usual import SIZES, is_measured_on, is_usual
 from nearpeak.terms.awareness import Awareness
 from nearpeak.terms.axes import DIRECT, STAGING, staging
 from nearpeak.terms.benchmarks import Benchmark, named
