@@ -641,7 +641,7 @@ def test_what_was_left_out_is_taken_up_once_launches_turn_out_to_be_short(
     def pessimistic(_: Schedule, first: int, *_others: object) -> dict[int, float]:
         return {0: 2000.0} if first == 2 else {}
 
-    monkeypatch.setattr(Schedule, "to_leave_out", pessimistic)
+    monkeypatch.setattr(run, "to_leave_out", pessimistic)
     monkeypatch.setattr(run, "blocks_wanted", lambda _: 3)  # in place of 6
     study.run(plan)
     turns = [

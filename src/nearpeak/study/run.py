@@ -51,6 +51,7 @@ from nearpeak.study.records import (
 from nearpeak.study.schedule import GIVE_UP_AFTER
 from nearpeak.study.seal import file_digests
 from nearpeak.study.sessions import launch_state
+from nearpeak.study.spares import to_leave_out, to_take_up
 from nearpeak.terms.logs import BAD_INPUT, FAILED, WRONG_DATA, crash_words, last_words
 from nearpeak.terms.outcomes import Ending
 
@@ -189,7 +190,7 @@ class StudyRun:
             return
         spent = self._spent()
         most = budget * (OVERTIME if block < PILOT_BLOCKS else 1.0) - spent
-        for number, seconds in self._state.to_leave_out(block, blocks, most).items():
+        for number, seconds in to_leave_out(self._state, block, blocks, most).items():
             kept_with = rounded(spent + seconds)
             self._progress.leave_out(self._plan.left_out_later(number, kept_with, block).label)
             self._record(LeftOutRecord(block=block, spare=number, budget_seconds=kept_with))
@@ -202,7 +203,7 @@ class StudyRun:
         if self._state.amended or budget is None or block < first:
             return
         left = budget - self._spent()
-        for number in self._state.to_take_up(block, blocks_wanted(self._plan), left):
+        for number in to_take_up(self._state, block, blocks_wanted(self._plan), left):
             self._progress.take_up(self._plan.left_out_later(number, 0.0, block).label)
             self._record(TakenUpRecord(block=block, spare=number))
 
