@@ -300,13 +300,20 @@ def study(
         launch_limit_seconds=_parse("--launch-limit", parse_seconds, launch_limit),
         seed=seed,
         remote_shell=remote_shell,
+        output=output or None,
+        require=require or [],
     )
     if sbatch is not None and (resume or extend is not None):
         raise UserError(
             "--sbatch writes a script that completes its study by itself: leave "
             "--resume and --extend out"
         )
-    additions = Options(budget_seconds=line.budget_seconds, launches=line.launches)
+    additions = Options(
+        budget_seconds=line.budget_seconds,
+        launches=line.launches,
+        output=line.output,
+        require=line.require,
+    )
     if extend is not None:
         additions.libraries = line.libraries
         if resume or file is not None or output is not None or line != additions:
@@ -319,7 +326,6 @@ def study(
         _extend(
             Path(extend),
             additions,
-            require or [],
             force=force,
             accept=accept_commands,
             retry=retry,
@@ -341,7 +347,6 @@ def study(
         _resume(
             folder,
             additions,
-            require or [],
             force=force,
             accept=accept_commands,
             explain=explain,
@@ -354,9 +359,7 @@ def study(
                 f"{option} needs --resume or --extend: give one of them, or leave it out"
             )
     options = merge(read_study_file(file), line) if file else line
-    # No shell has expanded the path in a file.
-    default_folder = Path(options.output or DEFAULT_FOLDER).expanduser()
-    folder = Path(output) if output else default_folder
+    folder = Path(options.output or DEFAULT_FOLDER)
     if sbatch is not None:
         from nearpeak.planning.contenders import why_missing
         from nearpeak.planning.job import check_paths, of_study
@@ -367,12 +370,11 @@ def study(
                 "--sbatch writes a script, and --dry-run nothing: leave one of them out"
             )
         check_named(options)
-        options = replace(options, require=require or options.require)
         requirements = requirements_of(options.require)
         check_paths(options, [requirement.path for requirement in requirements])
         write_script(sbatch, of_study(options, folder), why_missing(options.libraries))
         return
-    _start(options, folder, require or options.require, retry, explain, dry_run)
+    _start(options, folder, retry, explain, dry_run)
 
 
 def _parse(option: str, parser: Callable[[str], T], text: str | None) -> T | None:
@@ -383,7 +385,6 @@ def _parse(option: str, parser: Callable[[str], T], text: str | None) -> T | Non
 def _start(
     options: "Options",
     folder: Path,
-    required: list[str],
     retry: bool,
     explain: int | None,
     dry_run: bool,
@@ -400,7 +401,7 @@ def _start(
     from nearpeak.study.history import History
     from nearpeak.study.schedule import Schedule
 
-    requirements = requirements_of(required)
+    requirements = requirements_of(options.require)
     if not dry_run:
         check_new(folder)
     sizes = {requirement.size for requirement in requirements if requirement.size is not None}
@@ -412,7 +413,7 @@ def _start(
     )
     machine, plan = prepare(options, TOOLS, say, retry=retry, dry_run=dry_run)
     check(requirements, planned(plan), lambda path: why_not(path, machine, plan.hosts))
-    plan.requirements = required
+    plan.requirements = options.require
     if dry_run:  # what is read first stands last
         _print_lines(plan, Schedule(plan), expected_blocks(plan))
     _show(plan, dry_run)
@@ -430,7 +431,7 @@ def _start(
         history = History(folder, plan)
         session = _session(folder, plan, machine, history)
         ended_by = _run(folder, plan, journal, history, session, explain=explain)
-        _conclude(folder, required, history, ended_by)
+        _conclude(folder, options.require, history, ended_by)
 
 
 def measure(options: "Options", folder: Path, added: float | None = None) -> int | None:
@@ -466,7 +467,6 @@ def measure(options: "Options", folder: Path, added: float | None = None) -> int
 def _resume(
     folder: Path,
     additions: "Options",
-    required: list[str],
     *,
     force: bool,
     accept: bool,
@@ -487,7 +487,7 @@ def _resume(
         check_output(folder)  # before anything in it is changed
         repair(folder)
     plan = read_plan(folder)
-    requirements = requirements_of(required or plan.requirements)
+    requirements = requirements_of(additions.require or plan.requirements)
     check(requirements, planned(plan), lambda path: why_not(path, discover(), plan.hosts))
     if dry_run:
         history = History(folder, plan)
@@ -507,20 +507,19 @@ def _resume(
         amendment = _amendment(history, additions)
         if history.over and amendment is None:
             _say_complete(folder, history, sys.stdout)
-            _conclude(folder, required, history)
+            _conclude(folder, additions.require, history)
             return
         session = _session(folder, plan, discover(), history, force=force)
         expected = History(folder, plan)  # a second one: the run feeds its session to the first
         _print(remaining_lines(_begun(expected, amendment), measuring_seconds()), sys.stdout)
         print(_session_words(session, history, amendment), flush=True)
         ended_by = _run(folder, plan, journal, history, session, amendment, explain=explain)
-        _conclude(folder, required, history, ended_by)
+        _conclude(folder, additions.require, history, ended_by)
 
 
 def _extend(
     folder: Path,
     additions: "Options",
-    required: list[str],
     *,
     force: bool,
     accept: bool,
@@ -556,7 +555,7 @@ def _extend(
             before.state, before.ended, adds, additions.budget_seconds, additions.launches
         )
         plan = plan.grown(adds)
-        requirements = requirements_of(required or plan.requirements)
+        requirements = requirements_of(additions.require or plan.requirements)
         check(requirements, planned(plan), lambda path: why_not(path, machine, plan.hosts))
         history = History(folder, plan)
         if dry_run:
@@ -567,7 +566,7 @@ def _extend(
         session = _session(folder, plan, machine, history, force=force)
         print(_session_words(session, history, amendment), flush=True)
         ended_by = _run(folder, plan, journal, history, session, amendment, explain=explain)
-        _conclude(folder, required, history, ended_by)
+        _conclude(folder, additions.require, history, ended_by)
 
 
 def _amendment(history: "History", additions: "Options") -> "AmendmentRecord | None":

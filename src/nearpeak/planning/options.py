@@ -157,7 +157,7 @@ class _StudyFile(msgspec.Struct, forbid_unknown_fields=True):
 
 
 KEYS = _StudyFile.__struct_fields__
-_CONVERTED = ("buffers", "ranks", "sizes", "launches")
+_CONVERTED = ("buffers", "ranks", "sizes", "launches", "output")
 _AS_THEY_ARE = {*KEYS}.intersection(Options.__dataclass_fields__).difference(_CONVERTED)
 
 
@@ -184,7 +184,9 @@ def read_study_file(file: Path) -> Options:
 
 
 def _options(study_file: _StudyFile) -> Options:
-    made = Options(
+    as_they_are = {name: getattr(study_file, name) for name in _AS_THEY_ARE}
+    return Options(
+        **as_they_are,
         libraries=[library_choice(spec) for spec in study_file.mpi]
         + [_choice(library) for library in study_file.library],
         buffers=[_parse_key("buffers", parse_buffers, kind) or "" for kind in study_file.buffers],
@@ -194,8 +196,9 @@ def _options(study_file: _StudyFile) -> Options:
         launches=_parse_key("launches", check_launches, study_file.launches),
         in_flight_bytes=_parse_key("in_flight", _bytes, study_file.in_flight),
         launch_limit_seconds=_parse_key("launch_limit", parse_seconds, study_file.launch_limit),
+        # No shell has expanded it.
+        output=study_file.output and str(Path(study_file.output).expanduser()),
     )
-    return merge(Options(**{name: getattr(study_file, name) for name in _AS_THEY_ARE}), made)
 
 
 def _choice(library: _Library) -> LibraryChoice:
