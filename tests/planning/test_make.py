@@ -215,29 +215,10 @@ def test_the_seconds_of_trials_are_taken_from_the_budget(standins: ModuleType) -
     )
 
 
-def test_variants_are_called_as_they_are_asked_for(standins: ModuleType) -> None:
-    plan = standins.plan_for(latency(), latency(reuse="rotating", calls="nonblocking"))
-    assert "benchmarks: latency, latency:calls=nonblocking,reuse=rotating" in summary(plan)
-
-
 def test_what_the_user_fixed_stays(standins: ModuleType) -> None:
     plan = standins.plan_for(budget_seconds=1.0, slot_ms=77, sizes=[1, 2, 4], launches=8)
     assert (plan.slot_ms, plan.slot_fixed) == (77, True)
     assert (plan.sizes, plan.looks) == ([1, 2, 4], [8])
-
-
-def test_a_plan_says_what_precision_to_expect(standins: ModuleType) -> None:
-    def said(**options: Any) -> str:
-        plan = standins.plan_for(**options)
-        plan.deviation = 0.1
-        (line,) = [line for line in summary(plan) if line.startswith("precision:")]
-        return line.removeprefix("precision:  ")
-
-    assert said(launches=12) == (
-        "a 95 % interval of about ± 7.2 % from 12 launches of each case, "
-        "assuming that launches deviate by 10 %"
-    )
-    assert said(launches=2) == "2 launches of each case, too few for a 95 % interval"
 
 
 def test_a_path_is_measured_with_the_buffers_that_fit_it(standins: ModuleType) -> None:
@@ -722,17 +703,6 @@ def test_what_was_left_to_the_study_is_a_few_sizes_of_what_has_no_measured_ceili
     assert {launch.path for launch in asked.launches} > {path for path, *_ in found}
 
 
-def test_what_has_no_sizes_is_said_to_have_none(standins: ModuleType) -> None:
-    plan = standins.plan_for(latency())
-    said = "            latency: no sizes, measured once"
-    assert said not in summary(plan)
-    plan.benchmarks = [
-        msgspec.structs.replace(benchmark, sized=benchmark.name != "latency")
-        for benchmark in plan.benchmarks
-    ]
-    assert said in summary(plan)
-
-
 def test_the_ceilings_of_a_pair_alone(standins: ModuleType) -> None:
     """Those that the bounds of a path of more ends follow from."""
     pair = msgspec.structs.replace(standins.data_path(), ceilings_only=True)
@@ -744,28 +714,3 @@ def test_the_ceilings_of_a_pair_alone(standins: ModuleType) -> None:
         ("host-all 4", "mpi", ["allreduce", "mbw_mr"]),
         ("host-host same-numa", "ceiling", ["bw", "latency"]),
     ]
-
-
-@pytest.mark.parametrize(
-    ("libraries", "words"),
-    [
-        (1, None),
-        (2, "6 blocks are needed for 1 pair of alternatives"),
-        (
-            3,
-            "7 blocks are needed for 3 pairs of alternatives; 6 blocks judge only 1 of them, the"
-            " first in the order of the libraries",
-        ),
-    ],
-)
-def test_a_plan_says_how_many_blocks_verdicts_take(
-    standins: ModuleType, libraries: int, words: str | None
-) -> None:
-    contenders = [standins.contender(name) for name in ("a", "b", "c")[:libraries]]
-    plan = make_plan(
-        Options(launches=6), contenders, [latency()], [standins.data_path()], standins.BENCHMARKS
-    )
-    found = [
-        line.removeprefix("verdicts:   ") for line in summary(plan) if line.startswith("verdicts:")
-    ]
-    assert found == ([words] if words else [])
