@@ -51,14 +51,14 @@ from nearpeak import folders
 from nearpeak.errors import UserError
 from nearpeak.files import write_whole
 from nearpeak.launching import programs
+from nearpeak.launching.single import Single, choose
+from nearpeak.launching.single_launch import LaunchFailed, figures, launched
 from nearpeak.libraries import catalogue, given
 from nearpeak.libraries.launch import LIBRARY_PATH, join_paths
 from nearpeak.libraries.library import CommandLine
 from nearpeak.machine import discover
 from nearpeak.numbers import size
 from nearpeak.statistics.intervals import interval
-from nearpeak.study.single import Single, choose
-from nearpeak.study.single_launch import LaunchFailed, figures, launched
 from nearpeak.terms.benchmarks import named
 from nearpeak.terms.command_words import PART
 

@@ -62,6 +62,7 @@ from makers import MAKERS
 
 from nearpeak.errors import UserError
 from nearpeak.launching.process import run_tree
+from nearpeak.launching.single import Single, choose
 from nearpeak.libraries import catalogue
 from nearpeak.libraries.build import kit_for
 from nearpeak.libraries.discover import resolve
@@ -69,7 +70,6 @@ from nearpeak.libraries.launch import shell_line
 from nearpeak.libraries.library import CommandLine
 from nearpeak.machine.machine import Gpu
 from nearpeak.statistics.intervals import interval
-from nearpeak.study.single import Single, choose
 from nearpeak.terms.buffers import needs_gpu, parse_buffers
 from nearpeak.terms.sizes import format_bytes, parse_sizes
 

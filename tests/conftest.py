@@ -333,6 +333,14 @@ def by_hand() -> ModuleType:
     return load_helper("finding_cells", Path(__file__).parent / "findings" / "cells.py")
 
 
+@pytest.fixture
+def no_modules(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stand-ins have no modules, and those of real libraries need not be looked at."""
+    from nearpeak.libraries import whole
+
+    monkeypatch.setattr(whole, "look", lambda _library: whole.Modules())
+
+
 @pytest.fixture(scope="session")
 def standins() -> ModuleType:
     """Stand-ins for launches (tests/study/standins.py)."""

@@ -33,8 +33,8 @@ LAYERS = [
     {"machine"},
     {"libraries", "picture"},
     {"launching"},
+    {"conform", "nodes", "planning"},
     {"study"},
-    {"conform", "nodes"},
     {"observations"},
     {"results"},
     {"findings"},
@@ -85,7 +85,7 @@ def test_relative_imports_are_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setitem(globals(), "ROOT", tmp_path)
     file = tmp_path / "report" / "page.py"
     file.parent.mkdir()
-    file.write_text("from ..study import plan\nfrom .. import trace\nfrom . import text\n")
+    file.write_text("from ..study import run\nfrom .. import trace\nfrom . import text\n")
     assert list(imported(file)) == ["study", "trace", "report"]
 
 
@@ -108,7 +108,7 @@ def test_imports_run_one_way() -> None:
 
 
 # Results are made of observations, wherever these come from, and reports show them.
-SOURCES = {"study", "conform", "explain", "nodes", "trace", "tune"}
+SOURCES = {"conform", "explain", "nodes", "planning", "study", "trace", "tune"}
 KNOW_NO_SOURCE = {"results", "findings", "compare", "report"}
 SHOWS = {  # what is no study
     "report/conformed": "conform.conformance",

@@ -3,6 +3,7 @@
 
 import contextlib
 import errno
+import hashlib
 import os
 import secrets
 import stat
@@ -232,3 +233,13 @@ def _cannot_write(target: Path, error: OSError) -> UserError:
     return UserError(
         f"cannot write {target}: {error.strerror}; choose a folder that can be written to"
     )
+
+
+def digest(file: Path) -> str:
+    """SHA-256 of a file; OSError without it."""
+    return digest_of(file.read_bytes())
+
+
+def digest_of(data: bytes) -> str:
+    """SHA-256 of the content of a file."""
+    return hashlib.sha256(data).hexdigest()

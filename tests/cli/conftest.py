@@ -12,12 +12,12 @@ import pytest
 
 from nearpeak.cli.main import main
 from nearpeak.errors import UserError
-from nearpeak.launching import programs
+from nearpeak.launching import fingerprints, paths, programs
 from nearpeak.libraries import discover, launch, whole
 from nearpeak.libraries.families import natives
 from nearpeak.machine import discover as machine
 from nearpeak.machine import doctor
-from nearpeak.study import contenders, paths, sessions
+from nearpeak.planning import contenders
 from nearpeak.terms.path import NoPath
 from nearpeak.tune import run as tune
 
@@ -42,7 +42,7 @@ def standins(monkeypatch: pytest.MonkeyPatch, standins: ModuleType, tmp_path: Pa
     monkeypatch.setattr(programs, "describe", module.describe)
     monkeypatch.setattr(machine, "lstopo_xml", LSTOPO_XML)
     monkeypatch.setattr(doctor, "LOOK_SECONDS", 0.0)
-    for user in (launch, programs, sessions, whole):
+    for user in (launch, programs, fingerprints, whole):
         monkeypatch.setattr(user, "environment", lambda _library: {})
     monkeypatch.setattr(tune, "needed", lambda _library, **_gpu: {})
     for user in (discover, contenders):

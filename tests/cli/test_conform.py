@@ -15,9 +15,8 @@ import pytest
 
 from nearpeak.conform import run
 from nearpeak.conform.progress import Progress
-from nearpeak.launching import mps
+from nearpeak.launching import mps, paths
 from nearpeak.machine import allocation, doctor
-from nearpeak.study import paths
 
 Nearpeak = Callable[..., tuple[int, str, str]]
 

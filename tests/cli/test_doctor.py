@@ -9,11 +9,10 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from nearpeak.cli.main import build_app
-from nearpeak.launching import hosts
+from nearpeak.launching import hosts, paths
 from nearpeak.machine import doctor
 from nearpeak.machine.discover import discover
 from nearpeak.machine.machine import Diagnosis, Machine
-from nearpeak.study import paths
 
 OK = Diagnosis(severity="ok", id="cores", message="8 cores")
 WARN = Diagnosis(severity="warn", id="governor", message="[red]slow", hint="make it fast")

@@ -20,12 +20,12 @@ from nearpeak.cli import explain as cli
 from nearpeak.errors import UserError
 from nearpeak.explain import launches
 from nearpeak.explain.schema import schema
+from nearpeak.launching.single import Single
 from nearpeak.libraries.build import compiler
 from nearpeak.libraries.launch import shell_line
 from nearpeak.libraries.profiles import build_of, to_toml
 from nearpeak.observations.explained import Explanation
 from nearpeak.results import reference
-from nearpeak.study.single import Single
 
 Nearpeak = Callable[..., tuple[int, str, str]]
 NEARPEAK = str(Path(sys.executable).with_name("nearpeak"))

@@ -16,10 +16,10 @@ from nearpeak.cli import layer
 from nearpeak.cli.layer import REACHED
 from nearpeak.errors import UserError
 from nearpeak.explain import ways
+from nearpeak.launching import single
+from nearpeak.launching.single_launch import LaunchFailed
 from nearpeak.libraries import build, discover
 from nearpeak.observations.ways import Leg, Step, Ways
-from nearpeak.study import single
-from nearpeak.study.single_launch import LaunchFailed
 
 Nearpeak = Callable[..., tuple[int, str, str]]
 BUILT = "/cache/the'layer.so"

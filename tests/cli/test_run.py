@@ -19,13 +19,12 @@ import msgspec
 import pytest
 from mpi_launches import LIMIT
 
-from nearpeak.launching import mps, programs
+from nearpeak.launching import mps, paths, programs
 from nearpeak.launching.foreground import run_in_foreground
 from nearpeak.libraries import discover, launch
 from nearpeak.libraries.library import CommandLine, Library
 from nearpeak.machine import doctor
 from nearpeak.machine.machine import Diagnosis
-from nearpeak.study import paths
 
 FLAGS = ("CXX", "CXXFLAGS", "LDFLAGS")
 NEARPEAK = str(Path(sys.executable).with_name("nearpeak"))

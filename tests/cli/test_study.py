@@ -17,13 +17,15 @@ import msgspec
 import pytest
 
 from nearpeak.errors import UserError
+from nearpeak.launching import paths
 from nearpeak.libraries.discover import UnknownNameError
 from nearpeak.machine.discover import discover
 from nearpeak.machine.machine import Diagnosis
+from nearpeak.planning import contenders, prepare
+from nearpeak.planning.plan import PlannedLaunch
 from nearpeak.study import begun as plans
-from nearpeak.study import contenders, paths, prepare, progress
+from nearpeak.study import progress
 from nearpeak.study.journal import decode_path, read_records
-from nearpeak.study.plan import PlannedLaunch
 from nearpeak.study.records import LaunchRecord, Record, SessionRecord, StudyRecord
 from nearpeak.study.seal import Seal, file_digests
 
@@ -102,7 +104,7 @@ def test_a_library_that_is_not_here_is_the_jobs_to_have(
         error = UnknownNameError if spec == "mpitch" else UserError
         raise error(f"no library {spec!r}")
 
-    monkeypatch.setattr("nearpeak.study.contenders.resolve", resolve)
+    monkeypatch.setattr("nearpeak.planning.contenders.resolve", resolve)
     words = ["study", "--budget", "10m", "--sbatch", "job.sh", "--mpi"]
     code, _, err = nearpeak(*words, "mpitch")
     assert (code, err) == (2, "nearpeak: no library 'mpitch'\n")
@@ -116,7 +118,7 @@ def test_several_settings_of_one_library(
     nearpeak: Nearpeak, standins: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     intel = msgspec.structs.replace(standins.library("one"), family="intel")
-    monkeypatch.setattr("nearpeak.study.contenders.resolve", lambda _spec: intel)
+    monkeypatch.setattr("nearpeak.planning.contenders.resolve", lambda _spec: intel)
     words = ["--mpi", "one", "--mpi", "one@ipc-off"]
     code, _, err = nearpeak("study", *words, *SMALL, "--launches", "2", "-o", "there")
     assert (code, err) == (0, "")

@@ -13,11 +13,11 @@ from typing import Any
 import msgspec
 import pytest
 
+from nearpeak.launching import single
 from nearpeak.libraries.library import UNSET
 from nearpeak.libraries.profiles import Profile
 from nearpeak.libraries.tunables import Offered, Tunable
 from nearpeak.machine import allocation
-from nearpeak.study import single
 from nearpeak.study.journal import read_records as read_study
 from nearpeak.study.records import AmendmentRecord
 from nearpeak.tune import confirm, launches, run, search, trials

@@ -18,9 +18,9 @@ from nearpeak.explain.launches import (
     of_messages,
     operations,
 )
+from nearpeak.launching.single_launch import LaunchFailed
 from nearpeak.libraries.library import CommandLine
 from nearpeak.observations.explained import Explanation
-from nearpeak.study.single_launch import LaunchFailed
 
 
 def case(unit: str, size: int = 0, window: int = 1) -> Any:

@@ -11,10 +11,10 @@ from fake_gpus import with_fake_gpus
 from nearpeak.errors import UserError
 from nearpeak.explain import ways
 from nearpeak.explain.ways import BUFFERS, explain, parse_report
+from nearpeak.launching import single
+from nearpeak.launching.single_launch import LaunchFailed
 from nearpeak.machine.discover import discover
 from nearpeak.observations.ways import Ways
-from nearpeak.study import single
-from nearpeak.study.single_launch import LaunchFailed
 
 SAID = """\
 nearpeak layer: rank 0: sent 9 by envelope (0 set aside), 3 through host memory (0 in parts); \

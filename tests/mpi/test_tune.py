@@ -25,7 +25,7 @@ from nearpeak.libraries.launch import SEARCH_PATHS, join_paths, needed
 from nearpeak.libraries.library import Library
 from nearpeak.libraries.rules import Range, Table, rules_text
 from nearpeak.libraries.tunables import Offered, Threshold, Tunable, installed, library_tunables
-from nearpeak.study.prepare import prepare
+from nearpeak.planning.prepare import prepare
 from nearpeak.tune import calibrate, confirm, launches, run, search, thresholds, trials
 from nearpeak.tune.candidates import together
 from nearpeak.tune.hints import Hints

@@ -11,12 +11,13 @@ from made_libraries import made_library
 from nearpeak.findings.build import build_results
 from nearpeak.launching import program_records
 from nearpeak.launching.describe import Variant
+from nearpeak.launching.fingerprints import Fingerprint
 from nearpeak.libraries.library import Contender, Library, Settings
 from nearpeak.machine import machine
+from nearpeak.planning.plan import SCHEMA, Group, Plan, PlannedLaunch, Spare, Template
 from nearpeak.results.results import Cell, Results
 from nearpeak.study import records
 from nearpeak.study.answers import launch_record
-from nearpeak.study.plan import SCHEMA, Group, Plan, PlannedLaunch, Spare, Template
 from nearpeak.study.seal import Seal, file_digests
 from nearpeak.terms.benchmarks import Benchmark, Metric, Moves, RankRule, Traffic
 from nearpeak.terms.path import DataPath, Endpoint
@@ -190,7 +191,7 @@ class Study:
 
     def session(self, host: str = "invented", library: dict[str, str] | None = None) -> None:
         """A run of the study begins."""
-        fingerprint = records.Fingerprint(
+        fingerprint = Fingerprint(
             machine={"host": host}, driver={}, library=library or {}, build={}
         )
         self.records.append(

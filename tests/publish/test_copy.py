@@ -20,6 +20,7 @@ from nearpeak.conform import journal as conforming
 from nearpeak.conform.build import build as build_conformance
 from nearpeak.errors import UserError
 from nearpeak.findings.build import build_results
+from nearpeak.launching.fingerprints import settings_digest
 from nearpeak.libraries.library import Settings
 from nearpeak.machine.machine import Machine, Nic
 from nearpeak.nodes import journal as pairing
@@ -30,7 +31,6 @@ from nearpeak.study.folder import reopen
 from nearpeak.study.journal import read_records
 from nearpeak.study.records import SessionRecord, StudyRecord
 from nearpeak.study.seal import Seal, file_digests
-from nearpeak.study.sessions import settings_digest
 from nearpeak.trace.trace import SCHEMA, Ceiling, Entry, Rank, Trace
 from nearpeak.tune import journal as tuning
 from planted import PLANTED

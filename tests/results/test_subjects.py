@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from nearpeak.planning.subjects import planned
 from nearpeak.results.build import from_json
 from nearpeak.results.subjects import measured
 from nearpeak.study.folder import read_plan
-from nearpeak.study.subjects import planned
 from nearpeak.terms.identity import CEILING
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

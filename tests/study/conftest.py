@@ -7,13 +7,10 @@ from typing import Any
 
 import pytest
 
-from nearpeak.libraries import whole
-
 
 @pytest.fixture(autouse=True)
-def _no_modules(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stand-ins have no modules, and those of real libraries need not be looked at."""
-    monkeypatch.setattr(whole, "look", lambda _library: whole.Modules())
+def _no_modules(no_modules: None) -> None:
+    """For every test here."""
 
 
 @pytest.fixture

@@ -13,19 +13,14 @@ from made_libraries import made_library
 from nearpeak.launching.command_lines import Tools
 from nearpeak.launching.describe import Description, Variant
 from nearpeak.launching.describe import describe as ask
+from nearpeak.launching.fingerprints import Fingerprint
 from nearpeak.libraries.library import CommandLine, Contender, Launch, Library, Settings
+from nearpeak.planning.make import make_plan
+from nearpeak.planning.options import Options
+from nearpeak.planning.plan import Plan
 from nearpeak.study.history import History
 from nearpeak.study.journal import StudyJournal, read_records
-from nearpeak.study.options import Options
-from nearpeak.study.plan import Plan
-from nearpeak.study.planning import make_plan
-from nearpeak.study.records import (
-    AmendmentRecord,
-    Fingerprint,
-    LaunchEndRecord,
-    Record,
-    StudyEndRecord,
-)
+from nearpeak.study.records import AmendmentRecord, LaunchEndRecord, Record, StudyEndRecord
 from nearpeak.study.run import StudyRun
 from nearpeak.study.seal import FILES
 from nearpeak.study.sessions import begin

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from nearpeak.errors import UserError
+from nearpeak.planning.make import added
+from nearpeak.planning.plan import Plan, Spare
+from nearpeak.planning.templates import Eligibility
 from nearpeak.study.amendments import CUT_OFF, amend, describe, extend
 from nearpeak.study.history import History
 from nearpeak.study.journal import NAME, read_records
-from nearpeak.study.plan import Plan, Spare
-from nearpeak.study.planning import Eligibility, added
 from nearpeak.study.records import AmendmentRecord, LaunchRecord, SessionRecord
 
 

@@ -10,10 +10,10 @@ import pytest
 from nearpeak.launching.describe import Variant
 from nearpeak.launching.places import NO_PLACE
 from nearpeak.launching.program_records import EnvironmentRecord, ProblemRecord, SamplesRecord
+from nearpeak.planning.commands import wanted_place
+from nearpeak.planning.make import make_plan
+from nearpeak.planning.options import Options
 from nearpeak.study.answers import Answers, Templates, launch_record
-from nearpeak.study.commands import wanted_place
-from nearpeak.study.options import Options
-from nearpeak.study.planning import make_plan
 from nearpeak.study.records import SCHEMA, Chosen, GroupRecord, LaunchRecord, StudyRecord
 
 AXES = {"calls": "blocking", "reuse": "fixed"}

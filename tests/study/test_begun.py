@@ -14,8 +14,8 @@ from nearpeak.errors import UserError
 from nearpeak.launching.programs import Programs
 from nearpeak.libraries import discover
 from nearpeak.libraries.library import Contender, Library
+from nearpeak.planning.plan import Plan
 from nearpeak.study import begun
-from nearpeak.study.plan import Plan
 from nearpeak.terms.path import DataPath
 from two_users import OTHER, OWNER, TwoUsers, acting
 

@@ -14,12 +14,13 @@ import pytest
 from nearpeak.errors import UserError
 from nearpeak.journal import CannotWriteError
 from nearpeak.machine.discover import discover
+from nearpeak.planning.make import added
+from nearpeak.planning.templates import Eligibility
 from nearpeak.study import folder as study_folder
 from nearpeak.study.amendments import extend
 from nearpeak.study.folder import create, read_plan, reopen
 from nearpeak.study.history import History
 from nearpeak.study.journal import NAME, StudyJournal
-from nearpeak.study.planning import Eligibility, added
 from two_users import TwoUsers
 
 

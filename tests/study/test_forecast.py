@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from nearpeak.statistics.intervals import expected_half_width, half_width
-from nearpeak.study.forecast import forecast, imprecise, promise, sentence
+from nearpeak.study.forecast import forecast, imprecise, sentence
 
 
 def cells(count: int, launches: int, deviation: float) -> list[list[float]]:
@@ -120,10 +120,3 @@ def test_what_is_not_precise_is_counted() -> None:
         "2 of 3 figures are less precise than aimed at (2 % for rates, 3 % for times)"
     )
     assert imprecise([True]) == imprecise([]) == ""
-
-
-def test_a_promise_says_what_it_assumes() -> None:
-    assert promise(0.03, 20) == (
-        "a 95 % interval of about ± 1.7 % from 20 launches of each case, "
-        "assuming that launches deviate by 3 %"
-    )

@@ -15,21 +15,22 @@ from fake_gpus import UUIDS, with_fake_gpus
 
 from nearpeak.errors import UserError
 from nearpeak.findings.build import build_results
+from nearpeak.launching import awareness, single
 from nearpeak.launching.programs import TOOLS
+from nearpeak.launching.single_launch import LaunchFailed
 from nearpeak.libraries import catalogue, nccl
 from nearpeak.libraries.build import compiler, kit_for, sources
 from nearpeak.libraries.discover import resolve
 from nearpeak.libraries.rules import Range, Table, rules_text
 from nearpeak.machine.discover import discover
+from nearpeak.planning import prepare
+from nearpeak.planning.options import LibraryChoice, Options
 from nearpeak.report.notices import notices
 from nearpeak.results.results import Cell, Results
-from nearpeak.study import awareness, prepare, single
 from nearpeak.study.folder import create
 from nearpeak.study.history import History
-from nearpeak.study.options import LibraryChoice, Options
 from nearpeak.study.run import StudyRun
 from nearpeak.study.sessions import begin
-from nearpeak.study.single_launch import LaunchFailed
 from nearpeak.terms.benchmarks import GPU_FACTS
 from nearpeak.tune import run
 from nearpeak.tune.journal import Asked

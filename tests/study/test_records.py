@@ -9,9 +9,9 @@ from typing import Any, get_args
 import jsonschema
 import msgspec
 
+from nearpeak.planning.plan import Spare
 from nearpeak.study.amendments import amend
 from nearpeak.study.history import History
-from nearpeak.study.plan import Spare
 from nearpeak.study.records import Record, TakenUpRecord
 
 DOCS = Path(__file__).parents[2] / "docs"

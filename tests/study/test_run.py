@@ -15,11 +15,11 @@ from nearpeak.launching import mps, process
 from nearpeak.launching.program_records import EnvironmentRecord, SamplesRecord
 from nearpeak.libraries.families import natives
 from nearpeak.machine import allocation
+from nearpeak.planning.plan import LaunchId, Spare
 from nearpeak.study import run
 from nearpeak.study.amendments import remaining_lines
 from nearpeak.study.answers import Templates
 from nearpeak.study.history import History
-from nearpeak.study.plan import LaunchId, Spare
 from nearpeak.study.records import LaunchRecord, LeftOutRecord, TakenUpRecord
 from nearpeak.study.schedule import Schedule, linked
 from nearpeak.terms.sizes import format_seconds
@@ -641,7 +641,7 @@ def test_what_was_left_out_is_taken_up_once_launches_turn_out_to_be_short(
     def pessimistic(_: Schedule, first: int, *_others: object) -> dict[int, float]:
         return {0: 2000.0} if first == 2 else {}
 
-    monkeypatch.setattr(Schedule, "to_leave_out", pessimistic)
+    monkeypatch.setattr(run, "to_leave_out", pessimistic)
     monkeypatch.setattr(run, "blocks_wanted", lambda _: 3)  # in place of 6
     study.run(plan)
     turns = [

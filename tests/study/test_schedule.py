@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from nearpeak.launching.program_records import CaseRecord, ProblemRecord, SamplesRecord
+from nearpeak.planning.fit import spare
+from nearpeak.planning.options import Options
+from nearpeak.planning.plan import Plan, PlannedLaunch, Spare
 from nearpeak.study.answers import launch_record
-from nearpeak.study.fit import spare
-from nearpeak.study.options import Options
-from nearpeak.study.plan import Plan, PlannedLaunch, Spare
 from nearpeak.study.records import (
     LaunchEndRecord,
     LeftOutRecord,
@@ -20,6 +20,7 @@ from nearpeak.study.records import (
     TakenUpRecord,
 )
 from nearpeak.study.schedule import Schedule
+from nearpeak.study.spares import to_leave_out, to_take_up
 from nearpeak.terms.identity import Who
 
 CASE: dict[str, Any] = {
@@ -322,10 +323,10 @@ def test_a_large_part_left_out_makes_room_for_small_ones_before_it(standins: Mod
         if planned.role == "mpi":
             feed_some(state, planned)
     everything = state.seconds_left(1, 6)
-    assert state.to_leave_out(1, 6, everything) == {}
-    assert state.to_leave_out(1, 6, everything - 0.1) == {0: everything}
-    assert list(state.to_leave_out(1, 6, everything - 4.0)) == [1]
-    assert list(state.to_leave_out(1, 6, 0.0)) == [0, 1]
+    assert to_leave_out(state, 1, 6, everything) == {}
+    assert to_leave_out(state, 1, 6, everything - 0.1) == {0: everything}
+    assert list(to_leave_out(state, 1, 6, everything - 4.0)) == [1]
+    assert list(to_leave_out(state, 1, 6, 0.0)) == [0, 1]
     assert state.seconds_left(1, 6) == everything  # nothing is left out yet
 
 
@@ -364,7 +365,7 @@ def after_a_block(
 
 def left_out(state: Schedule, seconds: float) -> list[str]:
     """What leaves the next five blocks so many seconds."""
-    return [state.plan.spare[number].name for number in state.to_leave_out(1, 6, seconds)]
+    return [state.plan.spare[number].name for number in to_leave_out(state, 1, 6, seconds)]
 
 
 def test_a_library_that_is_slow_on_one_path_is_left_out_there_before_anything_else(
@@ -382,7 +383,7 @@ def test_a_library_that_is_slow_on_one_path_is_left_out_there_before_anything_el
     # The slow launch took the room of the rest: that has two launches in any case.
     assert left_out(state, 0.0) == [slow]
     assert left_out(state, -100.0) == [slow, TCP]  # it would have had none; FAR is alpha's last
-    [number] = state.to_leave_out(1, 6, others)
+    [number] = to_leave_out(state, 1, 6, others)
     state.feed(LeftOutRecord(block=1, spare=number, budget_seconds=everything))
     left = {(state.plan.who(launch).label, launch.path) for launch in state.remaining(1)}
     assert left == {(who, path) for who in ("alpha", "beta", "ceiling") for path in THREE_PATHS} - {
@@ -400,7 +401,7 @@ def test_of_several_slow_ones_the_costliest_go_as_far_as_needed(standins: Module
     assert left_out(state, everything - 1.0) == [f"beta on {NEAR}"]
     both = [f"beta on {NEAR}", f"alpha on {NEAR}"]
     assert left_out(state, everything - 501.0) == both
-    for number in state.to_leave_out(1, 6, everything - 501.0):
+    for number in to_leave_out(state, 1, 6, everything - 501.0):
         state.feed(LeftOutRecord(block=1, spare=number, budget_seconds=everything))
     assert {launch.path for launch in state.remaining(1)} == {TCP, FAR}  # nor its ceiling
 
@@ -445,7 +446,7 @@ def test_what_is_slow_is_taken_up_after_all_else(standins: ModuleType) -> None:
     slow, tcp = names.index(f"alpha on {NEAR}"), names.index(TCP)
     for number in (tcp, slow):
         state.feed(LeftOutRecord(block=1, spare=number, budget_seconds=1000.0))
-    assert state.to_take_up(2, 6, 1e4) == [tcp, slow]
+    assert to_take_up(state, 2, 6, 1e4) == [tcp, slow]
 
 
 def of_a_slow_pilot(standins: ModuleType, launches: int = 12) -> Schedule:
@@ -476,26 +477,26 @@ def test_what_was_left_out_is_taken_up_where_time_remains(standins: ModuleType) 
     assert {launch.path for launch in state.remaining(3)} == {"host-host same-numa"}
     # In each of four blocks two launches more, of 10 s each in the pilot.
     needed = 4 * (state.seconds_left(3, 4) + 20.0)
-    assert state.to_take_up(3, 6, state.seconds_left(3, 7)) == []
-    assert state.to_take_up(3, 6, needed - 1.0) == [0]
-    assert state.to_take_up(3, 6, needed) == [1]
-    assert state.to_take_up(3, 6, 1000.0) == [1, 0]
+    assert to_take_up(state, 3, 6, state.seconds_left(3, 7)) == []
+    assert to_take_up(state, 3, 6, needed - 1.0) == [0]
+    assert to_take_up(state, 3, 6, needed) == [1]
+    assert to_take_up(state, 3, 6, 1000.0) == [1, 0]
     assert {launch.path for launch in state.remaining(3)} == {"host-host same-numa"}  # not yet
 
     state.feed(TakenUpRecord(block=3, spare=1))
     assert (state.remaining(2), names_of(state, 3)) == ([], ["latency"])
     far = [launch for launch in state.remaining(3) if launch.path == "host-host two"]
     assert sorted(launch.role for launch in far) == ["ceiling", "mpi"]
-    assert state.to_take_up(4, 6, 1000.0) == [0]
+    assert to_take_up(state, 4, 6, 1000.0) == [0]
     state.feed(TakenUpRecord(block=4, spare=0))
     assert set(names_of(state, 4)) == {"latency", "bw"}
-    assert state.to_take_up(5, 6, 1000.0) == []
+    assert to_take_up(state, 5, 6, 1000.0) == []
     assert state.whole_blocks == 3
 
 
 def test_what_cannot_come_to_six_launches_is_not_taken_up(standins: ModuleType) -> None:
-    assert of_a_slow_pilot(standins, launches=7).to_take_up(3, 6, 1000.0) == [1, 0]
-    assert of_a_slow_pilot(standins, launches=6).to_take_up(3, 6, 1000.0) == []
+    assert to_take_up(of_a_slow_pilot(standins, launches=7), 3, 6, 1000.0) == [1, 0]
+    assert to_take_up(of_a_slow_pilot(standins, launches=6), 3, 6, 1000.0) == []
 
 
 def test_alternatives_stop_together_whoever_has_which_value(standins: ModuleType) -> None:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sessions: what a study's numbers depend on, and when it may go on."""
 
-import hashlib
 import re
 from pathlib import Path
 from types import ModuleType
@@ -11,19 +10,14 @@ import msgspec
 import pytest
 
 from nearpeak.errors import UserError
+from nearpeak.launching import fingerprints
+from nearpeak.launching.fingerprints import Fingerprint, fingerprint
 from nearpeak.libraries import whole
-from nearpeak.libraries.library import Settings
 from nearpeak.machine.discover import discover
 from nearpeak.study import sessions
 from nearpeak.study.history import History
-from nearpeak.study.records import (
-    Fingerprint,
-    LaunchEndRecord,
-    LaunchRecord,
-    SessionRecord,
-    StudyRecord,
-)
-from nearpeak.study.sessions import begin, differences, fingerprint
+from nearpeak.study.records import LaunchEndRecord, LaunchRecord, SessionRecord, StudyRecord
+from nearpeak.study.sessions import begin, differences
 
 MACHINES = Path(__file__).parents[1] / "machines"
 
@@ -51,7 +45,7 @@ def of(**parts: dict[str, str]) -> Fingerprint:
 def test_settings_that_launches_inherit_are_those_of_the_last_session(
     monkeypatch: pytest.MonkeyPatch, standins: ModuleType, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(sessions, "environment", lambda _library: {})
+    monkeypatch.setattr(fingerprints, "environment", lambda _library: {})
     machine, tools = discover(MACHINES / "one-socket.txt"), standins.make_tools(tmp_path)
 
     def now() -> Fingerprint:
@@ -114,14 +108,6 @@ def test_of_a_digest_the_first_digits_are_shown() -> None:
     assert sessions.shown(f"{old} or {new}", "none") == (both, "none")
 
 
-def test_settings_that_leave_nothing_out_have_the_digest_of_before() -> None:
-    before = {"env": {"A": "1"}, "flags": [], "name": "x", "summary": ""}
-    old = hashlib.sha256(msgspec.json.encode(before, order="sorted")).hexdigest()
-    settings = Settings(name="x", env={"A": "1"})
-    assert sessions.settings_digest(settings) == old
-    assert sessions.settings_digest(msgspec.structs.replace(settings, unset=["B"])) != old
-
-
 def test_differences_are_short() -> None:
     version = "Long MPI 1.0\n" + "x" * 500
     fingerprint = of(
@@ -138,30 +124,10 @@ def test_differences_are_short() -> None:
     assert differences(fingerprint, fingerprint) == []
 
 
-@pytest.mark.parametrize("name", sorted(file.stem for file in MACHINES.glob("*.txt")))
-def test_a_fingerprint_of_every_recorded_machine(
-    standins: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    monkeypatch.setattr(sessions, "environment", lambda _library: {})
-    root = MACHINES / f"{name}.txt"
-    machine = discover(root)
-    tools = standins.make_tools(tmp_path)
-    made = fingerprint(machine, standins.small_plan().contenders, tools)
-    assert made.machine["host"] == machine.hostname
-    assert len([key for key in made.machine if key.startswith("gpu ")]) == len(machine.gpus)
-    nvidia = any(gpu.vendor == "nvidia" for gpu in machine.gpus)
-    assert ("nvidia" in made.driver) == nvidia
-    program = standins.FAKE.read_bytes()
-    assert made.build["nearpeak-mpi fake"] == hashlib.sha256(program).hexdigest()
-    assert "nearpeak-native" in made.build
-    assert set(made.library) == {"fake version", "fake path", "fake@default settings"}
-    assert made == fingerprint(machine, standins.small_plan().contenders, tools)
-
-
 def test_settings_files_and_a_library_that_was_built_anew_are_others(
     standins: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sessions, "environment", lambda _library: {})
+    monkeypatch.setattr(fingerprints, "environment", lambda _library: {})
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     (contender,) = standins.small_plan().contenders
     built = tmp_path / "libmpi.so"
@@ -188,7 +154,7 @@ def test_settings_files_and_a_library_that_was_built_anew_are_others(
 def test_a_library_that_lacks_something_is_another(
     standins: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sessions, "environment", lambda _library: {})
+    monkeypatch.setattr(fingerprints, "environment", lambda _library: {})
     (contender,) = standins.small_plan().contenders
     less = msgspec.structs.replace(
         contender, library=msgspec.structs.replace(contender.library, lacks="a table")
@@ -201,7 +167,7 @@ def test_a_library_that_lacks_something_is_another(
 def test_a_library_that_is_not_whole_is_another(
     standins: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sessions, "environment", lambda _library: {})
+    monkeypatch.setattr(fingerprints, "environment", lambda _library: {})
     contenders = standins.small_plan().contenders
     machine, tools = discover(MACHINES / "one-socket.txt"), standins.make_tools(tmp_path)
     before = fingerprint(machine, contenders, tools)
@@ -213,26 +179,6 @@ def test_a_library_that_is_not_whole_is_another(
     assert line.startswith(
         "library fake modules: none -> libucm_a.so.0 does not load (libb.so is not"
     )
-
-
-def test_what_sysfs_tells_of_clocks_and_adapters(
-    standins: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sessions, "environment", lambda _library: {})
-    root = tmp_path / "machine.txt"
-    root.write_text(
-        (MACHINES / "one-socket.txt").read_text()
-        + "\nsys/devices/system/cpu/cpu0/microcode/version: 0x2b\n"
-        + "sys/class/infiniband/mlx5_0/fw_ver: 28.39.1002\n"
-        + "sys/class/dmi/id/bios_version: 2.4\n"
-        + "nvidia/driver: 580.1\nnvidia/cuda: 13.0\n"
-    )
-    tools = standins.make_tools(tmp_path)
-    made = fingerprint(discover(root), standins.small_plan().contenders, tools)
-    assert made.machine["governor"] == "powersave"
-    assert made.machine["microcode"] == "0x2b"
-    assert made.machine["bios"] == "2.4"
-    assert made.driver == {"nvidia": "580.1", "cuda": "13.0", "mlx5_0 firmware": "28.39.1002"}
 
 
 def test_the_state_of_a_launch_is_that_of_its_own_cpus_and_gpus(

@@ -14,12 +14,13 @@ from nearpeak.launching.command_lines import Tools
 from nearpeak.launching.describe import Variant
 from nearpeak.libraries.library import CommandLine, Launch
 from nearpeak.machine.discover import discover
-from nearpeak.study.commands import make_command, wanted_place
-from nearpeak.study.estimate import guess_cost
+from nearpeak.planning.commands import make_command, wanted_place
+from nearpeak.planning.estimate import guess_cost
+from nearpeak.planning.make import PlanContext, make_plan
+from nearpeak.planning.options import Options
+from nearpeak.planning.plan import Plan, PlannedLaunch
+from nearpeak.planning.summary import summary
 from nearpeak.study.folder import create
-from nearpeak.study.options import Options
-from nearpeak.study.plan import Plan, PlannedLaunch
-from nearpeak.study.planning import PlanContext, make_plan, summary
 from nearpeak.terms.path import DataPath, Endpoint
 
 

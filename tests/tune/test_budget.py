@@ -3,7 +3,7 @@
 
 import pytest
 
-from nearpeak.study.fit import OVERTIME
+from nearpeak.planning.fit import OVERTIME
 from nearpeak.tune.budget import Budget
 
 

@@ -10,10 +10,10 @@ import msgspec
 import pytest
 
 from nearpeak.errors import UserError
+from nearpeak.launching.single_launch import LaunchFailed
 from nearpeak.libraries import tunables
 from nearpeak.libraries.families import all_families
 from nearpeak.libraries.tunables import Tunable
-from nearpeak.study.single_launch import LaunchFailed
 from nearpeak.tune import calibrate
 from nearpeak.tune.calibrate import MEASUREMENTS, Measurement, values, wanted
 from nearpeak.tune.tuned import Ceiling

@@ -9,10 +9,10 @@ import msgspec
 import pytest
 from made_libraries import made_library
 
+from nearpeak.launching.single_launch import LaunchFailed
 from nearpeak.libraries.library import Settings
 from nearpeak.machine.machine import unknown
 from nearpeak.observations.explained import Explanation, Said
-from nearpeak.study.single_launch import LaunchFailed
 from nearpeak.terms.path import DataPath, Endpoint
 from nearpeak.tune import hints
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from nearpeak.study.single_launch import LaunchFailed
+from nearpeak.launching.single_launch import LaunchFailed
 from nearpeak.tune import launches
 from nearpeak.tune.launches import Launches
 

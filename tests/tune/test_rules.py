@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pytest
 
+from nearpeak.launching.single_launch import LaunchFailed
 from nearpeak.libraries.rules import Range, Table
 from nearpeak.libraries.tunables import Offered, Ruled, Tunable
 from nearpeak.numbers import count
-from nearpeak.study.single_launch import LaunchFailed
 from nearpeak.tune.candidates import Env
 from nearpeak.tune.estimate import Estimate
 from nearpeak.tune.rules import (

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from nearpeak.arrays import Floats
+from nearpeak.launching.single_launch import LaunchFailed
 from nearpeak.libraries.tunables import Threshold, Tunable
-from nearpeak.study.single_launch import LaunchFailed
 from nearpeak.tune.budget import Work
 from nearpeak.tune.candidates import Candidate, Env
 from nearpeak.tune.search import Bench, Failed, Search

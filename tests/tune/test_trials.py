@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from nearpeak.errors import UserError
+from nearpeak.launching.single_launch import LaunchFailed
 from nearpeak.libraries.rules import Range, Table
-from nearpeak.study.single_launch import LaunchFailed
 from nearpeak.tune.budget import Budget
 from nearpeak.tune.candidates import Candidate, Env
 from nearpeak.tune.journal import (

@@ -17,13 +17,13 @@ from nearpeak.numbers import count, listed, printable
 
 if TYPE_CHECKING:
     from nearpeak.journal import RunJournal
+    from nearpeak.launching.batch import JobRequest
+    from nearpeak.launching.single import Single
     from nearpeak.libraries.library import Library
     from nearpeak.machine.machine import Diagnosis
+    from nearpeak.planning.plan import Plan
     from nearpeak.results.requirements import Requirement
     from nearpeak.results.results import Results
-    from nearpeak.study.batch import JobRequest
-    from nearpeak.study.plan import Plan
-    from nearpeak.study.single import Single
 
 T = TypeVar("T")
 
@@ -247,10 +247,10 @@ def judged(folder: Path, required: Sequence[str] = ()) -> "Results":
     """The results of the study in `folder`, judged by the requirements `required`, else by those of
     its plan; UserError for a requirement that does not fit."""
     from nearpeak.findings.build import build_results
+    from nearpeak.planning.subjects import planned
     from nearpeak.results.requirements import check, judge
     from nearpeak.results.subjects import measured
     from nearpeak.study.folder import read_plan
-    from nearpeak.study.subjects import planned
     from nearpeak.terms.study_files import PLAN
 
     results = build_results(folder)
@@ -281,7 +281,7 @@ def write_script(file: Path, job: "JobRequest", lacking: Iterable[str], *left_ou
     """Writes the script of a job that runs this command without --sbatch, and without the options
     `left_out` and their values. `lacking`: why named libraries are not on this machine."""
     from nearpeak.files import put_whole, working_folder
-    from nearpeak.study.batch import JOB_NAME, job_script, without
+    from nearpeak.launching.batch import JOB_NAME, job_script, without
 
     program, *arguments = sys.argv
     if "/" in program:

@@ -111,9 +111,8 @@ def conform(
     accept_commands: AcceptCommands = False,
 ) -> None:
     from nearpeak.conform.plan import Chosen
-    from nearpeak.study.options import split_list
     from nearpeak.terms.buffers import parse_buffers
-    from nearpeak.terms.sizes import parse_seconds
+    from nearpeak.terms.sizes import parse_seconds, split_list
 
     if quick and full:
         raise UserError("--quick and --full exclude each other: give one of them")
@@ -142,16 +141,16 @@ def _run(folder: Path, chosen: "Chosen | None", *, accept: bool) -> "Conformance
     from nearpeak.conform.journal import FORM, ConformJournal, check_new, read
     from nearpeak.conform.progress import Progress
     from nearpeak.launching.mps import MpsError
+    from nearpeak.launching.paths import paths_within
     from nearpeak.launching.programs import TOOLS, build_programs
     from nearpeak.machine.discover import discover
     from nearpeak.owners import check_output
+    from nearpeak.planning.contenders import choose_contenders
+    from nearpeak.planning.options import library_choice
+    from nearpeak.planning.prepare import start
     from nearpeak.report.conformed.words import finding
     from nearpeak.signals import ending, status_of
     from nearpeak.study import begun
-    from nearpeak.study.contenders import choose_contenders
-    from nearpeak.study.options import library_choice
-    from nearpeak.study.paths import paths_within
-    from nearpeak.study.prepare import start
 
     journal = None
     if chosen is None:

@@ -38,9 +38,9 @@ def doctor(
     import msgspec
 
     from nearpeak.launching.hosts import describe, differences
+    from nearpeak.launching.paths import hosts_of_job
     from nearpeak.machine.discover import discover
     from nearpeak.machine.doctor import examine
-    from nearpeak.study.paths import hosts_of_job
 
     this_machine = discover()
     this_machine = msgspec.structs.replace(

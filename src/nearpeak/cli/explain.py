@@ -25,10 +25,10 @@ from nearpeak.errors import UserError
 from nearpeak.terms.exit_statuses import sentence
 
 if TYPE_CHECKING:
+    from nearpeak.launching.single import Single
     from nearpeak.libraries.library import Contender
     from nearpeak.machine.machine import Machine
     from nearpeak.observations.explained import Explanation
-    from nearpeak.study.single import Single
     from nearpeak.terms.benchmarks import Axis
 
 SIZES = "8,64K,16M"
@@ -117,8 +117,8 @@ def explain(
     """Launches, prints, and writes."""
     from nearpeak.files import check_output, make_output
     from nearpeak.launching import mps
+    from nearpeak.launching.single_launch import LaunchFailed
     from nearpeak.observations.explained import keep
-    from nearpeak.study.single_launch import LaunchFailed
 
     if study and output:
         raise UserError("--study puts it into a study, -o into a folder of its own: give one")
@@ -180,8 +180,8 @@ def explain(
 def explain_worst(study: Path, count: int) -> None:
     """Explains a study's messages furthest from the ceiling, into its folder; prints failures."""
     from nearpeak.launching.mps import MpsError
+    from nearpeak.launching.single_launch import LaunchFailed
     from nearpeak.observations.explained import keep
-    from nearpeak.study.single_launch import LaunchFailed
 
     try:
         _check_machine(study)
@@ -273,7 +273,7 @@ def _gpus(machine: "Machine") -> str:
 
 def _chosen(request: Request) -> "Single":
     """The launches for a request; UserError for one that cannot be explained."""
-    from nearpeak.study.single import choose
+    from nearpeak.launching.single import choose
     from nearpeak.terms.buffers import parse_buffers
     from nearpeak.terms.sizes import parse_sizes
 

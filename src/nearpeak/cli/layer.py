@@ -17,7 +17,7 @@ from nearpeak.errors import UserError
 from nearpeak.terms.exit_statuses import STATUSES
 
 if TYPE_CHECKING:
-    from nearpeak.study.single import Single
+    from nearpeak.launching.single import Single
 
 REACHED = "NEARPEAK_LAYER_REACHED"  # the file that bench/layer/begin.cpp makes
 
@@ -180,8 +180,8 @@ def _run_required(command: list[str], env: dict[str, str], library: str) -> int:
 def _explain(mpi: str | None, path: str | None, json: bool) -> None:
     from nearpeak.explain import ways
     from nearpeak.launching.mps import MpsError
+    from nearpeak.launching.single_launch import LaunchFailed
     from nearpeak.report.explained.ways import print_ways
-    from nearpeak.study.single_launch import LaunchFailed
 
     if mpi is None:
         raise UserError("name a library, like `nearpeak layer --explain --mpi mpich`")
@@ -207,9 +207,9 @@ def _chosen(mpi: str, path: str | None, pairs: Sequence[str]) -> "list[Single]":
     """The launches of messages between the `pairs` of buffers that fit the path. UserError without
     any."""
     from nearpeak.launching.programs import TOOLS, describe_library
+    from nearpeak.launching.single import another_benchmark, choose
     from nearpeak.libraries import settings
     from nearpeak.libraries.discover import LAYER, resolve
-    from nearpeak.study.single import another_benchmark, choose
 
     spec, wanted = settings.split(mpi)
     spec = spec.removesuffix(LAYER) + LAYER

@@ -63,10 +63,10 @@ def machine(
     """
     from nearpeak.errors import UserError
     from nearpeak.launching.hosts import describe, differences
+    from nearpeak.launching.paths import check_hosts, hosts_of_job
     from nearpeak.machine.discover import discover
     from nearpeak.machine.paths import discover_paths
-    from nearpeak.study.options import split_list
-    from nearpeak.study.paths import check_hosts, hosts_of_job
+    from nearpeak.terms.sizes import split_list
 
     if picture is not None and picture.suffix != ".svg":
         raise UserError(

@@ -98,7 +98,7 @@ def _common(
 
 def _hint(command: str, option: str) -> str:
     """Says where else an option that a command lacks can be set; "" if nowhere."""
-    from nearpeak.study.options import KEYS
+    from nearpeak.planning.options import KEYS
 
     key = option.lstrip("-").replace("-", "_")
     if command != "nearpeak study" or key not in KEYS:

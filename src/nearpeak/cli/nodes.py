@@ -157,10 +157,9 @@ def nodes(
         bool, typer.Option("--dry-run", help="Print the plan and its cost, and measure nothing.")
     ] = False,
 ) -> None:
+    from nearpeak.launching.paths import hosts_of_job
     from nearpeak.nodes import plan, required
-    from nearpeak.study.options import split_list
-    from nearpeak.study.paths import hosts_of_job
-    from nearpeak.terms.sizes import parse_seconds, parse_sizes
+    from nearpeak.terms.sizes import parse_seconds, parse_sizes, split_list
 
     of_plan = (rounds, launches, slot_ms, small, large, launch_limit, seed)
     given = (mpi, hosts, number, remote_shell, require, *of_plan)
@@ -237,8 +236,8 @@ def _lacking(mpi: str) -> list[str]:
     from nearpeak.libraries import discover, settings
     from nearpeak.libraries.families import is_native
     from nearpeak.nodes.run import check_library
-    from nearpeak.study.contenders import why_missing
-    from nearpeak.study.options import library_choice
+    from nearpeak.planning.contenders import why_missing
+    from nearpeak.planning.options import library_choice
 
     lacking = [*why_missing([library_choice(mpi)])]
     if not lacking:
@@ -248,9 +247,9 @@ def _lacking(mpi: str) -> list[str]:
 
 
 def _write_script(file: Path, chosen: "Chosen", folder: Path) -> None:
+    from nearpeak.launching.batch import JobRequest
     from nearpeak.nodes import plan
     from nearpeak.nodes.journal import NAME
-    from nearpeak.study.batch import JobRequest
 
     lacking = _lacking(chosen.mpi)
     seconds = plan.cost(chosen, plan.planned(chosen)).seconds
@@ -269,6 +268,7 @@ def _run(
     import msgspec
 
     import nearpeak
+    from nearpeak.launching.paths import check_hosts, check_same_hosts
     from nearpeak.launching.programs import TOOLS
     from nearpeak.launching.starting import starting_here
     from nearpeak.libraries import discover as libraries
@@ -281,7 +281,6 @@ def _run(
     from nearpeak.nodes.journal import FORM, SCHEMA, Begin, NodesJournal, read
     from nearpeak.nodes.run import Run, check_library, path_of
     from nearpeak.study import begun
-    from nearpeak.study.paths import check_hosts, check_same_hosts
     from nearpeak.terms.sizes import format_seconds
 
     new = chosen is not None

@@ -175,11 +175,11 @@ def launch(
     from nearpeak.launching import mps
     from nearpeak.launching.command_lines import joined, parts_of
     from nearpeak.launching.foreground import run_in_foreground
+    from nearpeak.launching.paths import hosts_of_job
     from nearpeak.launching.places import wanted_at
+    from nearpeak.launching.single import choose
     from nearpeak.libraries.families import is_ceiling
     from nearpeak.libraries.launch import shell_line
-    from nearpeak.study.paths import hosts_of_job
-    from nearpeak.study.single import choose
     from nearpeak.terms.buffers import parse_buffers
     from nearpeak.terms.sizes import parse_seconds
 

@@ -33,11 +33,11 @@ from nearpeak.terms.exit_statuses import paragraphs
 
 if TYPE_CHECKING:
     from nearpeak.machine.machine import Machine
+    from nearpeak.planning.options import Options
+    from nearpeak.planning.plan import Plan
     from nearpeak.results.results import Results
     from nearpeak.study.history import History
     from nearpeak.study.journal import StudyJournal
-    from nearpeak.study.options import Options
-    from nearpeak.study.plan import Plan
     from nearpeak.study.records import AmendmentRecord, SessionRecord
     from nearpeak.study.schedule import Schedule
 
@@ -265,17 +265,16 @@ def study(
         ),
     ] = False,
 ) -> None:
-    from nearpeak.study.options import (
+    from nearpeak.planning.options import (
         Options,
         check_launches,
         library_choice,
         merge,
         parse_ranks,
         read_study_file,
-        split_list,
     )
     from nearpeak.terms.buffers import parse_buffers
-    from nearpeak.terms.sizes import parse_seconds, parse_sizes
+    from nearpeak.terms.sizes import parse_seconds, parse_sizes, split_list
 
     line = Options(
         libraries=[library_choice(spec) for spec in mpi or []],
@@ -295,13 +294,20 @@ def study(
         launch_limit_seconds=_parse("--launch-limit", parse_seconds, launch_limit),
         seed=seed,
         remote_shell=remote_shell,
+        output=output or None,
+        require=require or [],
     )
     if sbatch is not None and (resume or extend is not None):
         raise UserError(
             "--sbatch writes a script that completes its study by itself: leave "
             "--resume and --extend out"
         )
-    additions = Options(budget_seconds=line.budget_seconds, launches=line.launches)
+    additions = Options(
+        budget_seconds=line.budget_seconds,
+        launches=line.launches,
+        output=line.output,
+        require=line.require,
+    )
     if extend is not None:
         additions.libraries = line.libraries
         if resume or file is not None or output is not None or line != additions:
@@ -314,7 +320,6 @@ def study(
         _extend(
             Path(extend),
             additions,
-            require or [],
             force=force,
             accept=accept_commands,
             retry=retry,
@@ -336,7 +341,6 @@ def study(
         _resume(
             folder,
             additions,
-            require or [],
             force=force,
             accept=accept_commands,
             explain=explain,
@@ -349,25 +353,22 @@ def study(
                 f"{option} needs --resume or --extend: give one of them, or leave it out"
             )
     options = merge(read_study_file(file), line) if file else line
-    # No shell has expanded the path in a file.
-    default_folder = Path(options.output or DEFAULT_FOLDER).expanduser()
-    folder = Path(output) if output else default_folder
+    folder = Path(options.output or DEFAULT_FOLDER)
     if sbatch is not None:
-        from nearpeak.study.batch import check_paths, of_study
-        from nearpeak.study.contenders import why_missing
-        from nearpeak.study.prepare import check_named
+        from nearpeak.planning.contenders import why_missing
+        from nearpeak.planning.job import check_paths, of_study
+        from nearpeak.planning.prepare import check_named
 
         if dry_run:
             raise UserError(
                 "--sbatch writes a script, and --dry-run nothing: leave one of them out"
             )
         check_named(options)
-        options = replace(options, require=require or options.require)
         requirements = requirements_of(options.require)
         check_paths(options, [requirement.path for requirement in requirements])
         write_script(sbatch, of_study(options, folder), why_missing(options.libraries))
         return
-    _start(options, folder, require or options.require, retry, explain, dry_run)
+    _start(options, folder, retry, explain, dry_run)
 
 
 def _parse(option: str, parser: Callable[[str], T], text: str | None) -> T | None:
@@ -378,24 +379,23 @@ def _parse(option: str, parser: Callable[[str], T], text: str | None) -> T | Non
 def _start(
     options: "Options",
     folder: Path,
-    required: list[str],
     retry: bool,
     explain: int | None,
     dry_run: bool,
 ) -> None:
     from nearpeak.launching.hosts import remarks
+    from nearpeak.launching.paths import why_not
     from nearpeak.launching.programs import TOOLS
+    from nearpeak.planning.fit import expected_blocks
+    from nearpeak.planning.prepare import prepare
+    from nearpeak.planning.subjects import planned
     from nearpeak.results.requirements import check
     from nearpeak.study import begun
-    from nearpeak.study.fit import expected_blocks
     from nearpeak.study.folder import check_new, create
     from nearpeak.study.history import History
-    from nearpeak.study.paths import why_not
-    from nearpeak.study.prepare import prepare
     from nearpeak.study.schedule import Schedule
-    from nearpeak.study.subjects import planned
 
-    requirements = requirements_of(required)
+    requirements = requirements_of(options.require)
     if not dry_run:
         check_new(folder)
     sizes = {requirement.size for requirement in requirements if requirement.size is not None}
@@ -407,7 +407,7 @@ def _start(
     )
     machine, plan = prepare(options, TOOLS, say, retry=retry, dry_run=dry_run)
     check(requirements, planned(plan), lambda path: why_not(path, machine, plan.hosts))
-    plan.requirements = required
+    plan.requirements = options.require
     if dry_run:  # what is read first stands last
         _print_lines(plan, Schedule(plan), expected_blocks(plan))
     _show(plan, dry_run)
@@ -425,7 +425,7 @@ def _start(
         history = History(folder, plan)
         session = _session(folder, plan, machine, history)
         ended_by = _run(folder, plan, journal, history, session, explain=explain)
-        _conclude(folder, required, history, ended_by)
+        _conclude(folder, options.require, history, ended_by)
 
 
 def measure(options: "Options", folder: Path, added: float | None = None) -> int | None:
@@ -434,11 +434,11 @@ def measure(options: "Options", folder: Path, added: float | None = None) -> int
     any; UserError."""
     from nearpeak.launching.programs import TOOLS
     from nearpeak.machine.discover import discover
+    from nearpeak.planning.options import Options
+    from nearpeak.planning.prepare import prepare
     from nearpeak.study import begun
     from nearpeak.study.folder import create, read_plan, reopen
     from nearpeak.study.history import History
-    from nearpeak.study.options import Options
-    from nearpeak.study.prepare import prepare
     from nearpeak.terms.study_files import PLAN
 
     if (folder / PLAN).exists():
@@ -461,28 +461,27 @@ def measure(options: "Options", folder: Path, added: float | None = None) -> int
 def _resume(
     folder: Path,
     additions: "Options",
-    required: list[str],
     *,
     force: bool,
     accept: bool,
     explain: int | None,
     dry_run: bool,
 ) -> None:
+    from nearpeak.launching.paths import why_not
     from nearpeak.machine.allocation import measuring_seconds
     from nearpeak.machine.discover import discover
     from nearpeak.owners import check_output
+    from nearpeak.planning.subjects import planned
     from nearpeak.results.requirements import check
     from nearpeak.study.amendments import remaining_lines
     from nearpeak.study.folder import read_plan, reopen, repair
     from nearpeak.study.history import History
-    from nearpeak.study.paths import why_not
-    from nearpeak.study.subjects import planned
 
     if not dry_run:
         check_output(folder)  # before anything in it is changed
         repair(folder)
     plan = read_plan(folder)
-    requirements = requirements_of(required or plan.requirements)
+    requirements = requirements_of(additions.require or plan.requirements)
     check(requirements, planned(plan), lambda path: why_not(path, discover(), plan.hosts))
     if dry_run:
         history = History(folder, plan)
@@ -502,20 +501,19 @@ def _resume(
         amendment = _amendment(history, additions)
         if history.over and amendment is None:
             _say_complete(folder, history, sys.stdout)
-            _conclude(folder, required, history)
+            _conclude(folder, additions.require, history)
             return
         session = _session(folder, plan, discover(), history, force=force)
         expected = History(folder, plan)  # a second one: the run feeds its session to the first
         _print(remaining_lines(_begun(expected, amendment), measuring_seconds()), sys.stdout)
         print(_session_words(session, history, amendment), flush=True)
         ended_by = _run(folder, plan, journal, history, session, amendment, explain=explain)
-        _conclude(folder, required, history, ended_by)
+        _conclude(folder, additions.require, history, ended_by)
 
 
 def _extend(
     folder: Path,
     additions: "Options",
-    required: list[str],
     *,
     force: bool,
     accept: bool,
@@ -523,15 +521,15 @@ def _extend(
     explain: int | None,
     dry_run: bool,
 ) -> None:
+    from nearpeak.launching.paths import why_not
     from nearpeak.launching.programs import TOOLS
     from nearpeak.machine.discover import discover
+    from nearpeak.planning.additions import choose_new, prepare_addition
+    from nearpeak.planning.subjects import planned
     from nearpeak.results.requirements import check
-    from nearpeak.study.additions import choose_new, prepare_addition
     from nearpeak.study.amendments import extend, plan_of_new_blocks
     from nearpeak.study.folder import read_plan, reopen
     from nearpeak.study.history import History
-    from nearpeak.study.paths import why_not
-    from nearpeak.study.subjects import planned
 
     with contextlib.ExitStack() as opened:
         plan = read_plan(folder)
@@ -551,7 +549,7 @@ def _extend(
             before.state, before.ended, adds, additions.budget_seconds, additions.launches
         )
         plan = plan.grown(adds)
-        requirements = requirements_of(required or plan.requirements)
+        requirements = requirements_of(additions.require or plan.requirements)
         check(requirements, planned(plan), lambda path: why_not(path, machine, plan.hosts))
         history = History(folder, plan)
         if dry_run:
@@ -562,7 +560,7 @@ def _extend(
         session = _session(folder, plan, machine, history, force=force)
         print(_session_words(session, history, amendment), flush=True)
         ended_by = _run(folder, plan, journal, history, session, amendment, explain=explain)
-        _conclude(folder, required, history, ended_by)
+        _conclude(folder, additions.require, history, ended_by)
 
 
 def _amendment(history: "History", additions: "Options") -> "AmendmentRecord | None":
@@ -575,7 +573,7 @@ def _amendment(history: "History", additions: "Options") -> "AmendmentRecord | N
 
 
 def _show(plan: "Plan", dry_run: bool) -> None:
-    from nearpeak.study.planning import summary
+    from nearpeak.planning.summary import summary
 
     # With --dry-run, stdout holds only the launch lines.
     _print(summary(plan), sys.stderr if dry_run else sys.stdout)
@@ -604,7 +602,7 @@ def _print_lines(plan: "Plan", state: "Schedule", blocks: int) -> None:
     """Prints the launches left of the first `blocks` blocks; to a terminal, the first lines."""
     from nearpeak.launching.programs import TOOLS
     from nearpeak.libraries.launch import shell_line
-    from nearpeak.study.commands import make_command
+    from nearpeak.planning.commands import make_command
 
     left = [planned for block in range(blocks) for planned in state.remaining(block)]
     shown = left[:_FEW_LINES] if sys.stdout.isatty() else left
@@ -618,13 +616,14 @@ def _session(
     folder: Path, plan: "Plan", machine: "Machine", history: "History", *, force: bool = False
 ) -> "SessionRecord":
     """Begins a session; UserError if the machine or the software has changed."""
+    from nearpeak.launching.fingerprints import fingerprint
+    from nearpeak.launching.paths import check_same_hosts
     from nearpeak.launching.programs import TOOLS
-    from nearpeak.study import sessions
-    from nearpeak.study.paths import check_same_hosts
+    from nearpeak.study.sessions import begin
 
     check_same_hosts(plan.hosts, plan.remote_shell)
-    fingerprint = sessions.fingerprint(machine, plan.contenders, TOOLS)
-    return sessions.begin(folder, fingerprint, history.session, force=force)
+    now = fingerprint(machine, plan.contenders, TOOLS)
+    return begin(folder, now, history.session, force=force)
 
 
 def _run(

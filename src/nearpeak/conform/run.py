@@ -32,13 +32,13 @@ from nearpeak.journal import CannotWriteError, cannot_write
 from nearpeak.launching import mps
 from nearpeak.launching.command_lines import Seats, Tools, probe_launch
 from nearpeak.launching.describe import Description
+from nearpeak.launching.paths import gpu_path
 from nearpeak.launching.trials import Job, cases_text
 from nearpeak.libraries.families import is_native
 from nearpeak.libraries.launch import shell_line
 from nearpeak.libraries.library import CommandLine, Contender
 from nearpeak.machine.machine import Machine
 from nearpeak.machine.paths import discover_paths
-from nearpeak.study.paths import gpu_path
 from nearpeak.terms.buffers import HOST, Ends, parse_buffers, rank_ends
 from nearpeak.terms.identity import Who
 from nearpeak.terms.outcomes import NOT_TRIED

@@ -17,12 +17,18 @@ from nearpeak.explain.events import ProcessTrace, Unreadable, read
 from nearpeak.explain.library_output import parse_output, reporting_variables
 from nearpeak.launching import programs
 from nearpeak.launching.program_records import SamplesRecord
+from nearpeak.launching.single import Single
+from nearpeak.launching.single_launch import (
+    LIMIT_SECONDS,
+    LaunchFailed,
+    Measured,
+    launched,
+    measure,
+)
 from nearpeak.libraries.build import build_explain
 from nearpeak.libraries.families import natives
 from nearpeak.libraries.launch import join_paths, shell_line
 from nearpeak.observations.explained import SCHEMA, ExplainedCase, Explanation, FailedSize, Said
-from nearpeak.study.single import Single
-from nearpeak.study.single_launch import LIMIT_SECONDS, LaunchFailed, Measured, launched, measure
 from nearpeak.terms.benchmarks import Benchmark
 from nearpeak.terms.buffers import needs_gpu, turned
 from nearpeak.terms.sizes import format_bytes

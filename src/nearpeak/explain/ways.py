@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from nearpeak.errors import UserError
+from nearpeak.launching.single import Single
+from nearpeak.launching.single_launch import LaunchFailed, Measured, measure
 from nearpeak.observations.ways import Leg, Step, Ways
-from nearpeak.study.single import Single
-from nearpeak.study.single_launch import LaunchFailed, Measured, measure
 
 # Each in a separate power of two, as the layer counts.
 SIZES = [8, 64, *(1 << power for power in (7, 10, 12, 14, 15, 16, 17, 18, 19, 20, 22, 24))]

@@ -15,6 +15,7 @@ from nearpeak.files import make_anew, make_inside
 from nearpeak.launching.command_lines import Seats, Tools, rank_launch
 from nearpeak.launching.growing import GrowingLines
 from nearpeak.launching.interrupts import Interrupt
+from nearpeak.launching.paths import select_paths
 from nearpeak.launching.places import NO_PLACE, Wanted, misplaced, wanted_at
 from nearpeak.launching.process import run_tree
 from nearpeak.launching.program_records import EnvironmentRecord
@@ -23,7 +24,6 @@ from nearpeak.machine.machine import Machine
 from nearpeak.nodes import plan, suspects
 from nearpeak.nodes.journal import Launch, LaunchEnd, NodesJournal, Round, Wrong, read
 from nearpeak.nodes.rounds import lines
-from nearpeak.study.paths import select_paths
 from nearpeak.terms.buffers import HOST
 from nearpeak.terms.logs import crash_words, last_words
 from nearpeak.terms.path import DataPath

@@ -17,18 +17,19 @@ import msgspec
 import nearpeak
 from nearpeak.conform import journal as conforming
 from nearpeak.errors import UserError
-from nearpeak.files import check_output, make_inside, put_whole, sync
+from nearpeak.files import check_output, digest_of, make_inside, put_whole, sync
 from nearpeak.journal import Interrupted, whole_lines
+from nearpeak.launching.fingerprints import settings_digest
 from nearpeak.libraries.library import Settings
 from nearpeak.machine.machine import Machine
 from nearpeak.nodes import journal as pairing
 from nearpeak.observations.explained import FOLDER, Explanation, read_explanations, to_json
 from nearpeak.observations.load import load
+from nearpeak.planning.plan import Plan
 from nearpeak.publish.names import KINDS, Kind, Names
 from nearpeak.publish.variables import FIELDS, may_stay, variables
 from nearpeak.study import journal
 from nearpeak.study.folder import check_new, written
-from nearpeak.study.plan import Plan
 from nearpeak.study.records import (
     LaunchEndRecord,
     Published,
@@ -36,8 +37,7 @@ from nearpeak.study.records import (
     SessionRecord,
     StudyRecord,
 )
-from nearpeak.study.seal import Seal, digest_of
-from nearpeak.study.sessions import settings_digest
+from nearpeak.study.seal import Seal
 from nearpeak.terms.study_files import MACHINE, PLAN
 from nearpeak.trace import trace as tracing
 from nearpeak.tune import journal as tuning

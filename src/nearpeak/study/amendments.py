@@ -8,9 +8,10 @@ import msgspec
 
 from nearpeak.errors import UserError
 from nearpeak.numbers import count, listed
+from nearpeak.planning.make import BUDGET_LOOKS, LOOKS
+from nearpeak.planning.plan import Addition, Plan
+from nearpeak.planning.summary import measured_lines
 from nearpeak.statistics.blocks import blocks_needed
-from nearpeak.study.plan import Addition, Plan
-from nearpeak.study.planning import BUDGET_LOOKS, LOOKS, measured_lines
 from nearpeak.study.records import AmendmentRecord
 from nearpeak.study.schedule import Schedule
 from nearpeak.terms.sizes import format_seconds

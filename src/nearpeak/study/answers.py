@@ -14,8 +14,8 @@ from nearpeak.launching.program_records import (
     SamplesRecord,
     case_of,
 )
-from nearpeak.study.commands import wanted_place
-from nearpeak.study.plan import Group, LaunchId, Plan, PlannedLaunch, Template
+from nearpeak.planning.commands import wanted_place
+from nearpeak.planning.plan import Group, LaunchId, Plan, PlannedLaunch, Template
 from nearpeak.study.records import (
     AmendmentRecord,
     Chosen,

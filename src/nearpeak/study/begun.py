@@ -24,7 +24,7 @@ from nearpeak.libraries import discover, launchers, profiles, settings
 from nearpeak.libraries.families import is_native
 from nearpeak.libraries.library import Contender
 from nearpeak.owners import risks
-from nearpeak.study.plan import Plan
+from nearpeak.planning.plan import Plan
 from nearpeak.terms.axes import USUAL_STATE
 from nearpeak.terms.benchmarks import Benchmark
 from nearpeak.terms.command_words import NOTHING, is_host

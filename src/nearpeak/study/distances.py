@@ -8,8 +8,8 @@ import statistics
 from collections.abc import Iterable
 
 from nearpeak.launching.program_records import SamplesRecord
+from nearpeak.planning.plan import LaunchId, Plan
 from nearpeak.statistics.strata import mixed
-from nearpeak.study.plan import LaunchId, Plan
 from nearpeak.terms.path import DataPath
 
 

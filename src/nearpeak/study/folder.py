@@ -13,6 +13,7 @@ from nearpeak.journal import Journal, of_copy, resume_study, whole_lines
 from nearpeak.locks import SUFFIX
 from nearpeak.machine.machine import Machine
 from nearpeak.numbers import printable
+from nearpeak.planning.plan import SCHEMA, Plan
 from nearpeak.study.answers import Answers
 from nearpeak.study.journal import (
     NAME,
@@ -22,7 +23,6 @@ from nearpeak.study.journal import (
     grown,
     read_records,
 )
-from nearpeak.study.plan import SCHEMA, Plan
 from nearpeak.study.records import StudyRecord
 from nearpeak.terms.study_files import MACHINE, PLAN
 

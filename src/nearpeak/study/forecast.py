@@ -131,18 +131,6 @@ def imprecise(precise: Sequence[bool]) -> str:
     )
 
 
-def promise(deviation: float, launches: int) -> str:
-    """Describes the precision that so many launches give if launch medians deviate so much
-    (relative)."""
-    width = expected_half_width(deviation, launches)
-    if width is None:
-        return f"{launches} launches of each case, too few for a 95 % interval"
-    return (
-        f"a 95 % interval of about ± {100 * width:.2g} % from {launches} launches of each case, "
-        f"assuming that launches deviate by {100 * deviation:g} %"
-    )
-
-
 def _later(values: Sequence[float], width: float | None, launches: int) -> float | None:
     """Returns the half width with so many launches. None if there is none now: the scatter of few
     launches says too little of that of more."""

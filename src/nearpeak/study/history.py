@@ -3,9 +3,9 @@
 
 from pathlib import Path
 
+from nearpeak.planning.plan import Plan
 from nearpeak.study.answers import Answers
 from nearpeak.study.journal import read_records
-from nearpeak.study.plan import Plan
 from nearpeak.study.records import (
     AmendmentRecord,
     LaunchRecord,

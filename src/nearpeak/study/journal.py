@@ -11,7 +11,7 @@ import msgspec
 from nearpeak import journal
 from nearpeak.errors import UserError
 from nearpeak.journal import CannotWriteError, whole_lines
-from nearpeak.study.plan import Plan
+from nearpeak.planning.plan import Plan
 from nearpeak.study.records import READABLE, AmendmentRecord, Record, StudyRecord
 from nearpeak.study.seal import Seal, check_files
 from nearpeak.terms.study_files import PLAN

@@ -8,8 +8,8 @@ import rich.progress
 import rich.table
 
 from nearpeak.console import PlainConsole
-from nearpeak.study.plan import Plan, PlannedLaunch
-from nearpeak.study.planning import variants_label
+from nearpeak.planning.plan import Plan, PlannedLaunch
+from nearpeak.planning.summary import variants_label
 from nearpeak.study.records import LaunchEndRecord
 from nearpeak.terms.sizes import format_seconds
 

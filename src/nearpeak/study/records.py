@@ -5,6 +5,7 @@ from typing import Literal
 
 import msgspec
 
+from nearpeak.launching.fingerprints import Fingerprint
 from nearpeak.launching.program_records import (
     CaseRecord,
     EnvironmentRecord,
@@ -12,7 +13,7 @@ from nearpeak.launching.program_records import (
     SamplesRecord,
 )
 from nearpeak.machine.states import State
-from nearpeak.study.plan import Addition, Role, VariantKey
+from nearpeak.planning.plan import Addition, Role, VariantKey
 from nearpeak.terms.identity import Axes
 from nearpeak.terms.outcomes import Ending, given_up
 
@@ -38,26 +39,6 @@ class StudyRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="study")
     seed: int  # determines the order of launches and of sizes
     files: dict[str, str] = {}  # SHA-256 of `machine.json` and `plan.json`
     published: Published | None = None  # null: no published copy
-
-
-class Fingerprint(msgspec.Struct, kw_only=True, frozen=True):
-    """The facts that a session's numbers depend on, as names and values for people, of the host on
-    which the study was started."""
-
-    # `host`, `cpu`, `cpus`, `kernel`, `memory`, `virtual`, `gpu UUID`; if known `product`, `bios`,
-    # `microcode`, `governor`; `settings FILE`: SHA-256 of a user's file that libraries read
-    machine: dict[str, str]
-    # `nvidia`, `cuda` (newest that it runs), `amdgpu`, `DEVICE firmware` of an RDMA adapter, if
-    # present
-    driver: dict[str, str]
-    # `NAME version`, `NAME path`, `NAME file` (SHA-256), `NAME lacks`, `NAME modules` (that should
-    # load and do not), `NAME@SETTINGS settings` (SHA-256)
-    library: dict[str, str]
-    # SHA-256 of `nearpeak-native` and of `nearpeak-mpi NAME` for each library; `compiler`, if
-    # recorded
-    build: dict[str, str]
-    # settings of libraries that every launch inherits; older records lack it
-    environment: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
 
 
 class SessionRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="session"):

@@ -12,6 +12,7 @@ from typing import Protocol
 import msgspec
 
 import nearpeak
+from nearpeak.clock import utc_now
 from nearpeak.files import disk_is_full, make_anew, make_inside, sync
 from nearpeak.launching import mps
 from nearpeak.launching.command_lines import Tools, with_token
@@ -29,13 +30,13 @@ from nearpeak.libraries.launch import shell_line
 from nearpeak.libraries.library import CommandLine
 from nearpeak.machine.states import StateReader
 from nearpeak.numbers import printable
+from nearpeak.planning.commands import make_command
+from nearpeak.planning.fit import OVERTIME, blocks_wanted, rounded
+from nearpeak.planning.plan import PILOT_BLOCKS, Plan, PlannedLaunch
 from nearpeak.study.answers import Answers, launch_record
-from nearpeak.study.commands import make_command
-from nearpeak.study.fit import OVERTIME, blocks_wanted, rounded
 from nearpeak.study.forecast import Forecast, imprecise
 from nearpeak.study.history import History
 from nearpeak.study.journal import StudyJournal, cannot_write
-from nearpeak.study.plan import PILOT_BLOCKS, Plan, PlannedLaunch
 from nearpeak.study.records import (
     SCHEMA,
     AmendmentRecord,
@@ -49,7 +50,8 @@ from nearpeak.study.records import (
 )
 from nearpeak.study.schedule import GIVE_UP_AFTER
 from nearpeak.study.seal import file_digests
-from nearpeak.study.sessions import launch_state, utc_now
+from nearpeak.study.sessions import launch_state
+from nearpeak.study.spares import to_leave_out, to_take_up
 from nearpeak.terms.logs import BAD_INPUT, FAILED, WRONG_DATA, crash_words, last_words
 from nearpeak.terms.outcomes import Ending
 
@@ -188,7 +190,7 @@ class StudyRun:
             return
         spent = self._spent()
         most = budget * (OVERTIME if block < PILOT_BLOCKS else 1.0) - spent
-        for number, seconds in self._state.to_leave_out(block, blocks, most).items():
+        for number, seconds in to_leave_out(self._state, block, blocks, most).items():
             kept_with = rounded(spent + seconds)
             self._progress.leave_out(self._plan.left_out_later(number, kept_with, block).label)
             self._record(LeftOutRecord(block=block, spare=number, budget_seconds=kept_with))
@@ -201,7 +203,7 @@ class StudyRun:
         if self._state.amended or budget is None or block < first:
             return
         left = budget - self._spent()
-        for number in self._state.to_take_up(block, blocks_wanted(self._plan), left):
+        for number in to_take_up(self._state, block, blocks_wanted(self._plan), left):
             self._progress.take_up(self._plan.left_out_later(number, 0.0, block).label)
             self._record(TakenUpRecord(block=block, spare=number))
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from nearpeak.errors import UserError
+from nearpeak.files import digest
 from nearpeak.study.records import (
     AmendmentRecord,
     LaunchEndRecord,
@@ -29,16 +30,6 @@ _Sealed = AmendmentRecord | LaunchEndRecord | StudyEndRecord  # that have a dige
 def file_digests(folder: Path) -> dict[str, str]:
     """SHA-256 of the files of a study other than its records. OSError without them."""
     return {name: digest(folder / name) for name in FILES}
-
-
-def digest(file: Path) -> str:
-    """SHA-256 of a file; OSError without it."""
-    return digest_of(file.read_bytes())
-
-
-def digest_of(data: bytes) -> str:
-    """SHA-256 of the content of a file."""
-    return hashlib.sha256(data).hexdigest()
 
 
 def check_files(folder: Path, record: StudyRecord) -> None:

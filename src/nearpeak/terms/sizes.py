@@ -96,3 +96,12 @@ def format_seconds(seconds: float) -> str:
     if total < 3600:
         return f"{total // 60}m{total % 60:02d}s"
     return f"{total // 3600}h{total % 3600 // 60:02d}m"
+
+
+def split_list(text: str) -> list[str]:
+    """Splits a text at its commas, without the blanks around the parts; UserError when there are
+    none."""
+    items = [word.strip() for word in text.split(",") if word.strip()]
+    if not items:
+        raise UserError(f"{text!r} is an empty list")
+    return items

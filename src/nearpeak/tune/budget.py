@@ -10,7 +10,7 @@ study follows, and the search has the whole budget.
 from dataclasses import dataclass
 from typing import Literal
 
-from nearpeak.study.fit import OVERTIME
+from nearpeak.planning.fit import OVERTIME
 from nearpeak.terms.sizes import format_seconds
 
 SEARCHED = 0.55  # of the time; the rest is for the study that confirms

@@ -12,10 +12,10 @@ from typing import NamedTuple
 from nearpeak.errors import UserError
 from nearpeak.launching import programs
 from nearpeak.launching.command_lines import Seats, ceilings_line
+from nearpeak.launching.single import Single, another_benchmark
+from nearpeak.launching.single_launch import LaunchFailed, Measured, figures, launched
 from nearpeak.libraries.tunables import Tunable
 from nearpeak.numbers import number
-from nearpeak.study.single import Single, another_benchmark
-from nearpeak.study.single_launch import LaunchFailed, Measured, figures, launched
 from nearpeak.terms.benchmarks import QUOTED_BYTES, Benchmark
 from nearpeak.terms.sizes import format_sizes
 from nearpeak.tune.candidates import Candidate

@@ -13,6 +13,7 @@ from nearpeak.libraries.library import Settings
 from nearpeak.libraries.profiles import Apart, At, slower_at
 from nearpeak.numbers import extent
 from nearpeak.observations.observed import Block
+from nearpeak.planning.options import LibraryChoice, Options
 from nearpeak.results.comparisons import pair_of
 from nearpeak.results.results import Cell, Comparison, Results
 from nearpeak.statistics.comparisons import better_by, better_in
@@ -20,7 +21,6 @@ from nearpeak.statistics.intervals import interval
 from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL, TOLERATED
 from nearpeak.statistics.power import detectable_loss
 from nearpeak.statistics.strata import strata
-from nearpeak.study.options import LibraryChoice, Options
 from nearpeak.terms.benchmarks import Benchmark, named, x_unit
 from nearpeak.terms.buffers import needs_gpu
 from nearpeak.terms.identity import Curve, Place, Who

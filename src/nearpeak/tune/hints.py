@@ -11,11 +11,11 @@ from nearpeak.findings.evidence import View
 from nearpeak.findings.find import find_in
 from nearpeak.findings.rules import all_rules
 from nearpeak.findings.settings import named_settings, over_ucx, suggested
+from nearpeak.launching.single import Single
+from nearpeak.launching.single_launch import LaunchFailed
 from nearpeak.observations.explained import Explanation
 from nearpeak.observations.observed import Library, Observations
 from nearpeak.results.ceilings import Ceilings
-from nearpeak.study.single import Single
-from nearpeak.study.single_launch import LaunchFailed
 from nearpeak.terms.identity import Who
 
 Named = list[tuple[str, str]]

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from nearpeak.launching.single import Single
+from nearpeak.launching.single_launch import LaunchFailed, Measured, figures, launched
 from nearpeak.libraries.library import CommandLine
 from nearpeak.numbers import size
-from nearpeak.study.single import Single
-from nearpeak.study.single_launch import LaunchFailed, Measured, figures, launched
 from nearpeak.terms.command_words import PART
 from nearpeak.terms.sizes import format_sizes
 from nearpeak.tune.journal import Figure

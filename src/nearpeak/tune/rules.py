@@ -15,10 +15,10 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from nearpeak.arrays import Floats
+from nearpeak.launching.single_launch import LaunchFailed
 from nearpeak.libraries.rules import Range, Table
 from nearpeak.libraries.tunables import Offered, Ruled
 from nearpeak.numbers import count, size
-from nearpeak.study.single_launch import LaunchFailed
 from nearpeak.tune.candidates import Env
 from nearpeak.tune.distances import Distances
 from nearpeak.tune.estimate import HARM, LEAST_GAIN, LIKELY, SURE, Estimate, estimate, noise_of

@@ -17,6 +17,8 @@ from nearpeak.clock import now
 from nearpeak.errors import UserError
 from nearpeak.files import make_inside, write_whole
 from nearpeak.launching import programs
+from nearpeak.launching.paths import select_paths
+from nearpeak.launching.single import Single, another_benchmark, choose
 from nearpeak.libraries import preload
 from nearpeak.libraries.families import is_native
 from nearpeak.libraries.given import fixed
@@ -37,12 +39,10 @@ from nearpeak.libraries.tunables import (
     versions,
 )
 from nearpeak.numbers import count
+from nearpeak.planning.estimate import APPLICATION_SECONDS, GUESSES
+from nearpeak.planning.fit import OVERTIME, blocks_wanted, budget_for, rounded
+from nearpeak.planning.prepare import prepare as prepare_study
 from nearpeak.statistics.intervals import interval
-from nearpeak.study.estimate import APPLICATION_SECONDS, GUESSES
-from nearpeak.study.fit import OVERTIME, blocks_wanted, budget_for, rounded
-from nearpeak.study.paths import select_paths
-from nearpeak.study.prepare import prepare as prepare_study
-from nearpeak.study.single import Single, another_benchmark, choose
 from nearpeak.terms.benchmarks import Benchmark, named
 from nearpeak.terms.buffers import default_buffers, needs_gpu
 from nearpeak.terms.path import DataPath

@@ -11,9 +11,9 @@ from statistics import median
 from typing import Protocol
 
 from nearpeak.errors import UserError
+from nearpeak.launching.single_launch import LaunchFailed
 from nearpeak.libraries.tunables import Threshold, Tunable
 from nearpeak.numbers import count, size
-from nearpeak.study.single_launch import LaunchFailed
 from nearpeak.terms.sizes import parse_bytes
 from nearpeak.tune.candidates import Env
 from nearpeak.tune.estimate import HARM

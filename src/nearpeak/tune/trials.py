@@ -12,8 +12,8 @@ import numpy as np
 
 from nearpeak.arrays import Floats
 from nearpeak.errors import UserError
+from nearpeak.launching.single_launch import LaunchFailed
 from nearpeak.libraries.rules import Table
-from nearpeak.study.single_launch import LaunchFailed
 from nearpeak.tune.budget import Work
 from nearpeak.tune.candidates import Env
 from nearpeak.tune.distances import Distances

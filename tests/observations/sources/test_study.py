@@ -13,7 +13,7 @@ from nearpeak.errors import UserError
 from nearpeak.machine.states import CpuState, State
 from nearpeak.observations.observed import Block
 from nearpeak.observations.sources.study import load
-from nearpeak.study.plan import Spare
+from nearpeak.planning.plan import Spare
 from nearpeak.study.records import (
     LaunchEndRecord,
     LaunchRecord,

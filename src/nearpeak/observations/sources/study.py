@@ -34,10 +34,10 @@ from nearpeak.observations.observed import (
     Session,
     Summary,
 )
+from nearpeak.planning.plan import SCHEMA as PLAN_SCHEMA
+from nearpeak.planning.plan import LaunchId, Plan
 from nearpeak.study import journal, records
 from nearpeak.study.answers import Answers, believes, expected_cases
-from nearpeak.study.plan import SCHEMA as PLAN_SCHEMA
-from nearpeak.study.plan import LaunchId, Plan
 from nearpeak.terms import logs
 from nearpeak.terms.benchmarks import by_name, named
 from nearpeak.terms.identity import Case, Curve, Place, Who

@@ -1,0 +1,357 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes a plan small enough for its budget: fewer sizes, then less that is measured.
+
+Fewer launches than six give no interval and no verdict, and verdicts on three libraries and more
+need some more. So a budget holds as many blocks of all that is kept, and what it does not hold is
+left out in an order that docs/study.md states ("Budget").
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from nearpeak.launching.describe import Variant
+from nearpeak.planning.estimate import guess_cost, kind_of, least_samples
+from nearpeak.planning.options import Options
+from nearpeak.planning.plan import LEAST_SAMPLES, LEAST_SLOT_MS, PILOT_BLOCKS, Plan, Spare
+from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL
+from nearpeak.terms.axes import STAGING, staging
+from nearpeak.terms.benchmarks import QUOTED_BYTES
+from nearpeak.terms.left_out import LeftOut, LeftOutKind
+from nearpeak.terms.path import DataPath
+
+# Launches that take longer than guessed may exceed the budget by this factor.
+OVERTIME = 1.25
+LEAST_LAUNCHES = 2  # where the budget does not hold enough of what may not be left out
+GOAL_LAUNCHES = 9  # of each cell, that sizes are left out for
+ROUNDED = 10.0  # seconds: the step of printed budgets
+BUDGET_SHARE = 0.9  # of a budget is planned, the rest is for what takes longer than guessed
+KEPT_SIZE = 1 << 24  # of messages, in every budget: at less a fast link shows little of its rate
+# A budget chooses from these sizes: every n-th power of two, and the largest power.
+SIZE_STEPS = ((2, 26), (2, 24), (3, 24), (3, 22), (4, 22), (4, 20))
+# Families without a measured ceiling, those that the fewest programs use first. None is compared
+# with a ceiling, and a later budget can measure them. Other families come before these.
+FAMILIES = ("overlap", "stream", "datatype", "rma", "collective")
+
+# Makes the plan one of these variants and paths, at these sizes (bytes; None: all that were asked
+# for).
+Hold = Callable[[Sequence[Variant], Sequence[DataPath], Sequence[int] | None], None]
+
+
+def expected_seconds(plan: Plan) -> tuple[float, float]:
+    """Returns the guesses for one of the first blocks, and for one of those that follow."""
+    first = later = 0.0
+    slot_ms = plan.slot_ms if plan.slot_fixed else LEAST_SLOT_MS
+    for launch in plan.launches:
+        cost = guess_cost(plan, launch)
+        first += cost.seconds(plan.slot_ms, LEAST_SAMPLES)
+        later += cost.seconds(slot_ms, least_samples(plan, kind_of(plan, launch), PILOT_BLOCKS))
+    return first, later
+
+
+def seconds_of(plan: Plan, blocks: int) -> float:
+    """The guess for so many blocks."""
+    first, later = expected_seconds(plan)
+    pilots = min(blocks, PILOT_BLOCKS)
+    return pilots * first + (blocks - pilots) * later
+
+
+def budget_for(plan: Plan, blocks: int) -> float:
+    """Seconds of a budget that holds so many blocks, and the trials before them."""
+    return (seconds_of(plan, blocks) + plan.trial_seconds) / BUDGET_SHARE
+
+
+def expected_blocks(plan: Plan) -> int:
+    """Returns the number of blocks that the budget of a plan will hold, 2 at least; without one,
+    the most."""
+    if plan.fitted_seconds is None:
+        return plan.looks[-1]
+    first, later = expected_seconds(plan)
+    left = plan.fitted_seconds * BUDGET_SHARE - plan.trial_seconds - PILOT_BLOCKS * first
+    blocks = PILOT_BLOCKS + int(left // later)
+    return min(plan.looks[-1], max(LEAST_LAUNCHES, blocks))
+
+
+def rounded(seconds: float) -> float:
+    """Rounds a budget up to what `format_seconds` shows."""
+    step = ROUNDED if seconds < 3600 - ROUNDED else 60.0
+    return math.ceil(seconds / step) * step
+
+
+def blocks_wanted(plan: Plan) -> int:
+    """Returns the number of blocks that a budget must hold of all that is kept: enough to judge
+    every two libraries, unless it was given."""
+    fewest = plan.looks[0] if len(plan.looks) > 1 else FEWEST_FOR_INTERVAL
+    return min(fewest, plan.looks[-1])
+
+
+def is_held(plan: Plan, blocks: int) -> bool:
+    """True if a plan's budget holds so many blocks."""
+    return plan.fitted_seconds is None or budget_for(plan, blocks) <= plan.fitted_seconds
+
+
+def fit(plan: Plan, options: Options, hold: Hold) -> None:
+    """Makes a plan small enough for its budget: first fewer sizes, for nine launches of each cell;
+    then cut after cut (`cuts`), for the launches that verdicts need.
+
+    Everything that the user fixed, named or requires stays. Bytes in flight are the same in every
+    budget: quoted figures must not depend on it (docs/ceilings.md).
+    """
+    reduction = _Reduction(plan, hold)
+    kept = {0, QUOTED_BYTES, *set(options.kept_sizes).intersection(plan.sizes)}
+    for step, largest in () if options.sizes else SIZE_STEPS:
+        if is_held(plan, options.launches or GOAL_LAUNCHES):
+            return
+        reduction.sizes = sorted({*kept, *(2**power for power in range(largest, -1, -step))})
+        reduction.hold_without([])
+    blocks = blocks_wanted(plan)
+    if not is_held(plan, blocks):
+        _leave_out(plan, reduction, list(cuts(plan, options)), blocks)
+
+
+def _leave_out(plan: Plan, reduction: "_Reduction", possible: "Sequence[Cut]", blocks: int) -> None:
+    """Makes cuts until the budget holds so many blocks."""
+    made: dict[Cut, LeftOut] = {}
+    complete = needed = budget_for(plan, blocks)
+    for cut in possible:
+        if needed <= (plan.fitted_seconds or 0.0):
+            break
+        before = _benchmarks(plan), [path.id for path in plan.paths]
+        reduction.hold_without([*made, cut])
+        then = budget_for(plan, blocks)
+        if then >= needed or not _used(plan):  # it saves nothing, or leaves no library
+            reduction.hold_without(list(made))
+            continue
+        benchmarks, paths = _benchmarks(plan), [path.id for path in plan.paths]
+        made[cut] = LeftOut(
+            kind=cut.kind,
+            name=cut.name,
+            why=cut.why,
+            benchmarks=[name for name in before[0] if name not in benchmarks],
+            paths=[path for path in before[1] if path not in paths],
+            budget_seconds=rounded(needed),
+            whole_seconds=rounded(complete),
+        )
+        needed = then
+    # A large cut after small ones may have made some of these unnecessary.
+    for cut in list(reversed(made))[1:]:
+        reduction.hold_without([other for other in made if other != cut])
+        if is_held(plan, blocks):
+            del made[cut]
+    reduction.hold_without(list(made))
+    plan.left_out = list(made.values())
+
+
+def spare(plan: Plan, options: Options) -> list[Spare]:
+    """Returns what a study may still leave out if launches take longer than guessed: the cuts of a
+    budget, in order; then libraries on single paths, of which those that turn out much slower than
+    usual go first. A study that confirms a change leaves out no library alone: it is to find which
+    one has become slow."""
+    spares = [_spare_of(plan, cut) for cut in cuts(plan, options)]
+    return spares if options.kept_alone else [*spares, *_libraries(plan, options)]
+
+
+def _spare_of(plan: Plan, cut: "Cut") -> Spare:
+    return Spare(
+        kind=cut.kind,
+        name=cut.name,
+        why=cut.why,
+        variants=[
+            number for number, variant in enumerate(plan.variants) if variant in cut.variants
+        ],
+        paths=[path.id for path in cut.paths],
+    )
+
+
+def _libraries(plan: Plan, options: Options) -> Iterator[Spare]:
+    """Yields each library on each path that was not named."""
+    measured = dict.fromkeys(
+        (launch.contender, launch.path) for launch in plan.launches if launch.contender is not None
+    )
+    for contender, path in measured:
+        if not _named(plan.find_path(path), options):
+            yield Spare(
+                kind="library",
+                name=f"{plan.contenders[contender].label} on {path}",
+                why="its launches take many times as long there as is usual",
+                contender=contender,
+                paths=[path],
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """A part of the plan that a budget leaves out at once."""
+
+    kind: LeftOutKind
+    name: str
+    why: str
+    variants: list[Variant] = field(default_factory=list)
+    paths: list[DataPath] = field(default_factory=list)
+
+
+class _Reduction:
+    """Makes a plan hold a part of everything that was asked for."""
+
+    def __init__(self, plan: Plan, hold: Hold) -> None:
+        self.sizes: Sequence[int] | None = None
+        self._plan = plan
+        self._hold = hold
+        self._variants, self._paths = plan.variants, plan.paths
+        self._used = _used(plan)
+
+    def hold_without(self, cuts: Sequence[Cut]) -> None:
+        """Makes the plan hold everything but these cuts, and no path on which that leaves nothing
+        to measure."""
+        without = [variant for cut in cuts for variant in cut.variants]
+        variants = [variant for variant in self._variants if variant not in without]
+        without_paths = [path for cut in cuts for path in cut.paths]
+        paths = [path for path in self._paths if path not in without_paths]
+        self._hold(variants, paths, self.sizes)
+        lost = self._used - _used(self._plan)
+        left = [path for path in paths if path.id not in lost]
+        left = [path for path in left if not path.ceilings_only or _bounds(path, left)]
+        if len(left) < len(paths):
+            self._hold(variants, left, self.sizes)
+
+
+def _used(plan: Plan) -> set[str]:
+    """The paths that libraries are measured on."""
+    return {launch.path for launch in plan.launches if launch.role == "mpi"}
+
+
+def _benchmarks(plan: Plan) -> list[str]:
+    """The benchmarks that libraries are measured in."""
+    return list(dict.fromkeys(variant.benchmark for variant in plan.variants))
+
+
+def _bounds(path: DataPath, others: Sequence[DataPath]) -> bool:
+    """True if bounds of another path follow from this one, or an application in its GPU."""
+    return path.shares_gpu or any(len(other.ends) > 2 and other.holds(path) for other in others)
+
+
+def cuts(plan: Plan, options: Options) -> Iterator[Cut]:
+    """Yields what a budget may leave out, in this order (docs/study.md gives the reasons); nothing
+    that the user named."""
+    memories = [
+        path for path in plan.paths if path.transport == "local" and not _named(path, options)
+    ]
+    remote = [memory for memory in memories if len(_numa_nodes(memory)) > 1]
+    if remote:
+        reason = "no library is compared with it"
+        yield Cut("memory", "from other NUMA nodes", reason, paths=remote)
+    yield from _families(plan, options)
+    yield from _messages(plan, options)
+    yield from _stagings(plan, options)
+    local = [memory for memory in memories if memory not in remote]
+    # With applications they are the roofline.
+    if local and all(benchmark.over_bytes for benchmark in plan.benchmarks):
+        yield Cut("memory", "of its own NUMA node", "no library is held against it", paths=local)
+    yield from _paths(plan, options)
+
+
+def _numa_nodes(path: DataPath) -> set[int | None]:
+    return {end.numa_node for end in path.ends}
+
+
+def _named_benchmarks(options: Options) -> set[str]:
+    if options.kept_alone:
+        return set(options.kept_benchmarks)
+    problems = [text.partition("=")[0] for text in options.problem_sizes]
+    texts = [text.partition(":")[0].strip() for text in options.benchmarks]
+    return {*texts, *problems, *options.kept_benchmarks}
+
+
+def _families(plan: Plan, options: Options) -> Iterator[Cut]:
+    """Yields the families without a measured ceiling."""
+    named = _named_benchmarks(options)
+    by_family: dict[str, list[Variant]] = {}
+    for variant in plan.variants:
+        benchmark = plan.benchmark(variant)
+        free = benchmark.name not in named and benchmark.family not in options.operations
+        if free and benchmark.ceiling != "measured":
+            by_family.setdefault(benchmark.family, []).append(variant)
+    order = {family: place for place, family in enumerate(FAMILIES)}
+    for family in sorted(by_family, key=lambda family: order.get(family, -1)):
+        yield Cut("family", family, "without a measured ceiling", by_family[family])
+
+
+def _messages(plan: Plan, options: Options) -> Iterator[Cut]:
+    """Yields the message benchmarks with a measured ceiling, the last in tables first; neither
+    latency nor the rate of one direction."""
+    named = _named_benchmarks(options)
+    free = [
+        benchmark
+        for benchmark in plan.benchmarks
+        if benchmark.ceiling == "measured" and not (benchmark.one_message or benchmark.one_way)
+        if benchmark.name not in named and benchmark.family not in options.operations
+    ]
+    for benchmark in sorted(free, key=lambda benchmark: benchmark.place, reverse=True):
+        variants = [variant for variant in plan.variants if variant.benchmark == benchmark.name]
+        if variants:
+            reason = "latency and one direction are enough to judge a path"
+            yield Cut("benchmark", benchmark.name, reason, variants)
+
+
+def _stagings(plan: Plan, options: Options) -> Iterator[Cut]:
+    """Yields the ways of staging that follow from what libraries refuse, but the last."""
+    if any(STAGING in text for text in options.benchmarks):
+        return
+    by_way: dict[str, list[Variant]] = {}
+    for variant in plan.variants:
+        if way := staging(variant.axes):
+            by_way.setdefault(way, []).append(variant)
+    for way in list(by_way)[:-1]:
+        reason = f"{list(by_way)[-1]} stands for staged copies"
+        yield Cut("staging", way, reason, by_way[way])
+
+
+def _paths(plan: Plan, options: Options) -> Iterator[Cut]:
+    """Yields the paths of libraries that may be left out: all but the named ones, or all but
+    one."""
+    order = []
+    kinds = set()
+    for number, path in enumerate(plan.paths):
+        if path.transport == "local" or path.ceilings_only:
+            continue
+        memories = tuple(sorted({end.memory for end in path.ends}))
+        wide = len(path.ends) > 2
+        held = path.host_device, path.gpu_support
+        kind = path.transport, memories, wide, path.shares_gpu, path.mps, held
+        further = kind in kinds
+        kinds.add(kind)
+        place, reason = _place(path, further=further)
+        order.append((place, -number, Cut("path", path.id, reason, paths=[path])))
+    ordered = [cut for *_, cut in sorted(order, key=lambda entry: entry[:2])]
+    free = [cut for cut in ordered if not _named(cut.paths[0], options)]
+    yield from free if len(free) < len(ordered) else free[:-1]
+
+
+def _place(path: DataPath, *, further: bool) -> tuple[int, str]:
+    """Returns the position of a path in the order of cuts, and the reason."""
+    memories = {end.memory for end in path.ends}
+    if path.transport == "network" and not path.between_hosts:
+        return 0, "inside a host, programs use memory and not TCP"
+    if further:
+        return 1, "a nearer, or smaller, one of its kind is kept"
+    if path.gpu_support:
+        return 2, "as without GPU support"
+    if len(path.ends) > 2:
+        return 2, "pairs of ranks are more important"
+    if path.mps:
+        return 4, "as without MPS"
+    if path.host_device == "same" and path.variant_of:
+        return 4, "as where the host's rank has a GPU of its own"
+    if memories == {"host"}:
+        return 3, "paths of GPUs are more important"
+    if path.shares_gpu:
+        return 5, "few programs share a GPU between ranks"
+    return (7, "") if memories == {"gpu"} else (6, "pairs of GPUs are more important")
+
+
+def _named(path: DataPath, options: Options) -> bool:
+    """True if the user asked for the path."""
+    if path.id in options.kept_paths:
+        return True
+    requested = path.named or path.pair or (options.ranks and path.transport != "local")
+    return bool(requested) and not options.kept_alone

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finds out which operations work with device buffers, as far as a plan needs it.
+
+A plan is made as if all went well, what it then measures is looked up in the cache or tried, and
+the plan is made again with the outcomes, until nothing in it is unknown. The seconds of trials
+count in its budget.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from nearpeak.launching.awareness import MissingTrials, try_contender
+from nearpeak.launching.command_lines import Tools
+from nearpeak.launching.describe import Description
+from nearpeak.launching.fingerprints import fingerprint
+from nearpeak.launching.tried import TrialCache
+from nearpeak.libraries.families import is_native
+from nearpeak.libraries.library import Contender
+from nearpeak.machine.machine import Machine
+from nearpeak.planning.plan import Plan, Template
+from nearpeak.planning.variants import tried_as
+from nearpeak.terms.awareness import Awareness, describe, unaware
+from nearpeak.terms.axes import staging
+from nearpeak.terms.benchmarks import named
+from nearpeak.terms.buffers import in_gpu, rank_ends
+from nearpeak.terms.path import DataPath
+from nearpeak.terms.sizes import format_seconds
+from nearpeak.terms.trials import TrialCase
+
+# Guesses: of a job with two GPUs, and of an operation at three sizes, verified.
+START_SECONDS, CASE_SECONDS = 3.0, 1.0
+
+
+@dataclass
+class Gate:
+    """The outcomes of operations with device buffers; tries those that are missing."""
+
+    described: Description
+    host: Machine
+    path: DataPath | None  # on which operations are tried; None without GPUs
+    tools: Tools
+    folder: Path  # of the cache
+    say: Callable[[str], None]  # prints a line for each step
+    retry: bool = False  # the cache is not read
+    tries: bool = True  # False: what is unknown is assumed to go well
+    found: list[Awareness] = field(default_factory=list, init=False)
+    seconds: float = field(default=0.0, init=False)  # that trials took, or will take
+    _settled: set[tuple[str, TrialCase, str]] = field(default_factory=set, init=False)
+
+    def settle(self, make: Callable[[Sequence[Awareness], float], Plan]) -> Plan:
+        """Returns the plan that `make` makes of the outcomes and the seconds of trials, once all
+        that it measures is known."""
+        plan = make(self.found, self.seconds)
+        while lacking := list(self._lacking(plan)):
+            for part in lacking:
+                self._settle(part)
+            plan = make(self.found, self.seconds)
+        for line in map(describe, unaware(self.found)):
+            self.say(line)
+        return plan
+
+    def _lacking(self, plan: Plan) -> Iterator[MissingTrials]:
+        for number, contender in enumerate(plan.contenders):
+            if self.path is None or is_native(contender.library):
+                continue
+            launches = [launch for launch in plan.launches if launch.contender == number]
+            bare = [path for path in plan.paths if path.host_device == "none"]
+            trials = [(self.path, launches)]
+            for path in bare[:1]:
+                trials.append((path, [launch for launch in launches if launch.path == path.id]))
+            for path, used in trials:
+                if cases := self._unknown(plan, contender, path, used):
+                    yield MissingTrials(contender, cases, path)
+
+    def _unknown(
+        self, plan: Plan, contender: Contender, path: DataPath, launches: Sequence[Template]
+    ) -> list[TrialCase]:
+        """Returns the cases of a contender in these launches that were not tried on a path."""
+        used = sorted({index for launch in launches for index in launch.variants})
+        wanted = dict.fromkeys(filter(None, (self._case(plan, index) for index in used)))
+        cases = [
+            case
+            for case in wanted
+            if (contender.label, case, path.host_device) not in self._settled
+            and (path.host_device != "none" or rank_ends(path, case.buffers))
+        ]
+        return sorted(cases, key=lambda case: case.buffers)
+
+    def _case(self, plan: Plan, number: int) -> TrialCase | None:
+        """Returns the case that shows whether a library can be handed the buffers of a variant;
+        None: nothing to try."""
+        assert self.path is not None
+        variant = plan.variants[number]
+        if not in_gpu(variant.buffers) or staging(variant.axes) is not None:
+            return None
+        benchmarks = self.described.benchmarks
+        operation = tried_as(named(benchmarks, variant.benchmark), variant, benchmarks)
+        fits = named(benchmarks, operation).ranks.fits(len(self.path.ends))
+        return TrialCase(variant.buffers, operation) if fits else None
+
+    def _settle(self, lacking: MissingTrials) -> None:
+        contender, cases, path = lacking
+        self._settled |= {(contender.label, case, path.host_device) for case in cases}
+        identity = fingerprint(self.host, [contender], self.tools)
+        tried = TrialCache(self.folder, identity, contender, path)
+        cached = [] if self.retry else tried.read()
+        by_case = {
+            TrialCase(awareness.buffers, awareness.operation): awareness for awareness in cached
+        }
+        known_cases = [case for case in by_case if case in cases]
+        if known_cases:
+            self.found += [by_case[case] for case in known_cases]
+            days = sorted({by_case[case].tried[:10] for case in known_cases})
+            when = " to ".join(dict.fromkeys((days[0], days[-1])))
+            label = MissingTrials(contender, known_cases, path).label
+            self.say(f"From the cache: {label}, tried {when}; --retry tries again")
+        left = MissingTrials(contender, [case for case in cases if case not in known_cases], path)
+        if not left.cases:
+            return
+        if not self.tries:
+            guess = START_SECONDS + CASE_SECONDS * len(left.cases)
+            self.seconds += guess
+            self.say(f"Not tried yet: {left.label}: about {format_seconds(guess)} before the study")
+            return
+        self.say(f"Trying {left.label} ...")
+        began = time.monotonic()
+        outcomes = try_contender(contender, left.cases, path, self.tools)
+        self.seconds += time.monotonic() - began
+        tried.add(outcomes)
+        self.found += outcomes
