@@ -12,7 +12,7 @@ import pytest
 import nearpeak
 
 ROOT = Path(nearpeak.__file__).parent
-BENCH = Path(__file__).parents[1] / "bench"
+CPP = {name: Path(__file__).parents[1] / name for name in ("bench", "preload")}
 LAYERS = [
     {"arrays"},
     {
@@ -43,10 +43,10 @@ LAYERS = [
     {"bundle", "publish"},
     {"cli"},
 ]
-# Of bench/, but what it is given (third_party) and its tests, which include what they test. On top
-# are the programs; what composes benchmarks with transports is above both.
+# Of bench/ and preload/, but what they are given (third_party) and their tests, which include what
+# they test. On top are the programs; what composes benchmarks with transports is above both.
 FOLDERS = [
-    {"calls", "explain", "marks", "options", "payload", "portable"},
+    {"calls", "explain", "marks", "options", "payload", "portable", "queries"},
     {"accel", "trace"},
     {"accel/host", "accel/kernels", "group", "transport"},
     {"accel/gpu", "accel/openacc", "accel/opencl", "sampling"},
@@ -157,18 +157,32 @@ def test_commands_share_nothing_but_what_stands_above_them() -> None:
 
 
 def including() -> Iterator[tuple[str, Path, str]]:
-    """A folder of bench/, a source in it, and a header there that it includes."""
-    for file in sorted(BENCH.rglob("*.?pp")):
-        name = file.relative_to(BENCH)
-        if name.parts[0] not in ("tests", "third_party"):
-            text = file.read_text(encoding="utf-8")
-            for header in re.findall(r'^# *include "(.*)"', text, re.MULTILINE):
-                yield str(name.parent), name, header
+    """Yields a folder of bench/ or preload/, a source in it, and a header that it includes."""
+    for root in CPP.values():
+        for file in sorted(
+            file for end in ("cpp", "hpp", "inc") for file in root.rglob(f"*.{end}")
+        ):
+            name = file.relative_to(root)
+            if name.parts[0] not in ("tests", "third_party"):
+                text = file.read_text(encoding="utf-8")
+                for header in re.findall(r'^# *include "(.*)"', text, re.MULTILINE):
+                    yield str(name.parent), name, header
 
 
 def test_every_folder_has_its_layer() -> None:
     found = {folder for folder, _, _ in including()}
     assert found - set().union(*FOLDERS) == set()
+
+
+def test_programs_include_nothing_that_is_preloaded() -> None:
+    wrong = [
+        f"{file} includes {header}"
+        for file in sorted(CPP["bench"].rglob("*.?pp"))
+        if file.relative_to(CPP["bench"]).parts[0] not in ("tests", "third_party")
+        for header in re.findall(r'^# *include "(.*)"', file.read_text("utf-8"), re.MULTILINE)
+        if (CPP["preload"] / header).is_file()
+    ]
+    assert wrong == []
 
 
 def test_includes_run_one_way() -> None:

@@ -24,7 +24,7 @@
 #include <utility>
 #include <vector>
 
-#include "../../marks/marks.hpp"
+#include "../../../bench/marks/marks.hpp"
 
 namespace {
 
