@@ -30,7 +30,7 @@ if(NEARPEAK_MPI_INCLUDE AND NEARPEAK_MPI_LIBRARY)
   # know no MPI: to ccache, where it is used, they are the same for every library.
   file(GLOB shared_sources CONFIGURE_DEPENDS accel/*.cpp accel/cuda/*.cpp accel/gpu/*.cpp
        accel/host/*.cpp accel/kernels/*.cpp payload/*.cpp options/lists.cpp)
-  file(GLOB layer_sources CONFIGURE_DEPENDS ${preload}/layer/*.cpp ${preload}/calls/*.cpp)
+  file(GLOB layer_sources CONFIGURE_DEPENDS ${preload}/layer/*/*.cpp ${preload}/calls/*.cpp)
   add_library(nearpeak_layer_core OBJECT EXCLUDE_FROM_ALL ${shared_sources})
   add_library(nearpeak-layer SHARED EXCLUDE_FROM_ALL ${layer_sources} ${portable_sources}
               $<TARGET_OBJECTS:nearpeak_layer_core>)
@@ -48,7 +48,7 @@ if(NEARPEAK_MPI_INCLUDE AND NEARPEAK_MPI_LIBRARY)
   endforeach()
   set_target_properties(nearpeak-layer PROPERTIES SKIP_BUILD_RPATH ON LINK_DEPENDS ${exported})
   # Names in the others differ, as in nearpeak-mpi. calls.cpp is the largest by far.
-  set(layer_apart calls numbers parts probe send)
+  set(layer_apart intercept/calls collective/numbers protocol/parts protocol/probe protocol/send)
   list(TRANSFORM layer_apart REPLACE "(.+)" "${preload}/layer/\\1.cpp")
   set_source_files_properties(${layer_apart} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   target_link_options(nearpeak-layer PRIVATE ${static_runtime} LINKER:--gc-sections
@@ -80,12 +80,13 @@ target_link_options(nearpeak-queries PRIVATE ${static_runtime} LINKER:-Bsymbolic
                     LINKER:--version-script=${queries_exported})
 
 # Of the layer, what needs no MPI; the rest is tested by real launches.
-set(preloaded_tested trace/table.cpp layer/devices.cpp layer/kept.cpp layer/launched.cpp
-    layer/pieces.cpp layer/posted.cpp layer/process_memory.cpp layer/routes.cpp layer/settings.cpp
-    layer/slots.cpp layer/watch.cpp)
-set(preloaded_ordered layer/slots.cpp)  # shared without locks
-set(preloaded_ordered_tests tests/calls/handles_test.cpp tests/layer/meeting_test.cpp
-    tests/layer/slots_test.cpp)
+set(preloaded_tested trace/table.cpp layer/copy/devices.cpp layer/copy/kept.cpp
+    layer/copy/pieces.cpp layer/copy/posted.cpp layer/copy/process_memory.cpp layer/copy/watch.cpp
+    layer/protocol/launched.cpp layer/world/routes.cpp layer/world/settings.cpp
+    layer/world/slots.cpp)
+set(preloaded_ordered layer/world/slots.cpp)  # shared without locks
+set(preloaded_ordered_tests tests/calls/handles_test.cpp tests/layer/collective/meeting_test.cpp
+    tests/layer/world/slots_test.cpp)
 foreach(list preloaded_tested preloaded_ordered preloaded_ordered_tests)
   list(TRANSFORM ${list} PREPEND ${preload}/)
 endforeach()

@@ -33,7 +33,7 @@ def test_which_sources_it_depends_on(tmp_path: Path, monkeypatch: pytest.MonkeyP
         after = identities()
         return {name for name in before if before[name] != after[name]}
 
-    assert changed_by(preload / "layer/send.cpp") == {LAYER}
+    assert changed_by(preload / "layer/protocol/send.cpp") == {LAYER}
     assert changed_by(preload / "trace/table.cpp") == {TRACE}
     assert changed_by(preload / "calls/calls.inc") == {LAYER, TRACE}
     assert LAYER in changed_by(bench / "accel/gpu/gpu.cpp")

@@ -80,7 +80,7 @@ def test_every_function_is_in_the_table_or_among_the_others(library: Library) ->
     assert set(listed) & others() == set()
 
 
-@pytest.mark.parametrize("source", ["trace/calls.cpp", "layer/calls.cpp"])
+@pytest.mark.parametrize("source", ["trace/calls.cpp", "layer/intercept/calls.cpp"])
 def test_parts_are_taken_as_the_header_has_them(
     installed: Callable[[str], Library], tmp_path: Path, source: str
 ) -> None:
