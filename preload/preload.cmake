@@ -80,12 +80,12 @@ target_link_options(nearpeak-queries PRIVATE ${static_runtime} LINKER:-Bsymbolic
                     LINKER:--version-script=${queries_exported})
 
 # Of the layer, what needs no MPI; the rest is tested by real launches.
-set(preloaded_tested trace/table.cpp layer/copy/devices.cpp layer/copy/kept.cpp
+set(preloaded_tested trace/table.cpp layer/copy/devices.cpp layer/copy/pinned_cache.cpp
     layer/copy/pieces.cpp layer/copy/posted.cpp layer/copy/process_memory.cpp layer/copy/watch.cpp
     layer/protocol/launched.cpp layer/world/routes.cpp layer/world/settings.cpp
     layer/world/slots.cpp)
 set(preloaded_ordered layer/world/slots.cpp)  # shared without locks
-set(preloaded_ordered_tests tests/calls/handles_test.cpp tests/layer/collective/meeting_test.cpp
+set(preloaded_ordered_tests tests/calls/handles_test.cpp tests/layer/collective/collective_sync_test.cpp
     tests/layer/world/slots_test.cpp)
 foreach(list preloaded_tested preloaded_ordered preloaded_ordered_tests)
   list(TRANSFORM ${list} PREPEND ${preload}/)

@@ -13,13 +13,13 @@ from nearpeak.libraries.library import Library
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "layer.md"
 INCLUDING = """
-#include "layer/intercept/taken.hpp"
+#include "layer/intercept/interceptions.hpp"
 #define CALL(kind, function, operation, parameters, arguments, ...) @ function parameters @
 #include "calls/calls.inc"
 #include "layer/intercept/asked.inc"
 """
 SKIPPED = ("-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX")
-# What no header of the standard has: what applications ask (preload/layer/intercept/support.cpp), and
+# What no header of the standard has: what applications ask (layer/intercept/support.cpp), and
 # look up functions by (preload/calls/lookup.cpp).
 ASKED = {
     "openmpi": {"MPIX_Query_cuda_support", "dlsym"},

@@ -50,44 +50,46 @@ Found find(const void* buffer, const std::vector<Part>& parts) {
   return find_span(buffer, all);
 }
 
-Images images_of(Buffers buffers, const FoundBuffers& found, const std::array<Needed, 2>& needed) {
-  Images images{buffers, {}};
-  const auto image = [&](const void* data, const Found& at, const Needed& of) {
+HostShadows shadows_of(Buffers buffers, const FoundBuffers& found,
+                       const std::array<Needed, 2>& needed) {
+  HostShadows shadows{buffers, {}};
+  const auto shadow = [&](const void* data, const Found& at, const Needed& of) {
     const Located place = world.devices.locate(at);
-    become_able(place.device);
-    images.made.emplace_back(world.devices, data, place, of.parts, of.use);
-    return images.made.back().data();
+    accept_envelopes(place.device);
+    shadows.made.emplace_back(world.devices, data, place, of.parts, of.use);
+    return shadows.made.back().data();
   };
-  if (found.data.on_device) images.buffers.data = image(buffers.data, found.data, needed[0]);
-  if (found.in.on_device) images.buffers.in = image(buffers.in, found.in, needed[1]);
-  return images;
+  if (found.data.on_device) shadows.buffers.data = shadow(buffers.data, found.data, needed[0]);
+  if (found.in.on_device) shadows.buffers.in = shadow(buffers.in, found.in, needed[1]);
+  return shadows;
 }
 
-void lower(Images& images) {
-  for (Image& each : images.made) each.lower();
-  ++world.counts.imaged;
+void fill(HostShadows& shadows) {
+  for (HostShadow& each : shadows.made) each.fill();
+  ++world.counts.shadowed_calls;
 }
 
-void keep_collective(Begun begun, std::vector<Image> images, MPI_Comm comm, MPI_Request request) {
+void keep_collective(Begun begun, std::vector<HostShadow> shadows, MPI_Comm comm,
+                     MPI_Request request) {
   if (begun == Begun::kNow && is_complete(request)) {
-    for (Image& each : images) each.raise();
+    for (HostShadow& each : shadows) each.write_back();
     return;
   }
   auto operation = std::make_unique<Operation>();
   operation->kind = Operation::Kind::kCollective;
   operation->comm = comm;
-  operation->images = std::move(images);
+  operation->shadows = std::move(shadows);
   operation->persistent = begun == Begun::kByStart;
   operation->active = begun == Begun::kNow;
   keep(std::move(operation), request);
 }
 
-void keep_access(SharedImages images, MPI_Request request) {
-  if (is_complete(request)) return raise_once(*images);
+void keep_access(SharedShadows shadows, MPI_Request request) {
+  if (is_complete(request)) return write_back_once(*shadows);
   auto operation = std::make_unique<Operation>();
   operation->kind = Operation::Kind::kCollective;
   operation->comm = calls::comm_world();
-  operation->shared = std::move(images);
+  operation->shared = std::move(shadows);
   keep(std::move(operation), request);
 }
 

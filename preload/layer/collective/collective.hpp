@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives, and calls within a rank, with buffers on devices: the MPI library is given images of
-// them in host memory.
+// Collectives, and calls within a rank, with buffers on devices: the MPI library is given shadows
+// of them in host memory.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "layer/copy/image.hpp"
+#include "layer/copy/host_shadow.hpp"
 #include "layer/protocol/operations.hpp"
 #include "layer/world/world.hpp"
 
@@ -67,7 +67,7 @@ inline Needed reads(std::vector<Part> parts) { return {Use::kRead, std::move(par
 inline Needed reads(MPI_Count n, MPI_Datatype type) { return reads({{0, n, type}}); }
 // `keeps`: a part of what is there is read, as in place, or is not written.
 inline Needed writes(bool keeps, std::vector<Part> parts) {
-  return {keeps ? Use::kBoth : Use::kWrite, std::move(parts)};
+  return {keeps ? Use::kReadWrite : Use::kWrite, std::move(parts)};
 }
 inline Needed writes(bool keeps, MPI_Count n, MPI_Datatype type) {
   return writes(keeps, {{0, n, type}});
@@ -118,58 +118,60 @@ struct FoundBuffers {
   }
   bool none_on_device() const { return !data.on_device && !in.on_device; }
 };
-struct Images {
+struct HostShadows {
   Buffers buffers;
-  std::vector<Image> made;
+  std::vector<HostShadow> made;
 };
 // Host memory in the place of each that is on a device, and why.
-Images images_of(Buffers buffers, const FoundBuffers& found, const std::array<Needed, 2>& needed);
+HostShadows shadows_of(Buffers buffers, const FoundBuffers& found,
+                       const std::array<Needed, 2>& needed);
 // With what it reads.
-void lower(Images& images);
+void fill(HostShadows& shadows);
 enum class Begun { kNow, kByStart };
 // Of one that does not wait: its data is in its place when it is complete.
-void keep_collective(Begun begun, std::vector<Image> images, MPI_Comm comm, MPI_Request request);
+void keep_collective(Begun begun, std::vector<HostShadow> shadows, MPI_Comm comm,
+                     MPI_Request request);
 // Of an access to a window.
-void keep_access(SharedImages images, MPI_Request request);
+void keep_access(SharedShadows shadows, MPI_Request request);
 
 // `needs()`: what it does with its buffers; `call(to)`: the call with others in their place.
 template <typename Needs, typename Call>
-int with_images(Buffers buffers, const FoundBuffers& found, const Needs& needs, const Call& call) {
+int with_shadows(Buffers buffers, const FoundBuffers& found, const Needs& needs, const Call& call) {
   if (found.none_on_device()) return call(buffers);
-  Images images;
+  HostShadows shadows;
   {
     const Guard guard;
-    images = images_of(buffers, found, needs());
-    lower(images);
+    shadows = shadows_of(buffers, found, needs());
+    fill(shadows);
   }
-  const int code = call(images.buffers);
+  const int code = call(shadows.buffers);
   const Guard guard;
   if (code == MPI_SUCCESS)
-    for (Image& image : images.made) image.raise();
+    for (HostShadow& shadow : shadows.made) shadow.write_back();
   return code;
 }
 
 template <typename Needs, typename Call>
-int with_images(Buffers buffers, const Needs& needs, const Call& call) {
-  return with_images(buffers, FoundBuffers(buffers, needs), needs, call);
+int with_shadows(Buffers buffers, const Needs& needs, const Call& call) {
+  return with_shadows(buffers, FoundBuffers(buffers, needs), needs, call);
 }
 
 // The forms that do not wait: one that is begun, and a persistent one, which is only started later.
 template <typename Needs, typename Call>
-int with_images_later(Begun begun, Buffers buffers, MPI_Comm comm, const MPI_Request* request,
-                      const Needs& needs, const Call& call) {
+int with_shadows_later(Begun begun, Buffers buffers, MPI_Comm comm, const MPI_Request* request,
+                       const Needs& needs, const Call& call) {
   const FoundBuffers found(buffers, needs);
   if (found.none_on_device()) return call(buffers);
-  Images images;
+  HostShadows shadows;
   {
     const Guard guard;
-    images = images_of(buffers, found, needs());
-    if (begun == Begun::kNow) lower(images);
+    shadows = shadows_of(buffers, found, needs());
+    if (begun == Begun::kNow) fill(shadows);
   }
   // Without the guard: making a persistent one may wait for other ranks.
-  const int code = call(images.buffers);
+  const int code = call(shadows.buffers);
   const Guard guard;
-  if (code == MPI_SUCCESS) keep_collective(begun, std::move(images.made), comm, *request);
+  if (code == MPI_SUCCESS) keep_collective(begun, std::move(shadows.made), comm, *request);
   return code;
 }
 
@@ -182,14 +184,15 @@ int pack(Buffers buffers, MPI_Count n, MPI_Datatype type, MPI_Count bytes, const
   if (found.none_on_device()) return call(buffers);
   const Guard guard;
   const Count before = *place;
-  Images images = images_of({buffers.data, nullptr}, {found.data, {}}, needs());
-  lower(images);
-  if (!found.in.on_device) return call({images.buffers.data, buffers.in});
+  HostShadows shadows = shadows_of({buffers.data, nullptr}, {found.data, {}}, needs());
+  fill(shadows);
+  if (!found.in.on_device) return call({shadows.buffers.data, buffers.in});
   const HostMemory packed = host_memory_of(static_cast<std::size_t>(std::max<MPI_Count>(bytes, 0)));
-  const int code = call({images.buffers.data, packed.get()});
+  const int code = call({shadows.buffers.data, packed.get()});
   if (code == MPI_SUCCESS)
-    world.devices.up(world.devices.locate(found.in), static_cast<char*>(buffers.in) + before,
-                     packed.get() + before, static_cast<std::size_t>(*place - before));
+    world.devices.copy_to_device(world.devices.locate(found.in),
+                                 static_cast<char*>(buffers.in) + before, packed.get() + before,
+                                 static_cast<std::size_t>(*place - before));
   return code;
 }
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "calls/handles.hpp"
-#include "layer/collective/meeting.hpp"
+#include "layer/collective/collective_sync.hpp"
 #include "layer/collective/numbers.hpp"
 #include "layer/datatype/freeing.hpp"
 #include "layer/protocol/opening.hpp"
@@ -18,10 +18,10 @@ namespace nearpeak::layer {
 
 // What a rank keeps of a communicator of which all ranks share memory.
 struct Circle {
-  Circle(Meeting its, std::vector<int> members, std::uint32_t own_seat)
-      : meeting(std::move(its)), ranks(std::move(members)), seat(own_seat) {}
+  Circle(CollectiveSync its, std::vector<int> members, std::uint32_t own_seat)
+      : sync(std::move(its)), ranks(std::move(members)), seat(own_seat) {}
 
-  Meeting meeting;
+  CollectiveSync sync;
   std::vector<int> ranks;  // in MPI_COMM_WORLD
   std::uint32_t seat;
   std::uint64_t shown[2] = {0, 0};  // allocations whose handles its seat has
@@ -122,8 +122,8 @@ std::shared_ptr<Circle> open_circle(MPI_Comm comm) {
   for (std::size_t i = 0; i < ranks.size(); ++i)
     seats.push_back(&area_of(ranks[i]).seat(all[i].seat));
   const auto place = std::find(ranks.begin(), ranks.end(), world.rank) - ranks.begin();
-  Meeting meeting(std::move(seats), static_cast<std::size_t>(place), number);
-  return std::make_shared<Circle>(std::move(meeting), std::move(ranks), own.seat);
+  CollectiveSync sync(std::move(seats), static_cast<std::size_t>(place), number);
+  return std::make_shared<Circle>(std::move(sync), std::move(ranks), own.seat);
 }
 
 Circle* circle_of(MPI_Comm comm) {
@@ -183,26 +183,27 @@ struct Exchange {
 class Direct {
  public:
   Direct(Circle& circle, const std::vector<Offer>& all, const Exchange& exchange, const Idle& idle)
-      : offers(all), own(circle.meeting.own()), exchange_(exchange), circle_(circle), idle_(idle) {}
+      : offers(all), own(circle.sync.own()), exchange_(exchange), circle_(circle), idle_(idle) {}
 
   const std::vector<Offer>& offers;
   const std::size_t own;
 
   std::size_t size() const { return offers.size(); }
-  std::vector<std::size_t> others_first() const { return circle_.meeting.others_first(); }
+  std::vector<std::size_t> others_first() const { return circle_.sync.others_first(); }
   std::uint64_t bytes() const { return exchange_.offer.bytes; }
   // Where a rank's data is, and what it receives, while no other of its allocations is asked for.
   char* data(std::size_t i) const { return open(i, exchange_.data, offers[i].data, 0); }
   char* in(std::size_t i) const { return open(i, exchange_.in, offers[i].in, 1); }
   char* in() const { return exchange_.in.data(); }
   // What a rank has given to this one.
-  char* given(std::size_t i) const { return data(i) + circle_.meeting.seat(i).places[own]; }
+  char* given(std::size_t i) const { return data(i) + circle_.sync.seat(i).places[own]; }
 
   void copy(const std::vector<Piece>& pieces) const {
-    if (pieces.size() != 1) return world.devices.across(exchange_.in.place, pieces);
+    if (pieces.size() != 1) return world.devices.copy_between_devices(exchange_.in.place, pieces);
     const Located source =
         exchange_.data.at != nullptr ? exchange_.data.place : Devices::place_of_opened(world.home);
-    world.devices.across(exchange_.in.place, pieces[0].to, source, pieces[0].from, pieces[0].bytes);
+    world.devices.copy_between_devices(exchange_.in.place, pieces[0].to, source, pieces[0].from,
+                                       pieces[0].bytes);
   }
   std::vector<Share> equal_shares() const {
     std::vector<Share> all;
@@ -226,14 +227,14 @@ class Direct {
     world.devices.reduce(exchange_.in.place, *exchange_.reduction, to, all,
                          bytes / exchange_.reduction->bytes);
   }
-  void await(std::uint64_t step) const { circle_.meeting.await(step, idle_); }
+  void await(std::uint64_t step) const { circle_.sync.await(step, idle_); }
 
  private:
   char* open(std::size_t i, const Own& mine, const Offer::Memory& memory, std::size_t which) const {
     if (i == own) return mine.data();
-    check_part(circle_.meeting.seat(i).handles[which], memory.offset, 0);
+    check_part(circle_.sync.seat(i).handles[which], memory.offset, 0);
     return world.devices.opened(world.home, static_cast<std::uint32_t>(circle_.ranks[i]),
-                                memory.allocation, circle_.meeting.seat(i).handles[which]) +
+                                memory.allocation, circle_.sync.seat(i).handles[which]) +
            memory.offset;
   }
 
@@ -250,7 +251,7 @@ bool show(Circle& circle, const Own& buffer, std::size_t which, Offer::Memory& m
                                              static_cast<const char*>(buffer.place.base));
   // Nobody looks at it between two collectives.
   if (circle.shown[which] != memory.allocation)
-    circle.meeting.seat().handles[which] = world.devices.handle_of(buffer.place);
+    circle.sync.seat().handles[which] = world.devices.handle_of(buffer.place);
   circle.shown[which] = memory.allocation;
   return true;
 }
@@ -263,8 +264,8 @@ bool offers(Circle& circle, Exchange& exchange) {
     if (buffer->at == nullptr) continue;
     if (!buffer->found.on_device) return false;
     buffer->place = world.devices.locate(buffer->found);
-    become_able(buffer->place.device);
-    if (!world.able.load() || buffer->place.device != world.home) return false;
+    accept_envelopes(buffer->place.device);
+    if (!world.accepts_envelopes.load() || buffer->place.device != world.home) return false;
     if (exchange.reduction &&
         reinterpret_cast<std::uintptr_t>(buffer->at) % exchange.reduction->bytes != 0)
       return false;
@@ -278,12 +279,12 @@ bool offers(Circle& circle, Exchange& exchange) {
     exchange.offer.operation = static_cast<std::uint8_t>(exchange.reduction->operation);
   }
   for (std::size_t i = 0; i < exchange.given.size(); ++i)
-    circle.meeting.seat().places[i] = exchange.given[i].place;
+    circle.sync.seat().places[i] = exchange.given[i].place;
   return show(circle, exchange.data, 0, exchange.offer.data) &&
          show(circle, exchange.in, 1, exchange.offer.in);
 }
 
-// Of ranks that are all able.
+// Of ranks that all accept envelopes.
 bool opens_all(const Circle& circle) {
   return std::all_of(circle.ranks.begin(), circle.ranks.end(),
                      [](int rank) { return rank == world.rank || opens(rank); });
@@ -314,16 +315,16 @@ bool directly(const FoundBuffers& found, MPI_Comm comm, bool wrong, const Wanted
   std::optional<Exchange> exchange;
   if (!found.none_on_device() && !circle->never) {
     const Guard guard;
-    exchange = wanted(circle->meeting.size(), circle->meeting.own());
+    exchange = wanted(circle->sync.size(), circle->sync.own());
     if (exchange && !offers(*circle, *exchange)) exchange.reset();
   }
-  Meeting& meeting = circle->meeting;
+  CollectiveSync& sync = circle->sync;
   if (!exchange) {
-    meeting.pass();
+    sync.pass();
     return false;
   }
   const Idle idle;
-  const std::vector<Offer> all = meeting.meet(exchange->offer, idle);
+  const std::vector<Offer> all = sync.meet(exchange->offer, idle);
   if (all.empty() ||
       !std::all_of(all.begin(), all.end(), [&](const Offer& each) { return each.fits(all[0]); }))
     return false;
@@ -334,12 +335,12 @@ bool directly(const FoundBuffers& found, MPI_Comm comm, bool wrong, const Wanted
       opened = opens_all(*circle);
     }
     circle->agreed = true;
-    circle->never = !meeting.agree(opened, idle);
+    circle->never = !sync.agree(opened, idle);
     if (circle->never) return false;
   }
   run(Direct(*circle, all, *exchange, idle));
   const Guard guard;
-  ++world.counts.direct;
+  ++world.counts.direct_collectives;
   return true;
 }
 

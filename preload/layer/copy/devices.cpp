@@ -61,8 +61,8 @@ void Devices::abandon_all_of(int device) {
     if (opened.device == device) abandon(opened.memory);
   opened_.remove_if([](const Opened& opened) { return opened.memory == nullptr; });
   Carrier& carrier = carriers_[device];
-  if (carrier.courier) short_.carried += carrier.courier->carried();
-  abandon(carrier.courier);
+  if (carrier.copy_kernel) short_.carried += carrier.copy_kernel->carried();
+  abandon(carrier.copy_kernel);
   abandon(carrier.mover);
   for (auto& [_, reducer] : carrier.reducers) abandon(reducer);
   carriers_.erase(device);
@@ -85,7 +85,7 @@ Located Devices::locate(const Found& found) {
   begin_anew_if_reset(located->device);
   if (patience_.count() > 0)
     if (Kernels* const kernels = accelerator().device(located->device).kernels())
-      kernels->begin_courier();
+      kernels->begin_persistent_copy();
   return (located->shareable ? known_[located->allocation % kMostKnown] : other_) = *located;
 }
 
@@ -164,68 +164,70 @@ void Devices::copy(int device, const std::vector<Piece>& pieces) {
   stream->synchronize();
 }
 
-void Devices::down(const Located& place, void* host, const void* from, std::size_t bytes) {
-  if (bytes > 0 && bytes <= CourierBoard::kStaged)
-    if (Courier* const by = courier(place.device, {&place});
-        by != nullptr && by->down(host, from, bytes))
+void Devices::copy_to_host(const Located& place, void* host, const void* from, std::size_t bytes) {
+  if (bytes > 0 && bytes <= CopyMailbox::kStaged)
+    if (PersistentCopyKernel* const by = copy_kernel(place.device, {&place});
+        by != nullptr && by->copy_to_host(host, from, bytes))
       return;
   copy(place.device, host, from, bytes);
 }
 
-void Devices::up(const Located& place, void* to, const void* host, std::size_t bytes) {
-  if (bytes > 0 && bytes <= CourierBoard::kStaged)
-    if (Courier* const by = courier(place.device, {&place});
-        by != nullptr && by->up(to, host, bytes))
+void Devices::copy_to_device(const Located& place, void* to, const void* host, std::size_t bytes) {
+  if (bytes > 0 && bytes <= CopyMailbox::kStaged)
+    if (PersistentCopyKernel* const by = copy_kernel(place.device, {&place});
+        by != nullptr && by->copy_to_device(to, host, bytes))
       return;
   copy(place.device, to, host, bytes);
 }
 
-void Devices::across(const Located& place, void* to, const Located& source, const void* from,
-                     std::size_t bytes) {
+void Devices::copy_between_devices(const Located& place, void* to, const Located& source,
+                                   const void* from, std::size_t bytes) {
   if (bytes > 0 && bytes <= kShort)
-    if (Courier* const by = courier(place.device, {&place, &source});
-        by != nullptr && by->across(to, from, bytes))
+    if (PersistentCopyKernel* const by = copy_kernel(place.device, {&place, &source});
+        by != nullptr && by->copy_between_devices(to, from, bytes))
       return;
   copy(place.device, to, from, bytes);
 }
 
-void Devices::across(const Located& place, void* to, const Located& source, const void* from,
-                     std::size_t bytes, std::uint32_t rank) {
+void Devices::copy_between_devices(const Located& place, void* to, const Located& source,
+                                   const void* from, std::size_t bytes, std::uint32_t rank) {
   if (!carry(place, to, source, from, bytes, rank)) copy(place.device, to, from, bytes);
 }
 
 bool Devices::carry(const Located& place, void* to, const Located& source, const void* from,
                     std::size_t bytes, std::uint32_t rank) {
-  if (bytes == 0 || bytes > Courier::kMost) return false;
-  Border& border = borders_.try_emplace(rank, kShort, Courier::kMost).first->second;
-  const bool open = border.is_open(bytes);
-  if (!open && !border.kernel_takes(bytes)) return false;
-  Courier* const by = courier(place.device, {&place, &source});
-  if (by == nullptr || !by->across(to, from, bytes)) return false;
-  if (open) ask(border, *by, place, to, from, bytes);
+  if (bytes == 0 || bytes > PersistentCopyKernel::kMost) return false;
+  KernelCopyCrossover& crossover =
+      crossovers_.try_emplace(rank, kShort, PersistentCopyKernel::kMost).first->second;
+  const bool open = crossover.is_open(bytes);
+  if (!open && !crossover.kernel_takes(bytes)) return false;
+  PersistentCopyKernel* const by = copy_kernel(place.device, {&place, &source});
+  if (by == nullptr || !by->copy_between_devices(to, from, bytes)) return false;
+  if (open) ask(crossover, *by, place, to, from, bytes);
   return true;
 }
 
 // The same bytes again and again: the application has neither end yet. What the kernel does not do,
 // or is far behind in, is the engine's.
-void Devices::ask(Border& border, Courier& by, const Located& place, void* to, const void* from,
-                  std::size_t bytes) {
+void Devices::ask(KernelCopyCrossover& crossover, PersistentCopyKernel& by, const Located& place,
+                  void* to, const void* from, std::size_t bytes) {
   using Clock = std::chrono::steady_clock;
   constexpr int kTimes = 4;
-  auto kernel = Border::Time::max(), engine = Border::Time::max();
+  auto kernel = KernelCopyCrossover::Time::max(), engine = KernelCopyCrossover::Time::max();
   for (int i = 0; i < kTimes && (i == 0 || kernel / 2 < engine); ++i) {
     const auto begin = Clock::now();
     copy(place.device, to, from, bytes);
     const auto between = Clock::now();
     engine = std::min(engine, between - begin);
-    if (!by.across(to, from, bytes)) break;
+    if (!by.copy_between_devices(to, from, bytes)) break;
     ++short_.all;
     kernel = std::min(kernel, Clock::now() - between);
   }
-  border.note(bytes, kernel, engine);
+  crossover.note(bytes, kernel, engine);
 }
 
-std::size_t Devices::depart(const Located& place, void* to, const void* from, std::size_t bytes) {
+std::size_t Devices::begin_copy(const Located& place, void* to, const void* from,
+                                std::size_t bytes) {
   std::size_t free = kLanes;
   for (std::size_t i = 0; i < kLanes; ++i) {
     if (lanes_[i].taken) continue;
@@ -241,7 +243,7 @@ std::size_t Devices::depart(const Located& place, void* to, const void* from, st
   return free;
 }
 
-void Devices::land(std::size_t lane) {
+void Devices::wait_copy(std::size_t lane) {
   lanes_[lane].stream->synchronize();
   lanes_[lane].taken = false;
 }
@@ -252,7 +254,8 @@ void Devices::await_lanes() {
   await_begun();
 }
 
-void Devices::begin_across(const Located& place, void* to, const void* from, std::size_t bytes) {
+void Devices::begin_copy_between_devices(const Located& place, void* to, const void* from,
+                                         std::size_t bytes) {
   Begun& begun = begun_[place.device];
   auto& stream = begun.streams.at(begun.copies++ % kLanes);
   Device& of = accelerator().device(place.device);
@@ -268,13 +271,14 @@ void Devices::await_begun() {
   }
 }
 
-void Devices::down(const Located& place, const std::vector<Piece>& pieces) {
-  if (pieces.size() == 1) return down(place, pieces[0].to, pieces[0].from, pieces[0].bytes);
+void Devices::copy_to_host(const Located& place, const std::vector<Piece>& pieces) {
+  if (pieces.size() == 1) return copy_to_host(place, pieces[0].to, pieces[0].from, pieces[0].bytes);
   copy(place.device, pieces);
 }
 
-void Devices::up(const Located& place, const std::vector<Piece>& pieces) {
-  if (pieces.size() == 1) return up(place, pieces[0].to, pieces[0].from, pieces[0].bytes);
+void Devices::copy_to_device(const Located& place, const std::vector<Piece>& pieces) {
+  if (pieces.size() == 1)
+    return copy_to_device(place, pieces[0].to, pieces[0].from, pieces[0].bytes);
   copy(place.device, pieces);
 }
 
@@ -299,13 +303,14 @@ Devices::Short Devices::short_copies() const {
 std::uint64_t Devices::carried() const {
   std::uint64_t carried = short_.carried;
   for (const auto& [_, carrier] : carriers_)
-    if (carrier.courier) carried += carrier.courier->carried();
+    if (carrier.copy_kernel) carried += carrier.copy_kernel->carried();
   return carried;
 }
 
 // It takes memory that is pinned, and a stream, only where short copies are many. The processes of
 // a device are not all known at first.
-Courier* Devices::courier(int device, std::initializer_list<const Located*> places) {
+PersistentCopyKernel* Devices::copy_kernel(int device,
+                                           std::initializer_list<const Located*> places) {
   constexpr std::uint64_t kFirst = 32;
   constexpr std::uint64_t kAgain = 1024;
   ++short_.all;
@@ -313,29 +318,30 @@ Courier* Devices::courier(int device, std::initializer_list<const Located*> plac
   Carrier& carrier = carriers_[device];
   if (carrier.never) return nullptr;
   ++carrier.asked;
-  if (!carrier.courier) {
-    if (carrier.asked < kFirst || !kernels_of(accelerator().device(device)).courier_ready())
+  if (!carrier.copy_kernel) {
+    if (carrier.asked < kFirst || !kernels_of(accelerator().device(device)).persistent_copy_ready())
       return nullptr;
-    begin_courier(device, carrier);
-    if (!carrier.courier) return nullptr;
+    begin_persistent_copy(device, carrier);
+    if (!carrier.copy_kernel) return nullptr;
   }
-  if (carrier.courier->slow())
-    end_courier(carrier, "its answers took long");
+  if (carrier.copy_kernel->slow())
+    end_persistent_copy(carrier, "its answers took long");
   else if (carrier.asked % kAgain == 0 && !alone_(device))
-    end_courier(carrier, "processes that share the GPU take turns");
-  return reaches(device, places) ? carrier.courier.get() : nullptr;
+    end_persistent_copy(carrier, "processes that share the GPU take turns");
+  return reaches(device, places) ? carrier.copy_kernel.get() : nullptr;
 }
 
-void Devices::begin_courier(int device, Carrier& carrier) {
+void Devices::begin_persistent_copy(int device, Carrier& carrier) {
   try {
     if (alone_(device)) {
-      carrier.courier = std::make_unique<Courier>(accelerator().device(device), patience_);
+      carrier.copy_kernel =
+          std::make_unique<PersistentCopyKernel>(accelerator().device(device), patience_);
     } else {
-      end_courier(carrier, "processes that share the GPU take turns");
+      end_persistent_copy(carrier, "processes that share the GPU take turns");
     }
   } catch (const std::exception& error) {
     const std::string text = error.what();
-    end_courier(carrier, text.substr(0, text.find('\n')));
+    end_persistent_copy(carrier, text.substr(0, text.find('\n')));
   }
 }
 
@@ -358,7 +364,7 @@ BlockMover* Devices::mover(int device, const Layout& layout,
   Carrier& carrier = carriers_[device];
   if (!carrier.mover) {
     if (carrier.moves_never || (layout.blocks() < kWorthWaiting &&
-                                !kernels_of(accelerator().device(device)).courier_ready()))
+                                !kernels_of(accelerator().device(device)).persistent_copy_ready()))
       return nullptr;
     begin_mover(device, carrier);
     if (!carrier.mover) return nullptr;
@@ -369,7 +375,7 @@ BlockMover* Devices::mover(int device, const Layout& layout,
 void Devices::begin_mover(int device, Carrier& carrier) {
   try {
     carrier.mover = std::make_unique<BlockMover>(accelerator().device(device));
-  } catch (const std::exception&) {  // the courier says why
+  } catch (const std::exception&) {  // the persistent copy kernel says why
     carrier.moves_never = true;
   }
 }
@@ -400,7 +406,7 @@ bool Devices::unpack_from_host(const Located& place, const Layout& layout, void*
   const Scratch there = by != nullptr ? scratch(place.device, bytes) : Scratch();
   if (!there) return false;
   ++moved_by_kernel_;
-  up(there.place(), there.data(), packed, bytes);
+  copy_to_device(there.place(), there.data(), packed, bytes);
   by->unpack(layout, data, there.data(), bytes);
   return true;
 }
@@ -413,13 +419,13 @@ bool Devices::copy_from_host(const Located& place, const Layout& layout, void* d
   const Scratch there = by != nullptr ? scratch(place.device, bytes) : Scratch();
   if (!there) return false;
   ++moved_by_kernel_;
-  up(there.place(), there.data(), static_cast<const char*>(from) + low, bytes);
+  copy_to_device(there.place(), there.data(), static_cast<const char*>(from) + low, bytes);
   by->copy(layout, data, there.data() - low);
   return true;
 }
 
 bool Devices::reduces(const Located& place, const Combination& reduction, std::size_t bytes) {
-  // Through images such a collective takes hundreds of microseconds more, each time.
+  // Through shadows such a collective takes hundreds of microseconds more, each time.
   constexpr std::size_t kWorthWaiting = std::size_t{256} << 10;
   if (patience_.count() == 0 || !reduction.known()) return false;
   const Combination made = reduction.alike();
@@ -433,7 +439,7 @@ bool Devices::reduces(const Located& place, const Combination& reduction, std::s
     std::unique_ptr<Reducer> reducer;
     try {
       reducer = std::make_unique<Reducer>(device, made);
-    } catch (const std::exception&) {  // there is no compiler: the courier says why
+    } catch (const std::exception&) {  // there is no compiler: the persistent copy kernel says why
     }
     known = carrier.reducers.emplace(made, std::move(reducer)).first;
   }
@@ -486,9 +492,9 @@ void Devices::give_back(const Located& place, void* data) {
   if (room != store.rooms.end()) store.free.emplace(room->second, data);  // else it was reset since
 }
 
-void Devices::end_courier(Carrier& carrier, const std::string& why) {
-  if (carrier.courier) short_.carried += carrier.courier->carried();
-  carrier.courier.reset();
+void Devices::end_persistent_copy(Carrier& carrier, const std::string& why) {
+  if (carrier.copy_kernel) short_.carried += carrier.copy_kernel->carried();
+  carrier.copy_kernel.reset();
   carrier.never = true;
   short_.why_not = why;
 }
@@ -500,8 +506,8 @@ void Devices::close_all() {
   begun_.clear();
   opened_.clear();
   for (auto& [_, carrier] : carriers_) {
-    if (carrier.courier) short_.carried += carrier.courier->carried();
-    carrier.courier.reset();
+    if (carrier.copy_kernel) short_.carried += carrier.copy_kernel->carried();
+    carrier.copy_kernel.reset();
     carrier.mover.reset();
     carrier.reducers.clear();
     carrier.never = carrier.moves_never = true;

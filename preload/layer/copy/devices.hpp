@@ -18,11 +18,11 @@
 
 #include "accel/accelerator.hpp"
 #include "accel/block_mover.hpp"
-#include "accel/courier.hpp"
 #include "accel/layout.hpp"
+#include "accel/persistent_copy_kernel.hpp"
 #include "accel/reducer.hpp"
-#include "layer/copy/border.hpp"
 #include "layer/copy/exported.hpp"
+#include "layer/copy/kernel_copy_crossover.hpp"
 #include "layer/copy/own_memory.hpp"
 
 namespace nearpeak::layer {
@@ -112,30 +112,32 @@ class Devices {
   // Copies from a device to host memory, to a device, and between devices by that of the target.
   // Short ones are carried by a kernel, where one is there: up to kShort bytes between devices.
   static constexpr std::size_t kShort = std::size_t{64} << 10;
-  void down(const Located& place, void* host, const void* from, std::size_t bytes);
-  void up(const Located& place, void* to, const void* host, std::size_t bytes);
-  void across(const Located& place, void* to, const Located& source, const void* from,
-              std::size_t bytes);
+  void copy_to_host(const Located& place, void* host, const void* from, std::size_t bytes);
+  void copy_to_device(const Located& place, void* to, const void* host, std::size_t bytes);
+  void copy_between_devices(const Located& place, void* to, const Located& source, const void* from,
+                            std::size_t bytes);
   // Memory of a rank to a device by a kernel, up to where that is the faster way; false where none
   // does it. That is found with the first copies, which are made some times then.
   bool carry(const Located& place, void* to, const Located& source, const void* from,
              std::size_t bytes, std::uint32_t rank);
   // The same, by the copy engine where no kernel does it.
-  void across(const Located& place, void* to, const Located& source, const void* from,
-              std::size_t bytes, std::uint32_t rank);
-  const std::map<std::uint32_t, Border>& borders() const { return borders_; }  // by rank
+  void copy_between_devices(const Located& place, void* to, const Located& source, const void* from,
+                            std::size_t bytes, std::uint32_t rank);
+  // By rank.
+  const std::map<std::uint32_t, KernelCopyCrossover>& crossovers() const { return crossovers_; }
   // A long one between devices that goes on beside others: which of these lanes it has until
-  // land(), which waits for it.
+  // wait_copy(), which waits for it.
   static constexpr std::size_t kLanes = 4;
-  std::size_t depart(const Located& place, void* to, const void* from, std::size_t bytes);
-  bool landed(std::size_t lane) { return lanes_[lane].stream->finished(); }
-  void land(std::size_t lane);
+  std::size_t begin_copy(const Located& place, void* to, const void* from, std::size_t bytes);
+  bool copy_ended(std::size_t lane) { return lanes_[lane].stream->finished(); }
+  void wait_copy(std::size_t lane);
   // The same without a lane, of any number, until all of them have been awaited.
-  void begin_across(const Located& place, void* to, const void* from, std::size_t bytes);
+  void begin_copy_between_devices(const Located& place, void* to, const void* from,
+                                  std::size_t bytes);
   void await_begun();
   // All of these are under way together, where there are several.
-  void down(const Located& place, const std::vector<Piece>& pieces);
-  void up(const Located& place, const std::vector<Piece>& pieces);
+  void copy_to_host(const Located& place, const std::vector<Piece>& pieces);
+  void copy_to_device(const Located& place, const std::vector<Piece>& pieces);
 
   // What lies regularly, packed into memory of this device, out of that of any that its kernels
   // reach, or copied into the same places from the host, where it lies alike from `from` on; by a
@@ -151,8 +153,9 @@ class Devices {
 
   // Several copies to a device out of what it reaches, under way together: each begins beside those
   // before it, as they may come by other links.
-  void across(const Located& place, const std::vector<Piece>& pieces) {
-    for (const Piece& piece : pieces) begin_across(place, piece.to, piece.from, piece.bytes);
+  void copy_between_devices(const Located& place, const std::vector<Piece>& pieces) {
+    for (const Piece& piece : pieces)
+      begin_copy_between_devices(place, piece.to, piece.from, piece.bytes);
     await_begun();
   }
   // Whether a kernel of the place's device combines vectors of so many bytes there: it is ready, or
@@ -241,7 +244,7 @@ class Devices {
 
   // What carries short copies on a device.
   struct Carrier {
-    std::unique_ptr<Courier> courier;
+    std::unique_ptr<PersistentCopyKernel> copy_kernel;
     std::unique_ptr<BlockMover> mover;
     std::map<Combination, std::unique_ptr<Reducer>> reducers;  // null: it cannot be made
     std::uint64_t asked = 0;
@@ -255,18 +258,18 @@ class Devices {
   void abandon_all_of(int device);
   void copy(int device, void* to, const void* from, std::size_t bytes);
   void copy(int device, const std::vector<Piece>& pieces);
-  void ask(Border& border, Courier& by, const Located& place, void* to, const void* from,
-           std::size_t bytes);
+  void ask(KernelCopyCrossover& crossover, PersistentCopyKernel& by, const Located& place, void* to,
+           const void* from, std::size_t bytes);
   // Null where the copy engine is to do a short copy from or to memory of this process.
-  Courier* courier(int device, std::initializer_list<const Located*> places);
-  void begin_courier(int device, Carrier& carrier);
+  PersistentCopyKernel* copy_kernel(int device, std::initializer_list<const Located*> places);
+  void begin_persistent_copy(int device, Carrier& carrier);
   // Null where no kernel moves so many blocks.
   BlockMover* mover(int device, const Layout& layout, std::initializer_list<const Located*> places);
   void begin_mover(int device, Carrier& carrier);
   bool reaches(int device, std::initializer_list<const Located*> places);
   void await_lanes();
   void give_back(const Located& place, void* data);
-  void end_courier(Carrier& carrier, const std::string& why);
+  void end_persistent_copy(Carrier& carrier, const std::string& why);
   void close_if(const std::function<bool(const Opened&)>& which);
   void close_freed();
   void make_room(int device, std::uint64_t bytes);
@@ -294,7 +297,7 @@ class Devices {
   std::function<bool(int)> alone_;
   std::function<void(int)> when_reset_;
   std::map<int, Carrier> carriers_;  // by device
-  std::map<std::uint32_t, Border> borders_;
+  std::map<std::uint32_t, KernelCopyCrossover> crossovers_;
   // By device: memory that nobody has now, by its bytes, and what there is in all.
   struct Store {
     std::multimap<std::size_t, void*> free;

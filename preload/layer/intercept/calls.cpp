@@ -7,7 +7,7 @@
 #include <type_traits>
 
 #include "accel/visit.hpp"
-#include "layer/intercept/taken.hpp"
+#include "layer/intercept/interceptions.hpp"
 
 namespace nearpeak::layer {
 namespace {
@@ -72,10 +72,10 @@ struct Call {
   int operator()(Arguments... arguments) const {
     const Visit visit;
     try {
-      if constexpr (requires { first(For<kFunction>{}, arguments...); }) {
-        return first(For<kFunction>{}, arguments...);
-      } else if constexpr (requires { done(For<kFunction>{}, arguments...); }) {
-        if (world.on) return done(For<kFunction>{}, arguments...);
+      if constexpr (requires { intercept_at_start(For<kFunction>{}, arguments...); }) {
+        return intercept_at_start(For<kFunction>{}, arguments...);
+      } else if constexpr (requires { intercept(For<kFunction>{}, arguments...); }) {
+        if (world.on) return intercept(For<kFunction>{}, arguments...);
         if (world.ended && any_on_device(arguments...))
           return refuse(name, kAtEnd, error_of<kFunction>());
         return real(arguments...);

@@ -5,8 +5,8 @@
 
 namespace nearpeak::layer {
 
-// Names a function of MPI: done(For<&MPI_Send>, ...) is what the layer does in its place while it
-// is on. Of those that it does not do, calls.cpp checks the buffers.
+// Names a function of MPI: intercept(For<&MPI_Send>, ...) is what the layer does in its place while
+// it is on. Of those that it does not do, calls.cpp checks the buffers.
 template <auto kFunction>
 struct For {};
 

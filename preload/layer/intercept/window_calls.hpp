@@ -10,8 +10,8 @@
 
 namespace nearpeak::layer {
 
-inline int done(For<&MPI_Fetch_and_op>, const void* data, void* in, MPI_Datatype type, int target,
-                MPI_Aint place, MPI_Op op, MPI_Win window) {
+inline int intercept(For<&MPI_Fetch_and_op>, const void* data, void* in, MPI_Datatype type,
+                     int target, MPI_Aint place, MPI_Op op, MPI_Win window) {
   return accessed(
       {Form::kAccumulate, {window, target, place, 1, type}, {data, 1, type}, {in, 1, type}, {}, op},
       nullptr, [&](const Places& to) {
@@ -19,8 +19,8 @@ inline int done(For<&MPI_Fetch_and_op>, const void* data, void* in, MPI_Datatype
                                                window);
       });
 }
-inline int done(For<&MPI_Compare_and_swap>, const void* data, const void* expected, void* in,
-                MPI_Datatype type, int target, MPI_Aint place, MPI_Win window) {
+inline int intercept(For<&MPI_Compare_and_swap>, const void* data, const void* expected, void* in,
+                     MPI_Datatype type, int target, MPI_Aint place, MPI_Win window) {
   return accessed({Form::kCompareAndSwap,
                    {window, target, place, 1, type},
                    {data, 1, type},
@@ -34,16 +34,16 @@ inline int done(For<&MPI_Compare_and_swap>, const void* data, const void* expect
 }
 
 // Calls that complete accesses.
-inline int done(For<&MPI_Win_fence>, int assertion, MPI_Win window) {
+inline int intercept(For<&MPI_Win_fence>, int assertion, MPI_Win window) {
   return fence_window(assertion, window);
 }
 #define COMPLETES(name)                                                                  \
-  inline int done(For<&MPI_Win_##name>, MPI_Win window) {                                \
+  inline int intercept(For<&MPI_Win_##name>, MPI_Win window) {                           \
     return complete_accesses(window, Window::kAll,                                       \
                              [&] { return NEARPEAK_REAL_FOR(MPI_Win_##name)(window); }); \
   }
 #define COMPLETES_ONE(name)                                                                    \
-  inline int done(For<&MPI_Win_##name>, int rank, MPI_Win window) {                            \
+  inline int intercept(For<&MPI_Win_##name>, int rank, MPI_Win window) {                       \
     return complete_accesses(window, rank,                                                     \
                              [&] { return NEARPEAK_REAL_FOR(MPI_Win_##name)(rank, window); }); \
   }
@@ -57,14 +57,14 @@ COMPLETES_ONE(flush_local)
 #undef COMPLETES
 #undef COMPLETES_ONE
 
-inline int done(For<&MPI_Win_free>, MPI_Win* window) { return free_window(window); }
+inline int intercept(For<&MPI_Win_free>, MPI_Win* window) { return free_window(window); }
 
 // What is asked of one.
-inline int done(For<&MPI_Win_get_attr>, MPI_Win window, int key, void* value, int* flag) {
+inline int intercept(For<&MPI_Win_get_attr>, MPI_Win window, int key, void* value, int* flag) {
   return get_window_attribute(window, key, value, flag);
 }
-inline int done(For<&MPI_Win_shared_query>, MPI_Win window, int rank, MPI_Aint* bytes, int* unit,
-                void* base) {
+inline int intercept(For<&MPI_Win_shared_query>, MPI_Win window, int rank, MPI_Aint* bytes,
+                     int* unit, void* base) {
   MPI_Count known = 0;
   if (!query_window(window, rank, bytes, &known, base))
     return NEARPEAK_REAL(MPI_Win_shared_query)(window, rank, bytes, unit, base);
@@ -72,8 +72,8 @@ inline int done(For<&MPI_Win_shared_query>, MPI_Win window, int rank, MPI_Aint* 
   return MPI_SUCCESS;
 }
 #if NEARPEAK_LARGE_COUNTS
-inline int done(For<&MPI_Win_shared_query_c>, MPI_Win window, int rank, MPI_Aint* bytes,
-                MPI_Aint* unit, void* base) {
+inline int intercept(For<&MPI_Win_shared_query_c>, MPI_Win window, int rank, MPI_Aint* bytes,
+                     MPI_Aint* unit, void* base) {
   MPI_Count known = 0;
   if (!query_window(window, rank, bytes, &known, base))
     return NEARPEAK_REAL(MPI_Win_shared_query_c)(window, rank, bytes, unit, base);

@@ -5,9 +5,9 @@
 #include <array>
 #include <vector>
 
+#include "layer/protocol/copy_proxy.hpp"
 #include "layer/protocol/operations.hpp"
 #include "layer/protocol/probe.hpp"
-#include "layer/protocol/turns.hpp"
 #include "layer/world/world.hpp"
 
 namespace nearpeak::layer {
@@ -73,7 +73,7 @@ class Asked {
   bool may_be_header_at(int i) {
     const Operation* const each = (*this)[i];
     return each != nullptr && each->kind == Operation::Kind::kReceive && each->active &&
-           !each->persistent && world.able.load(std::memory_order_relaxed);
+           !each->persistent && world.accepts_envelopes.load(std::memory_order_relaxed);
   }
   Operation*& at(std::size_t i) { return many_.empty() ? few_[i] : many_[i]; }
 
@@ -353,7 +353,7 @@ namespace {
 void note(Operation* operation, MPI_Status& status) {
   if (operation == nullptr) return;
   settle(*operation, status);
-  land(*operation);
+  wait_copy(*operation);
   if (operation->active) correct(*operation, status);
 }
 
@@ -433,13 +433,13 @@ void prepare(Operation& operation) {
     check_not_held(operation);
     clear(operation);
   } else if (operation.kind == Operation::Kind::kCollective) {
-    for (Image& image : operation.images) image.lower();
-    ++world.counts.imaged;
+    for (HostShadow& shadow : operation.shadows) shadow.fill();
+    ++world.counts.shadowed_calls;
   } else {
     const auto bytes = static_cast<std::size_t>(operation.bytes);
     const Copies copies;
-    copy_down(operation.place, operation.memory.get(), operation.data, bytes);
-    ++world.counts.staged;
+    copy_to_host(operation.place, operation.memory.get(), operation.data, bytes);
+    ++world.counts.staged_sends;
     copies.note(End::kSent, Route::kThroughHost, bytes);
   }
 }

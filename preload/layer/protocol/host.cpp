@@ -21,10 +21,10 @@ pid_t process_of(int rank) { return world.processes[static_cast<std::size_t>(ran
 
 // The part of memory of this process that is pinned. One that was used before is pinned first.
 Range pinned_of(int device, const Range& bytes, bool again) {
-  const Range part = world.kept.part_of(bytes);
+  const Range part = world.pinned.part_of(bytes);
   if (part.bytes() > 0 || !again || world.settings.host != HostWay::kKept) return part;
-  world.kept.keep(device, bytes);
-  return world.kept.part_of(bytes);
+  world.pinned.keep(device, bytes);
+  return world.pinned.part_of(bytes);
 }
 
 // So that two CPUs and the copy engine have something to do, and none of them too often.
@@ -84,7 +84,7 @@ char* opened(int rank, const Slot& slot) {
 // Whether that rank can open memory of a device here.
 bool can_open(int rank, const Located& place) {
   const Header& header = area_of(rank).header();
-  return place.shareable && header.able.load(std::memory_order_acquire) != 0 &&
+  return place.shareable && header.accepts_envelopes.load(std::memory_order_acquire) != 0 &&
          is_opened_by(rank, place);
 }
 
@@ -112,9 +112,9 @@ void bring_up(const Target& target, int sender, Slot& slot, std::size_t bytes) {
 void bring_down(const Target& target, int sender, Slot& slot, std::size_t bytes) {
   auto* const host = static_cast<char*>(target.data);
   const Range range{host, host + bytes};
-  const bool again = world.kept.used(range);
+  const bool again = world.pinned.used(range);
   begin_moving(slot, bytes);
-  Range pinned = world.kept.part_of(range);
+  Range pinned = world.pinned.part_of(range);
   if (pinned.bytes() == 0) {
     slot.target = reinterpret_cast<std::uint64_t>(host);
     if (can_read(getpid(), host, bytes)) share(slot);
@@ -141,7 +141,7 @@ void join() {
   if (world.settings.host == HostWay::kStaged) return;
   const Guard guard;
   const int device = world.devices.current();
-  if (device >= 0) become_able(device);
+  if (device >= 0) accept_envelopes(device);
 }
 
 bool reaches(int rank) {
@@ -155,9 +155,9 @@ bool reaches(int rank) {
   return answer == kYes;
 }
 
-void note_raised(const Operation& operation, int source, std::size_t bytes) {
+void note_staged_receive(const Operation& operation, int source, std::size_t bytes) {
   if (bytes < world.settings.long_bytes || world.settings.host == HostWay::kStaged ||
-      !world.able.load() || operation.comm_freed)
+      !world.accepts_envelopes.load() || operation.comm_freed)
     return;
   const int rank = world_rank(operation.comm, source);
   if (rank < 0 || rank == world.rank || !world.areas[static_cast<std::size_t>(rank)] ||

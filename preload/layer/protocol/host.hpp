@@ -24,7 +24,7 @@ inline bool is_expected() {
 void join();
 // The same before a receive into host memory, where that may get a long one.
 inline void join_for(MPI_Count n, MPI_Datatype type) {
-  if (!world.able.load(std::memory_order_relaxed) && in_company() &&
+  if (!world.accepts_envelopes.load(std::memory_order_relaxed) && in_company() &&
       room_of(n, type) >= world.settings.long_bytes)
     join();
 }
@@ -35,7 +35,7 @@ Pieces& pieces_of(int device);
 // Whether this process may read and write memory of that rank's.
 bool reaches(int rank);
 // A message came into memory of a device through host memory.
-void note_raised(const Operation& operation, int source, std::size_t bytes);
+void note_staged_receive(const Operation& operation, int source, std::size_t bytes);
 // Puts a message that was taken where its receive wants it. False where it is none of this kind.
 bool bring(Operation& operation, const Envelope& envelope, Slot& slot);
 // What the sender does while its receiver brings one.

@@ -22,7 +22,7 @@ bool opens(int rank) {
 
 namespace {
 
-// Before this rank is able: gives others memory of its device to try with.
+// Before this rank accepts envelopes: gives others memory of its device to try with.
 void give_trial(int device) {
   try {
     world.trial = world.devices.scratch(device, 1);
@@ -33,7 +33,7 @@ void give_trial(int device) {
   }
 }
 
-// Says of all ranks that have become able meanwhile whether this one, which is able, opens memory
+// Says of all ranks that have begun to accept envelopes whether this one, which does, opens memory
 // of the device that they use.
 void look_at_others() {
   static std::uint32_t seen = 0;
@@ -41,24 +41,24 @@ void look_at_others() {
   if (company == seen) return;
   seen = company;
   each_other([](int rank, const Area& area) {
-    if (area.header().able.load(std::memory_order_acquire) != 0) opens(rank);
+    if (area.header().accepts_envelopes.load(std::memory_order_acquire) != 0) opens(rank);
   });
 }
 
 }  // namespace
 
-void become_able(int device) {
-  if (world.able.load(std::memory_order_relaxed)) return look_at_others();
-  if (!world.mapped || blind()) return;
+void accept_envelopes(int device) {
+  if (world.accepts_envelopes.load(std::memory_order_relaxed)) return look_at_others();
+  if (!world.mapped || has_unchecked_receives()) return;
   world.home = device;
   Header& header = world.area().header();
   const std::string& uuid = world.devices.uuid(device);
   std::copy_n(uuid.begin(), std::min(uuid.size(), header.uuid.size() - 1), header.uuid.begin());
-  const bool serves = world.settings.mover && !world.devices.runs_several(device);
+  const bool serves = world.settings.copy_proxy && !world.devices.runs_several(device);
   header.serves.store(serves ? 1 : 0, std::memory_order_relaxed);
   give_trial(device);
-  world.able.store(true);
-  header.able.store(1, std::memory_order_release);
+  world.accepts_envelopes.store(true);
+  header.accepts_envelopes.store(1, std::memory_order_release);
   for (const auto& area : world.areas)
     if (area && area.get() != &world.area())
       area->header().company.fetch_add(1, std::memory_order_release);

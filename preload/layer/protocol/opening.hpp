@@ -9,11 +9,11 @@
 namespace nearpeak::layer {
 
 // This rank has used memory of a device.
-void become_able(int device);
-// Whether this rank, which is able, opens memory of the device that another one uses, which is too;
+void accept_envelopes(int device);
+// Whether this rank opens memory of the device that another one uses, where both accept envelopes;
 // says so to it.
 bool opens(int rank);
-// Whether that one, which is able, opens this memory of this process, as far as is known.
+// Whether that one, which accepts envelopes, opens this memory of this process, as far as is known.
 bool is_opened_by(int rank, const Located& place);
 
 }  // namespace nearpeak::layer

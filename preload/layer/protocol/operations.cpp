@@ -11,11 +11,11 @@
 #include <utility>
 
 #include "layer/datatype/types.hpp"
-#include "layer/protocol/both.hpp"
+#include "layer/protocol/copy_proxy.hpp"
 #include "layer/protocol/host.hpp"
 #include "layer/protocol/opening.hpp"
 #include "layer/protocol/request_table.hpp"
-#include "layer/protocol/turns.hpp"
+#include "layer/protocol/sendrecv.hpp"
 #include "layer/world/world.hpp"
 
 namespace nearpeak::layer {
@@ -63,16 +63,16 @@ struct All {
   Ring receives;  // that may still get an envelope
   Ring offered;
   std::uint64_t freed = 0;  // by the application, and not yet complete
-  std::uint64_t blind = 0;
+  std::uint64_t unchecked = 0;
   std::map<int, Clock::time_point> taken_at;  // by receiver: the last of its sends
-  std::vector<Operation*> landing;            // in the order in which their copies began
+  std::vector<Operation*> copying;            // in the order in which their copies began
   int waiting = 0;
 };
 All& all = *new All;
 
 void drop(Operation& operation) {
-  land(operation);
-  if (operation.blind) --all.blind;
+  wait_copy(operation);
+  if (operation.unchecked) --all.unchecked;
   if (operation.owns_type) free_type(&operation.target.type);
   delete &operation;
 }
@@ -95,11 +95,11 @@ void complete_for_application(Operation& operation) {
 // on its send being complete.
 Clock::duration patience_for(const Operation& operation) {
   constexpr std::chrono::microseconds kShort{5};
-  // The mover that is to set it aside may be the receiver, which is about to take it.
-  constexpr std::chrono::microseconds kByMover{100};
+  // The proxy that is to set it aside may be the receiver, which is about to take it.
+  constexpr std::chrono::microseconds kByProxy{100};
   const Clock::duration usual = world.settings.patience;
   if (operation.envelope.bytes > kPlaceBytes) return usual;
-  return std::min<Clock::duration>(usual, has_mover() ? kByMover : kShort);
+  return std::min<Clock::duration>(usual, has_copy_proxy() ? kByProxy : kShort);
 }
 
 // The data goes where the receiver finds it whatever this rank does next.
@@ -117,13 +117,13 @@ void set_aside(Operation& operation) {
   if (operation.on_host)
     std::memcpy(there, operation.data, bytes);
   else
-    copy_down(operation.place, there, operation.data, bytes);
+    copy_to_host(operation.place, there, operation.data, bytes);
   Slot& slot = slot_of(operation);
   slot.aside = place != nullptr ? kInPlace : memory->fd();
   State expected = State::kOffered;
   if (!slot.state.compare_exchange_strong(expected, State::kAside)) return;  // it is being taken
   operation.aside = std::move(memory);
-  ++world.counts.aside;
+  ++world.counts.set_aside_sends;
   complete_for_application(operation);
 }
 
@@ -145,7 +145,7 @@ void look_at_leaving(Operation& operation) {
   auto& taken = all.taken_at[operation.to];
   if (operation.in_parts->over > before) taken = now;
   if (operation.awaited && now - since(operation, taken) > world.settings.patience) {
-    ++world.counts.aside;
+    ++world.counts.set_aside_sends;
     complete_for_application(operation);
   }
 }
@@ -262,7 +262,7 @@ void put_in_table(Operation& operation, MPI_Request request) {
 }  // namespace
 
 Operation& keep(std::unique_ptr<Operation> operation, MPI_Request request) {
-  if (operation->blind) ++all.blind;
+  if (operation->unchecked) ++all.unchecked;
   Operation& kept = *operation.release();
   put_in_table(kept, request);
   return kept;
@@ -297,32 +297,33 @@ void release_offered(Operation& operation) {
   end_offered(operation);
 }
 
-bool blind() { return all.blind > 0; }
+bool has_unchecked_receives() { return all.unchecked > 0; }
 
 bool busy() {
-  return all.freed > 0 || !all.landing.empty() || have_arrivals() || is_asked() || have_both() ||
-         (world.able.load(std::memory_order_relaxed) && !all.receives.empty());
+  return all.freed > 0 || !all.copying.empty() || have_arrivals() || is_asked() ||
+         have_sendrecvs() ||
+         (world.accepts_envelopes.load(std::memory_order_relaxed) && !all.receives.empty());
 }
 
-void land(Operation& operation) {
+void wait_copy(Operation& operation) {
   await_arrival(operation);
-  if (operation.landing == nullptr) return;
-  world.devices.land(operation.lane);
-  std::erase(all.landing, &operation);
-  std::exchange(operation.landing, nullptr)->state.store(State::kDone, std::memory_order_release);
+  if (operation.copying == nullptr) return;
+  world.devices.wait_copy(operation.lane);
+  std::erase(all.copying, &operation);
+  std::exchange(operation.copying, nullptr)->state.store(State::kDone, std::memory_order_release);
 }
 
 namespace {
 
-void land_all() {
-  while (!all.landing.empty()) land(*all.landing.front());
+void wait_copies() {
+  while (!all.copying.empty()) wait_copy(*all.copying.front());
 }
 
 // Those of which the copy has ended by itself.
-void note_landed() {
-  for (std::size_t i = 0; i < all.landing.size();) {
-    if (world.devices.landed(all.landing[i]->lane))
-      land(*all.landing[i]);
+void note_ended_copies() {
+  for (std::size_t i = 0; i < all.copying.size();) {
+    if (world.devices.copy_ended(all.copying[i]->lane))
+      wait_copy(*all.copying[i]);
     else
       ++i;
   }
@@ -340,7 +341,7 @@ void Waiting::end() {
   const Guard guard;
   if (--all.waiting > 0) return;
   try {
-    land_all();
+    wait_copies();
   } catch (const std::exception& error) {
     end_job(std::string("a copy of a message failed: ") + error.what());
   }
@@ -358,12 +359,12 @@ void have_library_go_on() {
 
 void advance() {
   if (is_asked()) serve();
-  note_landed();
+  note_ended_copies();
   all.offered.some([](Operation& operation) {
     look_at_offered(operation);
     end_offered(operation);
   });
-  if (world.able.load(std::memory_order_relaxed)) {
+  if (world.accepts_envelopes.load(std::memory_order_relaxed)) {
     // To ask after one has the library go on, and give way where there is nothing. Only what has an
     // envelope is asked after: of others MPICH 5 raises an error of the message here, and not on
     // the communicator.
@@ -376,14 +377,14 @@ void advance() {
     });
   }
   advance_arrivals();
-  if (have_both()) advance_both();
+  if (have_sendrecvs()) advance_sendrecvs();
   if (all.freed > 0) advance_freed();
-  if (all.waiting == 0) land_all();
+  if (all.waiting == 0) wait_copies();
 }
 
 void advance_asked(Operation& operation) {
   if (!operation.settled) advance_receive(operation);
-  if (all.waiting == 0) land_all();
+  if (all.waiting == 0) wait_copies();
 }
 
 void progress() {
@@ -426,15 +427,16 @@ void put(Operation& operation, const void* from, std::size_t bytes) {
       operation.bytes = static_cast<MPI_Count>(fits);
       return;
     }
-    become_able(target.place.device);
-    Image image(world.devices, target.data, target.place, {{0, target.n, target.type}}, Use::kBoth);
-    image.lower();
-    unpack(from, fits, image.data(), target.n, target.type);
-    image.raise();
+    accept_envelopes(target.place.device);
+    HostShadow shadow(world.devices, target.data, target.place, {{0, target.n, target.type}},
+                      Use::kReadWrite);
+    shadow.fill();
+    unpack(from, fits, shadow.data(), target.n, target.type);
+    shadow.write_back();
   } else if (!target.dense) {
     unpack(from, fits, target.data, target.n, target.type);
   } else if (target.on_device) {
-    copy_up(target.place, target.data, from, fits);
+    copy_to_device(target.place, target.data, from, fits);
   } else {
     std::memcpy(target.data, from, fits);
   }
@@ -445,12 +447,12 @@ void put(Operation& operation, const void* from, std::size_t bytes) {
 namespace {
 
 // A copy that goes on beside others.
-void depart(Operation& operation, Slot& slot, const char* from, std::size_t bytes) {
-  if (all.landing.size() == Devices::kLanes) land(*all.landing.front());
+void begin_copy(Operation& operation, Slot& slot, const char* from, std::size_t bytes) {
+  if (all.copying.size() == Devices::kLanes) wait_copy(*all.copying.front());
   const Target& target = operation.target;
-  operation.lane = world.devices.depart(target.place, target.data, from, bytes);
-  operation.landing = &slot;
-  all.landing.push_back(&operation);
+  operation.lane = world.devices.begin_copy(target.place, target.data, from, bytes);
+  operation.copying = &slot;
+  all.copying.push_back(&operation);
 }
 
 // Memory of a device goes where a receive without gaps wants it. A kernel does one copy after the
@@ -459,19 +461,20 @@ void fetch(Operation& operation, Slot& slot, const Located& source, const char* 
            std::uint32_t rank, std::size_t bytes, Until until) {
   const Target& target = operation.target;
   Devices& devices = world.devices;
-  if (!target.on_device) return devices.down(source, target.data, from, bytes);
+  if (!target.on_device) return devices.copy_to_host(source, target.data, from, bytes);
   if (until != Until::kUnderWay || bytes <= Devices::kShort)
-    return devices.across(target.place, target.data, source, from, bytes, rank);
-  const bool alone = all.receives.empty() && all.landing.empty();
+    return devices.copy_between_devices(target.place, target.data, source, from, bytes, rank);
+  const bool alone = all.receives.empty() && all.copying.empty();
   if (!alone || !devices.carry(target.place, target.data, source, from, bytes, rank))
-    depart(operation, slot, from, bytes);
+    begin_copy(operation, slot, from, bytes);
 }
 
-// By the mover of the GPU, where that is another rank.
+// By the copy proxy of the GPU, where that is another rank.
 bool is_fetched(const Target& target, int sender, const Slot& slot, std::size_t bytes) {
   if (!target.dense) return false;
-  return target.on_device ? fetched_by_mover(target.place, target.data, sender, slot, bytes)
-                          : lowered_by_mover(target.data, sender, slot, bytes);
+  return target.on_device
+             ? copied_to_device_by_proxy(target.place, target.data, sender, slot, bytes)
+             : copied_to_host_by_proxy(target.data, sender, slot, bytes);
 }
 
 // The same of a type with gaps. False where a kernel does not do it.
@@ -533,21 +536,21 @@ void take(Operation& operation, const Envelope& envelope, Until until) {
     } else {
       route = Route::kThroughHost;
       const HostMemory packed = host_memory_of(fits);
-      world.devices.down(source, packed.get(), from, fits);
+      world.devices.copy_to_host(source, packed.get(), from, fits);
       put(operation, packed.get(), fits);
       if (envelope.bytes > target.room) operation.error = MPI_ERR_TRUNCATE;
     }
   }
-  if (operation.landing == nullptr) slot.state.store(State::kDone, std::memory_order_release);
-  ++world.counts.taken;
+  if (operation.copying == nullptr) slot.state.store(State::kDone, std::memory_order_release);
+  ++world.counts.envelope_receives;
   if (target.on_device || of_device)
     copies.note(target.on_device ? End::kInto : End::kFrom, route, envelope.bytes);
 }
 
 void settle(Operation& operation, const MPI_Status& status) {
   if (operation.kind == Operation::Kind::kCollective && operation.active && !operation.settled) {
-    for (Image& image : operation.images) image.raise();
-    if (operation.shared) raise_once(*operation.shared);
+    for (HostShadow& shadow : operation.shadows) shadow.write_back();
+    if (operation.shared) write_back_once(*operation.shared);
     operation.settled = true;
   }
   if (operation.settled || operation.kind != Operation::Kind::kReceive || !operation.active) return;
@@ -559,7 +562,8 @@ void settle(Operation& operation, const MPI_Status& status) {
     // it: only an envelope, which nobody else takes, is looked for there, and so in a message that
     // is as long.
     const bool may_look = !operation.freed || bytes_of(status) == kEnvelopeBytes;
-    if (may_look && !operation.blind && world.able.load(std::memory_order_relaxed) &&
+    if (may_look && !operation.unchecked &&
+        world.accepts_envelopes.load(std::memory_order_relaxed) &&
         got_envelope(target, status, envelope))
       take(operation, envelope);
     return;
@@ -576,9 +580,9 @@ void settle(Operation& operation, const MPI_Status& status) {
     const Copies copies;
     put(operation, operation.memory.get(), bytes);
     if (target.on_device) {
-      ++world.counts.raised;
+      ++world.counts.staged_receives;
       copies.note(End::kInto, Route::kThroughHost, bytes);
-      note_raised(operation, status.MPI_SOURCE, bytes);
+      note_staged_receive(operation, status.MPI_SOURCE, bytes);
       note_far(operation, status.MPI_SOURCE, bytes);
     }
   }
@@ -595,7 +599,7 @@ int finished(Operation& operation, MPI_Status& status, int error) {
     settle(operation, status);
   else
     close_receive(operation);
-  land(operation);
+  wait_copy(operation);
   correct(operation, status);
   const int own = error == MPI_SUCCESS ? operation.error : error;
   if (operation.persistent) {

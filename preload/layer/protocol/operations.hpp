@@ -13,7 +13,7 @@
 #include "calls/real.hpp"
 #include "layer/copy/devices.hpp"
 #include "layer/copy/host_memory.hpp"
-#include "layer/copy/image.hpp"
+#include "layer/copy/host_shadow.hpp"
 #include "layer/protocol/parts.hpp"
 #include "layer/world/envelope.hpp"
 #include "layer/world/slots.hpp"
@@ -37,9 +37,9 @@ struct Target {
 
 struct Operation {
   // kStaged: a send from host memory of the layer's. kOffered: by an envelope. kHeld: a receive of
-  // what a probe has found. kCollective: with images, also a persistent one. kBoth: a send and a
-  // receive, with requests of their own.
-  enum class Kind { kReceive, kStaged, kOffered, kHeld, kCollective, kBoth };
+  // what a probe has found. kCollective: with shadows, also a persistent one. kSendrecv: a send and
+  // a receive, with requests of their own.
+  enum class Kind { kReceive, kStaged, kOffered, kHeld, kCollective, kSendrecv };
 
   Kind kind = Kind::kReceive;
   MPI_Request request{};
@@ -53,25 +53,25 @@ struct Operation {
   Target target;
   bool owns_type = false;
   bool persistent = false;
-  bool blind = false;     // an envelope must not come
-  bool active = true;     // started
-  bool settled = false;   // the data is where the application wants it
-  bool freed = false;     // by the application
-  bool replaced = false;  // the status says nothing of the message: this does
+  bool unchecked = false;  // an envelope must not come
+  bool active = true;      // started
+  bool settled = false;    // the data is where the application wants it
+  bool freed = false;      // by the application
+  bool replaced = false;   // the status says nothing of the message: this does
   MPI_Count bytes = 0;
   int error = MPI_SUCCESS;
   int source = MPI_ANY_SOURCE;  // of one that was held
   int tag = MPI_ANY_TAG;
 
   // Of one whose message is being copied.
-  Slot* landing = nullptr;
+  Slot* copying = nullptr;
   std::size_t lane = 0;
 
   // Of a message that goes in parts; of a receive until it is there.
   std::unique_ptr<Parts> in_parts;
 
-  std::vector<Image> images;           // of a collective
-  SharedImages shared;                 // of an access to a window
+  std::vector<HostShadow> shadows;     // of a collective
+  SharedShadows shared;                // of an access to a window
   std::array<MPI_Request, 2> parts{};  // of both: the receive and the send
 
   // Of a send by an envelope.
@@ -115,8 +115,9 @@ Operation& keep_offered(std::unique_ptr<Operation> operation);
 // The caller has it no more.
 void release_offered(Operation& operation);
 
-// Whether receives are under way that no envelope may come to, begun before this rank was able.
-bool blind();
+// Whether receives are under way that no envelope may come to, begun before this rank accepted
+// envelopes.
+bool has_unchecked_receives();
 
 // Whether somebody waits for what advance() does.
 bool busy();
@@ -135,11 +136,11 @@ void progress();
 // place.
 void settle(Operation& operation, const MPI_Status& status);
 // What a received envelope stands for is put where the receive wants it, or, later, is on its way
-// there until land(); what a header stands for always is.
+// there until wait_copy(); what a header stands for always is.
 enum class Until { kThere, kUnderWay };
 void take(Operation& operation, const Envelope& envelope, Until until = Until::kThere);
 // Waits until its message is there.
-void land(Operation& operation);
+void wait_copy(Operation& operation);
 // Bytes in host memory likewise.
 void put(Operation& operation, const void* from, std::size_t bytes);
 // Writes the number of bytes where the layer knows better than the MPI library.

@@ -95,7 +95,7 @@ void send_part(Parts& parts, int rank, std::size_t offset, std::size_t bytes) {
 }
 
 // What has come for a device without gaps.
-void raise_arrived(const Target& target, Parts& parts) {
+void copy_arrived_to_device(const Target& target, Parts& parts) {
   const std::size_t come = std::min(parts.over * parts.step, parts.bytes);
   if (come == parts.moved) return;
   Mover mover(pieces_of(target.place.device), {.direction = Direction::kToDevice,
@@ -124,7 +124,7 @@ bool has_arrived(Operation& operation) {
   Parts& parts = *operation.in_parts;
   const Target& target = operation.target;
   look_at(parts);
-  if (fits(target, parts) && target.on_device) raise_arrived(target, parts);
+  if (fits(target, parts) && target.on_device) copy_arrived_to_device(target, parts);
   if (!parts.all_over()) return false;
   if (!fits(target, parts)) put(operation, parts.memory.get(), parts.bytes);
   operation.replaced = true;
@@ -186,8 +186,8 @@ Operation* offer_in_parts(const Outgoing& message, int rank) {
   for (std::size_t offset = 0; offset < bytes; offset += parts.step)
     mover.move(offset, std::min(parts.step, bytes - offset));
   mover.finish();
-  ++world.counts.staged;
-  ++world.counts.parted;
+  ++world.counts.staged_sends;
+  ++world.counts.chunked_sends;
   Copies().note(End::kSent, Route::kParts, bytes);
   all.leaving.push_back(operation.get());
   return &keep_offered(std::move(operation));
@@ -224,8 +224,8 @@ void begin_arrival(Operation& operation, const Envelope& header) {
      parts.tag, world.everyone, &request);
     parts.requests.push_back(request);
   }
-  if (target.on_device) ++world.counts.raised;
-  ++world.counts.joined;
+  if (target.on_device) ++world.counts.staged_receives;
+  ++world.counts.chunked_receives;
   if (target.on_device) Copies().note(End::kInto, Route::kParts, parts.bytes);
   all.arriving.push_back(&operation);
 }
@@ -250,7 +250,8 @@ void await_arrival(Operation& operation) {
 
 void note_far(const Operation& operation, int source, std::size_t bytes) {
   const std::size_t least = world.settings.between_bytes;
-  if (least == 0 || bytes < least || !world.able.load() || operation.comm_freed) return;
+  if (least == 0 || bytes < least || !world.accepts_envelopes.load() || operation.comm_freed)
+    return;
   const int rank = world_rank(operation.comm, source);
   if (rank < 0 || world.areas[static_cast<std::size_t>(rank)] || is_noted(all.told, rank)) return;
   note(all.told, rank);

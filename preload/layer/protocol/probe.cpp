@@ -58,7 +58,8 @@ void tell(const Held& held, MPI_Status& status) {
 
 // Whether what a probe has found may be an envelope.
 bool may_be_envelope(const MPI_Status& status) {
-  return world.able.load(std::memory_order_relaxed) && bytes_of(status) == kEnvelopeBytes;
+  return world.accepts_envelopes.load(std::memory_order_relaxed) &&
+         bytes_of(status) == kEnvelopeBytes;
 }
 
 Held received(MPI_Message one, MPI_Comm comm) {
@@ -109,12 +110,12 @@ int probe_now(int from, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {
 namespace {
 
 // Whether this rank takes envelopes, or another thread may have it do so while this one waits.
-bool may_become_able() { return world.able.load() || world.multiple; }
+bool may_accept_envelopes() { return world.accepts_envelopes.load() || world.multiple; }
 
 }  // namespace
 
 int probe(int from, int tag, MPI_Comm comm, MPI_Status* status) {
-  if (!may_become_able()) return NEARPEAK_REAL(MPI_Probe)(from, tag, comm, status);
+  if (!may_accept_envelopes()) return NEARPEAK_REAL(MPI_Probe)(from, tag, comm, status);
   Waiting pause;
   for (int flag = 0;; pause()) {
     const int code = probe_now(from, tag, comm, &flag, status);
@@ -149,7 +150,7 @@ int matched_probe_now(int from, int tag, MPI_Comm comm, int* flag, MPI_Message* 
 }
 
 int matched_probe(int from, int tag, MPI_Comm comm, MPI_Message* one, MPI_Status* status) {
-  if (!may_become_able()) return NEARPEAK_REAL(MPI_Mprobe)(from, tag, comm, one, status);
+  if (!may_accept_envelopes()) return NEARPEAK_REAL(MPI_Mprobe)(from, tag, comm, one, status);
   Waiting pause;
   for (int flag = 0;; pause()) {
     const int code = matched_probe_now(from, tag, comm, &flag, one, status);

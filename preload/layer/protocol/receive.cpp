@@ -41,7 +41,7 @@ std::unique_ptr<Operation> receiving(const Incoming& in, MPI_Comm comm) {
   target.on_device = in.found.on_device;
   if (!target.on_device) return operation;
   target.place = world.devices.locate(in.found);
-  become_able(target.place.device);
+  accept_envelopes(target.place.device);
   return operation;
 }
 

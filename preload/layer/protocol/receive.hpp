@@ -31,7 +31,9 @@ struct Origin {
 };
 
 // Whether a receive into host memory needs no look: no envelope can come.
-inline bool nothing_comes() { return !world.able.load(std::memory_order_relaxed) && !holds_any(); }
+inline bool nothing_comes() {
+  return !world.accepts_envelopes.load(std::memory_order_relaxed) && !holds_any();
+}
 
 // Whether a receive that is begun needs no record: it is in host memory, where no envelope fits.
 inline bool is_unwatched(const Incoming& in) {
@@ -63,7 +65,7 @@ int post_receive(std::unique_ptr<Operation> operation, MPI_Request* request, con
   Target& target = operation->target;
   void* where = target.data;
   std::size_t room = target.room;
-  if (!target.takes_envelope() && (target.on_device || world.able.load())) {
+  if (!target.takes_envelope() && (target.on_device || world.accepts_envelopes.load())) {
     room = std::max(room, kEnvelopeBytes);
     PostedPiece piece = world.posted.take(room);
     operation->memory = std::move(piece.memory);
@@ -71,11 +73,11 @@ int post_receive(std::unique_ptr<Operation> operation, MPI_Request* request, con
     where = operation->memory.get();
     clear(*operation);
   } else if (!target.dense) {
-    operation->blind = true;
+    operation->unchecked = true;
   }
   const Elements bytes(static_cast<MPI_Count>(room), calls::byte_type());
-  const int code = operation->blind ? post(where, target.n, target.type, request)
-                                    : post(where, bytes.n(), bytes.type(), request);
+  const int code = operation->unchecked ? post(where, target.n, target.type, request)
+                                        : post(where, bytes.n(), bytes.type(), request);
   if (code == MPI_SUCCESS) keep_posted(std::move(operation), *request);
   return code;
 }

@@ -7,8 +7,8 @@
 
 #include "layer/copy/process_memory.hpp"
 #include "layer/datatype/types.hpp"
+#include "layer/protocol/copy_proxy.hpp"
 #include "layer/protocol/opening.hpp"
-#include "layer/protocol/turns.hpp"
 
 namespace nearpeak::layer {
 namespace {
@@ -25,7 +25,7 @@ int cancel_nothing(void*, int) { return MPI_SUCCESS; }
 // Whether the rank takes envelopes, and can open this memory.
 bool takes(int rank, const Located& place) {
   const auto& area = world.areas[static_cast<std::size_t>(rank)];
-  if (!area || area->header().able.load(std::memory_order_acquire) == 0) return false;
+  if (!area || area->header().accepts_envelopes.load(std::memory_order_acquire) == 0) return false;
   if (rank == world.rank) return true;
   return place.shareable && is_opened_by(rank, place);
 }
@@ -71,7 +71,7 @@ Operation* offer_in(std::uint32_t index, std::unique_ptr<Operation> operation,
     world.free_slots.give(index);
     return nullptr;
   }
-  ++world.counts.enveloped;
+  ++world.counts.envelope_sends;
   return &keep_offered(std::move(operation));
 }
 
@@ -84,7 +84,7 @@ const char* data_of(const Outgoing& message) {
 void locate(Outgoing& message) {
   message.span = span_of(message.n, message.type);
   message.place = world.devices.locate(message.found);
-  become_able(message.place.device);
+  accept_envelopes(message.place.device);
 }
 
 namespace {
@@ -93,7 +93,7 @@ namespace {
 // host is not worth a kernel's launch.
 Operation* offer_packed(const Outgoing& message, Mode mode) {
   const std::size_t bytes = room_of(message.n, message.type);
-  if (mode != Mode::kUsual || message.span.bytes() <= CourierBoard::kStaged ||
+  if (mode != Mode::kUsual || message.span.bytes() <= CopyMailbox::kStaged ||
       bytes <= world.settings.inline_bytes)
     return nullptr;
   const int rank = world_rank(message.comm, message.to);
@@ -145,23 +145,23 @@ Operation* offer_from_host(Outgoing& message, Mode mode) {
   if (rank < 0 || !expects(rank) || !can_read(getpid(), message.data, bytes)) return nullptr;
   const std::uint32_t index = free_slot();
   if (index == FreeSlots::kNone) return nullptr;
-  if (!world.able.load()) join();
+  if (!world.accepts_envelopes.load()) join();
   auto* const data = static_cast<char*>(const_cast<void*>(message.data));  // NOLINT: alone read
   const Range range{data, data + bytes};
   Slot& slot = world.area().slot(index);
   slot.on_host = 1;
-  slot.kept = world.kept.had(range) ? 1 : 0;
+  slot.kept = world.pinned.had(range) ? 1 : 0;
   auto operation = std::make_unique<Operation>();
   operation->on_host = true;
-  operation->again = world.kept.used(range);
+  operation->again = world.pinned.used(range);
   return offer_in(index, std::move(operation), message, rank);
 }
 
 HostMemory staged(const Outgoing& message) {
   HostMemory memory = host_memory_of(message.span.bytes());
   const Copies copies;
-  copy_down(message.place, memory.get(), data_of(message), message.span.bytes());
-  ++world.counts.staged;
+  copy_to_host(message.place, memory.get(), data_of(message), message.span.bytes());
+  ++world.counts.staged_sends;
   copies.note(End::kSent, Route::kThroughHost, room_of(message.n, message.type));
   return memory;
 }

@@ -48,7 +48,7 @@ Side side_of(const Local& local) {
   side.on_device = found.on_device;
   if (!found.on_device) return side;
   side.place = world.devices.locate(found);
-  become_able(side.place.device);
+  accept_envelopes(side.place.device);
   return side;
 }
 
@@ -59,13 +59,13 @@ HostMemory gathered(const Side& side, MPI_Count n, MPI_Datatype as) {
   HostMemory out = host_memory_of(static_cast<std::size_t>(n * type_of(as).extent));
   if (type_of(side.type).dense && type_of(as).dense) {
     if (side.on_device)
-      world.devices.down(side.place, out.get(), side.data, length_of(side));
+      world.devices.copy_to_host(side.place, out.get(), side.data, length_of(side));
     else
       std::memcpy(out.get(), side.data, length_of(side));
   } else if (side.on_device) {
-    Image image(world.devices, side.data, side.place, {{0, side.n, side.type}}, Use::kRead);
-    image.lower();
-    convert(image.data(), side.n, side.type, out.get(), n, as);
+    HostShadow shadow(world.devices, side.data, side.place, {{0, side.n, side.type}}, Use::kRead);
+    shadow.fill();
+    convert(shadow.data(), side.n, side.type, out.get(), n, as);
   } else {
     convert(side.data, side.n, side.type, out.get(), n, as);
   }
@@ -76,13 +76,13 @@ HostMemory gathered(const Side& side, MPI_Count n, MPI_Datatype as) {
 void scatter(const char* from, MPI_Count n, MPI_Datatype as, const Side& side) {
   if (type_of(side.type).dense && type_of(as).dense) {
     if (side.on_device)
-      world.devices.up(side.place, side.data, from, length_of(side));
+      world.devices.copy_to_device(side.place, side.data, from, length_of(side));
     else
       std::memcpy(side.data, from, length_of(side));
   } else if (side.on_device) {
-    Image image(world.devices, side.data, side.place, {{0, side.n, side.type}}, Use::kWrite);
-    convert(from, n, as, image.data(), side.n, side.type);
-    image.raise();
+    HostShadow shadow(world.devices, side.data, side.place, {{0, side.n, side.type}}, Use::kWrite);
+    convert(from, n, as, shadow.data(), side.n, side.type);
+    shadow.write_back();
   } else {
     convert(from, n, as, side.data, side.n, side.type);
   }
@@ -94,7 +94,7 @@ bool copy_apart(const Side& to, const Side& from) {
   const Side& gaps = apart ? from : to;
   // What a short copy brings to the host is not worth a kernel's launch.
   if (!to.on_device || !from.on_device ||
-      span_of(gaps.n, gaps.type).bytes() <= CourierBoard::kStaged)
+      span_of(gaps.n, gaps.type).bytes() <= CopyMailbox::kStaged)
     return false;
   Scratch packed;
   const char* data = from.data;
@@ -108,7 +108,7 @@ bool copy_apart(const Side& to, const Side& from) {
   }
   const std::size_t bytes = length_of(from);
   if (type_of(to.type).dense) {
-    world.devices.across(to.place, to.data, place, data, bytes);
+    world.devices.copy_between_devices(to.place, to.data, place, data, bytes);
     return true;
   }
   const auto layout = layout_of(to.n, to.type);
@@ -124,13 +124,13 @@ void copy(const Side& to, const Side& from, Done when) {
     const HostMemory packed = gathered(from, n, calls::byte_type());
     scatter(packed.get(), n, calls::byte_type(), to);
   } else if (!to.on_device) {
-    world.devices.down(from.place, to.data, from.data, bytes);
+    world.devices.copy_to_host(from.place, to.data, from.data, bytes);
   } else if (!from.on_device) {
-    world.devices.up(to.place, to.data, from.data, bytes);
+    world.devices.copy_to_device(to.place, to.data, from.data, bytes);
   } else if (when == Done::kLater && bytes > Devices::kShort) {
-    world.devices.begin_across(to.place, to.data, from.data, bytes);
+    world.devices.begin_copy_between_devices(to.place, to.data, from.data, bytes);
   } else {
-    world.devices.across(to.place, to.data, from.place, from.data, bytes);
+    world.devices.copy_between_devices(to.place, to.data, from.place, from.data, bytes);
   }
 }
 
@@ -187,7 +187,7 @@ int access_device(Window& window, const Access& access, Done when) {
   }
   const Window::There at = window.reach(remote.rank);
   const Side there{at.base + offset, remote.n, remote.type, true, at.place};
-  ++world.counts.accesses;
+  ++world.counts.window_accesses;
   if (access.form == Form::kPut) {
     copy(there, side_of(access.data), when);
   } else if (access.form == Form::kGet) {
@@ -209,24 +209,24 @@ int completed_request(MPI_Request* request) {
   return keep_done(std::move(operation), request);
 }
 
-ImagesOfAccess images_of(const Access& access) {
-  ImagesOfAccess images{};
-  const auto image = [&](std::size_t at, const Local& local, Use use) {
-    images.places[at] = local.data;
+AccessShadows shadows_of(const Access& access) {
+  AccessShadows shadows{};
+  const auto shadow = [&](std::size_t at, const Local& local, Use use) {
+    shadows.places[at] = local.data;
     const Found found = find(local.data, local.n, local.type);
     if (!found.on_device) return;
     const Located place = world.devices.locate(found);
-    become_able(place.device);
-    images.made.emplace_back(world.devices, local.data, place,
-                             std::vector<Part>{{0, local.n, local.type}}, use);
-    if (use != Use::kWrite) images.made.back().lower();
-    images.places[at] = images.made.back().data();
+    accept_envelopes(place.device);
+    shadows.made.emplace_back(world.devices, local.data, place,
+                              std::vector<Part>{{0, local.n, local.type}}, use);
+    if (use != Use::kWrite) shadows.made.back().fill();
+    shadows.places[at] = shadows.made.back().data();
   };
-  image(0, access.data, Use::kRead);
-  image(1, access.in, Use::kWrite);
-  image(2, access.expected, Use::kRead);
-  ++world.counts.imaged;
-  return images;
+  shadow(0, access.data, Use::kRead);
+  shadow(1, access.in, Use::kWrite);
+  shadow(2, access.expected, Use::kRead);
+  ++world.counts.shadowed_calls;
+  return shadows;
 }
 
 }  // namespace nearpeak::layer

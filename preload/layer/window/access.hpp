@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Accesses to memory of other ranks by windows (window.hpp): to memory of a device by copies of
-// this rank, to that of the host by the MPI library, which is given images of buffers on devices.
+// this rank, to that of the host by the MPI library, which is given shadows of buffers on devices.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "layer/collective/collective.hpp"
-#include "layer/copy/image.hpp"
+#include "layer/copy/host_shadow.hpp"
 #include "layer/window/window.hpp"
 #include "layer/world/world.hpp"
 
@@ -57,11 +57,11 @@ inline bool is_on_device(const Local& local) {
   return find(local.data, local.n, local.type).on_device;
 }
 
-struct ImagesOfAccess {
+struct AccessShadows {
   Places places;
-  std::vector<Image> made;
+  std::vector<HostShadow> made;
 };
-ImagesOfAccess images_of(const Access& access);
+AccessShadows shadows_of(const Access& access);
 
 inline void* writable(const void* data) { return const_cast<void*>(data); }  // NOLINT: as it was
 
@@ -79,15 +79,15 @@ int accessed(const Access& access, MPI_Request* request, const Call& call) {
   const bool on_device =
       is_on_device(access.data) || is_on_device(access.in) || is_on_device(access.expected);
   if (!on_device || there.rank == MPI_PROC_NULL) return call(given);
-  ImagesOfAccess images;
+  AccessShadows shadows;
   {
     const Guard guard;
-    images = images_of(access);
+    shadows = shadows_of(access);
   }
-  const int code = call(images.places);
+  const int code = call(shadows.places);
   if (code != MPI_SUCCESS) return code;
   const Guard guard;
-  const auto shared = std::make_shared<std::vector<Image>>(std::move(images.made));
+  const auto shared = std::make_shared<std::vector<HostShadow>>(std::move(shadows.made));
   hold_window(there.window).hold(there.rank, shared);
   // The end of the epoch, or a flush, may come first.
   if (request != nullptr) keep_access(shared, *request);

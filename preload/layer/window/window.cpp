@@ -69,7 +69,7 @@ Said own_part(const Given& given, const Found& found, Window& window) {
   window.base = static_cast<char*>(given.data);
   window.size = given.bytes;
   window.place = world.devices.locate(found);
-  become_able(window.place.device);
+  accept_envelopes(window.place.device);
   if (!window.place.shareable) {
     said.why = kHandle;
     return said;
@@ -86,7 +86,7 @@ Said own_part(const Given& given, const Found& found, Window& window) {
 // By which device this rank reaches that of others: the one that it uses; where it has none, the
 // first of theirs that it sees, or its own first.
 int opener_of(const Window& window, const std::vector<Said>& all) {
-  if (world.able.load()) return world.home;
+  if (world.accepts_envelopes.load()) return world.home;
   if (window.base != nullptr) return window.place.device;
   if (const int current = world.devices.current(); current >= 0) return current;
   for (const Said& said : all)
@@ -177,7 +177,7 @@ std::unique_ptr<Window> agree_on_window(const Given& given, int& code) {
 Window::There Window::reach(int rank) {
   if (rank == self) return {base, place};
   // One that has none yet takes a device with its first access.
-  if (!world.able.load()) become_able(opener);
+  if (!world.accepts_envelopes.load()) accept_envelopes(opener);
   // By the device of which all were told that it reaches theirs: the rank may use another one
   // since.
   const Part& theirs = part(rank);
@@ -199,13 +199,13 @@ void Window::close() const {
       world.devices.close(static_cast<std::uint32_t>(part.rank), part.allocation);
 }
 
-void Window::hold(int rank, SharedImages images) {
+void Window::hold(int rank, SharedShadows shadows) {
   // Those whose requests have said that they are complete.
   if (held_.size() > 2 * tidied_ + 16) {
-    std::erase_if(held_, [](const Held& held) { return held.images->empty(); });
+    std::erase_if(held_, [](const Held& held) { return held.shadows->empty(); });
     tidied_ = held_.size();
   }
-  held_.push_back({rank, ++last_, std::move(images)});
+  held_.push_back({rank, ++last_, std::move(shadows)});
 }
 
 std::uint64_t Window::last() const {
@@ -217,7 +217,7 @@ void Window::complete(int rank, std::uint64_t until) {
   const Guard guard;
   std::erase_if(held_, [&](const Held& held) {
     if ((rank != kAll && held.rank != rank) || held.number > until) return false;
-    raise_once(*held.images);
+    write_back_once(*held.shadows);
     return true;
   });
 }

@@ -12,7 +12,7 @@
 
 #include "calls/real.hpp"
 #include "layer/copy/devices.hpp"
-#include "layer/copy/image.hpp"
+#include "layer/copy/host_shadow.hpp"
 
 namespace nearpeak::layer {
 
@@ -46,9 +46,9 @@ class Window {
   static void await_copies();
   // Awaits them, and keeps no memory of others open.
   void close() const;
-  // Images of buffers until the access to a rank's host memory is complete, which the MPI library
-  // has begun.
-  void hold(int rank, SharedImages images);
+  // HostShadows of buffers until the access to a rank's host memory is complete, which the MPI
+  // library has begun.
+  void hold(int rank, SharedShadows shadows);
   // The last access that is held.
   std::uint64_t last() const;
   // The accesses to a rank, or to all, up to this one are complete: what they have received goes to
@@ -68,7 +68,7 @@ class Window {
   struct Held {
     int rank;
     std::uint64_t number;
-    SharedImages images;
+    SharedShadows shadows;
   };
   std::vector<Held> held_;
   std::size_t tidied_ = 0;  // how many there were then
@@ -108,8 +108,8 @@ int create_window(const Given& given, const MPI_Win* made, const Create& create)
 }
 
 // A call that completes accesses to a rank, or to all. Copies are done before other ranks hear of
-// it. Of images only those are raised that were held before it began: another thread's access may
-// begin meanwhile, of which the call says nothing.
+// it. Of shadows only those are written back that were held before it began: another thread's
+// access may begin meanwhile, of which the call says nothing.
 template <typename Call>
 int complete_accesses(MPI_Win window, int rank, const Call& call) {
   Window* const known = known_window(window);

@@ -23,7 +23,7 @@ constexpr unsigned long kPatienceMs = 10;
 constexpr unsigned long kHandshakeSeconds = 30;
 constexpr unsigned long kKernelUs = 200;
 constexpr unsigned long kMostKernelUs = 1000000;
-// Some copies of a courier; little beside the turn of a context.
+// Some copies of a persistent copy kernel; little beside the turn of a context.
 constexpr unsigned long kMoverPatienceUs = 20;
 constexpr unsigned long kMostMoverPatienceUs = 1000000;
 constexpr unsigned long kMostSeconds = 86400;
@@ -84,8 +84,8 @@ Settings settings_of_environment() {
       std::chrono::seconds(number("NEARPEAK_LAYER_HANDSHAKE", 1, kMostSeconds, kHandshakeSeconds));
   settings.kernel =
       std::chrono::microseconds(number("NEARPEAK_LAYER_KERNEL", 0, kMostKernelUs, kKernelUs));
-  settings.mover = is_first("NEARPEAK_LAYER_MOVER", "on", "off");
-  settings.mover_patience = std::chrono::microseconds(
+  settings.copy_proxy = is_first("NEARPEAK_LAYER_MOVER", "on", "off");
+  settings.proxy_patience = std::chrono::microseconds(
       number("NEARPEAK_LAYER_MOVER_PATIENCE", 0, kMostMoverPatienceUs, kMoverPatienceUs));
   const unsigned long report = number("NEARPEAK_LAYER_REPORT", 0, 2, 0);
   settings.report = report > 0;
@@ -103,7 +103,7 @@ std::string told(const Settings& settings) {
          named("INLINE", settings.inline_bytes) + named("LONG", settings.long_bytes) +
          named("BETWEEN", settings.between_bytes) + named("KERNEL", settings.kernel.count()) +
          named("PATIENCE", settings.patience.count()) +
-         " NEARPEAK_LAYER_MOVER=" + (settings.mover ? "on" : "off");
+         " NEARPEAK_LAYER_MOVER=" + (settings.copy_proxy ? "on" : "off");
 }
 
 }  // namespace nearpeak::layer

@@ -22,8 +22,8 @@ struct Settings {
   std::chrono::milliseconds patience{0};
   std::chrono::milliseconds handshake{0};
   std::chrono::microseconds kernel{0};  // that a kernel without work stays; 0: there is none
-  bool mover = true;  // one rank copies for all of a GPU whose contexts take turns,
-  std::chrono::microseconds mover_patience{0};  // and is waited for so long
+  bool copy_proxy = true;  // one rank copies for all of a GPU whose contexts take turns,
+  std::chrono::microseconds proxy_patience{0};  // and is waited for so long
   bool report = false;
   bool by_length = false;  // it tells of each length
   bool keeps_code = true;  // of kernels, in files

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "layer/copy/exported.hpp"
-#include "layer/world/orders.hpp"
+#include "layer/world/copy_requests.hpp"
 #include "layer/world/seat.hpp"
 
 namespace nearpeak::layer {
@@ -43,16 +43,16 @@ struct alignas(64) Slot {
 };
 
 struct Header {
-  std::atomic<std::uint32_t> able{0};  // whether others may send it envelopes
-  std::array<char, 60> uuid{};         // then: of the device by which it opens memory
-  std::uint64_t self = 0;              // where the rank itself has this
+  std::atomic<std::uint32_t> accepts_envelopes{0};  // whether others may send it envelopes
+  std::array<char, 60> uuid{};                      // then: of the device by which it opens memory
+  std::uint64_t self = 0;                           // where the rank itself has this
   // Written by others: how many take envelopes, and whether one expects long messages of this
   // rank's host memory.
   std::atomic<std::uint32_t> company{0};
   std::atomic<std::uint32_t> expected{0};
   // What others may try to open who do not see its device; without a length, nothing.
   IpcHandle trial{};
-  // Whether it moves for others of its GPU (turns.hpp), and how often others have asked it.
+  // Whether it moves for others of its GPU (copy_proxy.hpp), and how often others have asked it.
   std::atomic<std::uint32_t> serves{0};
   alignas(64) std::atomic<std::uint32_t> rung{0};
   alignas(64) pthread_mutex_t combining;
@@ -127,11 +127,11 @@ class Area {
     if (rank < kSenders)
       opens_of(rank).store(so ? Opens::kYes : Opens::kNo, std::memory_order_relaxed);
   }
-  // What this rank asks of the mover of its GPU, and the bytes that go with it.
-  Order& order() const {
-    return *reinterpret_cast<Order*>(static_cast<char*>(memory_.data()) + kOrder);
+  // What this rank asks of the proxy of its GPU, and the bytes that go with it.
+  CopyRequest& copy_request() const {
+    return *reinterpret_cast<CopyRequest*>(static_cast<char*>(memory_.data()) + kCopyRequest);
   }
-  char* order_room() const { return static_cast<char*>(memory_.data()) + kSeatsEnd; }
+  char* copy_request_room() const { return static_cast<char*>(memory_.data()) + kSeatsEnd; }
   // Of an index that another rank may have said; std::out_of_range for none.
   Slot& slot(std::uint32_t index) const {
     if (index >= kSlots) [[unlikely]]
@@ -151,16 +151,16 @@ class Area {
 
  private:
   static constexpr std::size_t kHeaderBytes = 131072;
-  static constexpr std::size_t kOrder = 1024;
+  static constexpr std::size_t kCopyRequest = 1024;
   static constexpr std::size_t kExpected = 4096;
-  static_assert(sizeof(Header) <= kOrder && kOrder + sizeof(Order) <= kExpected);
+  static_assert(sizeof(Header) <= kCopyRequest && kCopyRequest + sizeof(CopyRequest) <= kExpected);
   static constexpr int kSenders = 61440;
   static constexpr std::size_t kOpens = kExpected + kSenders;
   static_assert(kOpens + kSenders <= kHeaderBytes);
   static constexpr std::size_t kSlotsEnd = kHeaderBytes + kSlots * sizeof(Slot);
   static constexpr std::size_t kPlacesEnd = kSlotsEnd + kPlaces * kPlaceBytes;
   static constexpr std::size_t kSeatsEnd = kPlacesEnd + kSeats * sizeof(Seat);
-  static constexpr std::size_t kBytes = kSeatsEnd + kOrderRoom;
+  static constexpr std::size_t kBytes = kSeatsEnd + kCopyRequestRoom;
 
   [[noreturn]] static void throw_no_index(const char* what, std::uint32_t index);
   std::atomic<bool>& expected_of(int sender) const {

@@ -98,7 +98,7 @@ void Copies::note(End end, Route route, std::size_t bytes) const {
   if (!world.settings.by_length) return;
   By by = By::kEngine;
   if (by_kernels() > by_kernels_) by = By::kKernel;
-  if (world.counts.moved_for > moved_for_) by = By::kOther;
+  if (world.counts.proxied_copies > proxied_copies_) by = By::kOther;
   world.routes.note(end, route, by, bytes);
 }
 

@@ -12,8 +12,8 @@
 
 #include "calls/real.hpp"
 #include "layer/copy/devices.hpp"
-#include "layer/copy/kept.hpp"
 #include "layer/copy/pieces.hpp"
+#include "layer/copy/pinned_cache.hpp"
 #include "layer/copy/posted.hpp"
 #include "layer/datatype/types.hpp"
 #include "layer/world/envelope.hpp"
@@ -25,21 +25,21 @@ namespace nearpeak::layer {
 
 // Messages with a buffer on a device, for the report.
 struct Counts {
-  std::uint64_t enveloped = 0;  // sent by an envelope,
-  std::uint64_t aside = 0;      // of these set aside
-  std::uint64_t staged = 0;     // sent through host memory,
-  std::uint64_t parted = 0;     // of these in parts
-  std::uint64_t taken = 0;      // received by an envelope
-  std::uint64_t raised = 0;     // received through host memory
-  std::uint64_t joined = 0;     // received in parts, also into host memory
+  std::uint64_t envelope_sends = 0;     // sent by an envelope,
+  std::uint64_t set_aside_sends = 0;    // of these set aside
+  std::uint64_t staged_sends = 0;       // sent through host memory,
+  std::uint64_t chunked_sends = 0;      // of these in parts
+  std::uint64_t envelope_receives = 0;  // received by an envelope
+  std::uint64_t staged_receives = 0;    // received through host memory
+  std::uint64_t chunked_receives = 0;   // received in parts, also into host memory
 
-  std::uint64_t direct = 0;  // collectives between devices
-  std::uint64_t imaged = 0;
-  std::uint64_t accesses = 0;  // to memory of devices, by windows
+  std::uint64_t direct_collectives = 0;  // collectives between devices
+  std::uint64_t shadowed_calls = 0;
+  std::uint64_t window_accesses = 0;  // to memory of devices, by windows
 
-  std::uint64_t served = 0;      // copies for others of the GPU,
-  std::uint64_t moved_for = 0;   // by another one for this rank,
-  std::uint64_t taken_back = 0;  // and of this rank's, for which it came too late
+  std::uint64_t served_requests = 0;     // copies for others of the GPU,
+  std::uint64_t proxied_copies = 0;      // by another one for this rank,
+  std::uint64_t withdrawn_requests = 0;  // and of this rank's, for which it came too late
 
   bool operator==(const Counts&) const = default;
 };
@@ -49,7 +49,7 @@ struct World {
   bool ended = false;     // it was on
   bool multiple = false;  // several threads may call MPI at once
   // Whether others may send envelopes to this rank.
-  std::atomic<bool> able{false};
+  std::atomic<bool> accepts_envelopes{false};
   Settings settings;
   Nonce nonce{};
   int rank = 0;
@@ -65,10 +65,10 @@ struct World {
   MPI_Request never{};  // a receive there that gets nothing
   MPI_Comm everyone{};  // all ranks, for the layer alone
   Devices devices;
-  Kept kept{devices};
+  PinnedCache pinned{devices};
   Posted posted;
   std::map<int, std::unique_ptr<Pieces>> pieces;  // by device
-  int home = 0;   // the device that opens the memory of other ranks, where it is able
+  int home = 0;   // the device that opens the memory of other ranks, where it accepts envelopes
   Scratch trial;  // what other ranks try to open (opening.hpp)
   FreeSlots free_slots;
   Counts counts;
@@ -129,7 +129,7 @@ class Copies {
     return world.devices.carried() + world.devices.moved_by_kernel();
   }
   const std::uint64_t by_kernels_ = by_kernels();
-  const std::uint64_t moved_for_ = world.counts.moved_for;
+  const std::uint64_t proxied_copies_ = world.counts.proxied_copies;
 };
 
 // Where what lies in this span from a buffer on is: all of it on one device, or none. Throws

@@ -18,7 +18,7 @@ from nearpeak.errors import UserError
 if TYPE_CHECKING:
     from nearpeak.study.single import Single
 
-REACHED = "NEARPEAK_LAYER_REACHED"  # the file that preload/layer/protocol/begin.cpp makes
+REACHED = "NEARPEAK_LAYER_REACHED"  # the file that preload/layer/protocol/handshake.cpp makes
 
 HELP = """Run an MPI application with the layer, which moves its device buffers.
 

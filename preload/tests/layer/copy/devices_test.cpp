@@ -69,7 +69,7 @@ TEST_CASE("devices of the layer: which memory the CPU does not reach") {
     CHECK(again.allocation == found.allocation);
     const Located place = devices.locate(again);
     CHECK(place.base == found.base);
-    devices.down(place, &mine, plain.slot(0) + 7, sizeof(mine));
+    devices.copy_to_host(place, &mine, plain.slot(0) + 7, sizeof(mine));
     CHECK(count_of(FAKE_CUDA, "fake_cuda_questions") == before + 1);
     // Where it was is an allocation of another kind: the number is another one.
     const SlotBuffer other(device.memory(BufferKind::kDevice), 1000, 1);
@@ -89,12 +89,12 @@ Devices::Short short_copies(const std::string& nvrtc, bool alone, int count) {
   const auto cuda = FakeCuda::load();
   const SlotBuffer memory(cuda->device(1).memory(BufferKind::kDevice), 64, 1);
   const Located place = devices.locate(memory.slot(0));
-  while (!devices.device(1).kernels()->courier_ready()) usleep(100);
+  while (!devices.device(1).kernels()->persistent_copy_ready()) usleep(100);
   bool good = true;
   for (int i = 0; i < count; ++i) {
     int got = 0;
-    devices.up(place, memory.slot(0) + 4, &i, sizeof(i));
-    devices.down(place, &got, memory.slot(0) + 4, sizeof(got));
+    devices.copy_to_device(place, memory.slot(0) + 4, &i, sizeof(i));
+    devices.copy_to_host(place, &got, memory.slot(0) + 4, sizeof(got));
     good = good && got == i;
   }
   CHECK(good);
@@ -119,12 +119,12 @@ TEST_CASE("devices of the layer: after a reset of a device nothing of before is 
     const Located place = devices.locate(buffer.slot(0));
     std::array<char, 1000> out{}, in{};
     out.fill('x');
-    devices.up(place, std::vector<Piece>{{buffer.slot(0), out.data(), 500},
-                                         {buffer.slot(0) + 500, out.data(), 500}});
-    devices.land(devices.depart(place, buffer.slot(0), buffer.slot(0), 100));
+    devices.copy_to_device(place, std::vector<Piece>{{buffer.slot(0), out.data(), 500},
+                                                     {buffer.slot(0) + 500, out.data(), 500}});
+    devices.wait_copy(devices.begin_copy(place, buffer.slot(0), buffer.slot(0), 100));
     const Scratch scratch = devices.scratch(1, 1000);
-    devices.across(place, {{scratch.data(), buffer.slot(0), 1000}});
-    devices.down(place, in.data(), scratch.data(), 1000);
+    devices.copy_between_devices(place, {{scratch.data(), buffer.slot(0), 1000}});
+    devices.copy_to_host(place, in.data(), scratch.data(), 1000);
     CHECK(in == out);
   };
   use();
@@ -167,9 +167,9 @@ TEST_CASE("devices of the layer: kernels need no memory of a device that is busy
     // To take some would wait for all kernels of the device.
     const Variable none_left("NEARPEAK_FAKE_CUDA", "reachable=1,cuMemAlloc_v2:2");
     const Located place = devices.locate(memory.slot(0));
-    while (!devices.device(0).kernels()->courier_ready()) usleep(100);
+    while (!devices.device(0).kernels()->persistent_copy_ready()) usleep(100);
     for (int i = 0; i < 20'000 && devices.short_copies().carried == 0; ++i)
-      devices.up(place, memory.slot(0), &i, sizeof(i));
+      devices.copy_to_device(place, memory.slot(0), &i, sizeof(i));
     CHECK(devices.short_copies().carried > 0);
     CHECK(devices.reduces(place, Combination{}, std::size_t{1} << 20));
   }
@@ -190,12 +190,12 @@ TEST_CASE("devices of the layer: several long copies are under way at once") {
     for (std::size_t i = 0; i < lanes.size(); ++i) {
       const std::vector<char> text(1000, static_cast<char>('a' + 10 * round + i));
       device.copy(memory.slot(2 * i), text.data(), text.size());
-      lanes[i] = devices.depart(place, memory.slot(2 * i + 1), memory.slot(2 * i), 1000);
+      lanes[i] = devices.begin_copy(place, memory.slot(2 * i + 1), memory.slot(2 * i), 1000);
     }
-    CHECK_FALSE(devices.landed(lanes[1]));
+    CHECK_FALSE(devices.copy_ended(lanes[1]));
     for (std::size_t i = lanes.size(); i-- > 0;) {
-      devices.land(lanes[i]);
-      CHECK(devices.landed(lanes[i]));
+      devices.wait_copy(lanes[i]);
+      CHECK(devices.copy_ended(lanes[i]));
       std::vector<char> got(1000);
       device.copy(got.data(), memory.slot(2 * i + 1), got.size());
       CHECK(got == std::vector<char>(1000, static_cast<char>('a' + 10 * round + i)));
@@ -204,7 +204,7 @@ TEST_CASE("devices of the layer: several long copies are under way at once") {
   // Or any number, of which all are awaited.
   const std::size_t last = 2 * Devices::kLanes - 1;
   for (std::size_t i = 0; i < last; ++i)
-    devices.begin_across(place, memory.slot(i + 1), memory.slot(0), 1000);
+    devices.begin_copy_between_devices(place, memory.slot(i + 1), memory.slot(0), 1000);
   devices.await_begun();
   std::vector<char> got(1000);
   device.copy(got.data(), memory.slot(last), got.size());
@@ -216,9 +216,9 @@ TEST_CASE("devices of the layer: several long copies are under way at once") {
   for (std::size_t i = 0; i < last; ++i)
     pieces.push_back({memory.slot(i), memory.slot(last), 10 * i});
   device.copy(memory.slot(last), std::vector<char>(1000, 'z').data(), 1000);
-  other.down(place, got.data(), memory.slot(0), 1);
+  other.copy_to_host(place, got.data(), memory.slot(0), 1);
   const int live = FakeCuda::live();
-  other.across(place, pieces);
+  other.copy_between_devices(place, pieces);
   CHECK(FakeCuda::live() == live + static_cast<int>(Devices::kLanes));
   device.copy(got.data(), memory.slot(3), got.size());
   CHECK(std::count(got.begin(), got.end(), 'z') == 30);
@@ -248,7 +248,7 @@ TEST_CASE(
   {
     const Scratch packed = devices.pack(place, layout, memory.slot(0));
     REQUIRE(packed);
-    devices.down(packed.place(), got.data(), packed.data(), got.size());
+    devices.copy_to_host(packed.place(), got.data(), packed.data(), got.size());
     CHECK(got == expected);
     // Half of it, backwards.
     for (auto& level : layout.levels) level.stride *= -1;
@@ -342,7 +342,7 @@ TEST_CASE("devices of the layer: an allocation of another process is opened once
     CHECK(devices.opened(0, 3, offer.allocation, offer.exported) == there);
     CHECK(FakeCuda::live() == live);
     std::array<char, 5> text{};
-    devices.down(Devices::place_of_opened(0), text.data(), there + 100, text.size());
+    devices.copy_to_host(Devices::place_of_opened(0), text.data(), there + 100, text.size());
     CHECK(std::strcmp(text.data(), "data") == 0);
     // By another device, or another allocation: another place. At some point those that were not
     // used for longest are closed.
@@ -377,7 +377,7 @@ TEST_CASE("devices of the layer: memory of a device that is not seen may be open
     char* const there = devices.opened(0, 3, offer.allocation, offer.exported);
     CHECK(devices.opens(0, offer.exported.handle));
     std::array<char, 5> text{};
-    devices.down(Devices::place_of_opened(0), text.data(), there + 100, text.size());
+    devices.copy_to_host(Devices::place_of_opened(0), text.data(), there + 100, text.size());
     CHECK(std::strcmp(text.data(), "data") == 0);
     devices.close_all();
   }
@@ -500,7 +500,7 @@ TEST_CASE("devices of the layer: of a block of small allocations one is open") {
     char* const there = devices.opened(0, 3, other.allocation, other.exported);
     CHECK(FakeCuda::live() == live);
     std::array<char, 5> text{};
-    devices.down(Devices::place_of_opened(0), text.data(), there + 100, text.size());
+    devices.copy_to_host(Devices::place_of_opened(0), text.data(), there + 100, text.size());
     CHECK(std::strcmp(text.data(), "data") == 0);
     CHECK(devices.opened(0, 3, large.allocation, large.exported) == apart);
     CHECK(FakeCuda::live() == live);

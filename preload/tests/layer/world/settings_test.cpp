@@ -13,8 +13,8 @@ TEST_CASE("the layer: what the environment says") {
   const Variable mode("NEARPEAK_LAYER", "require");
   const Variable limit("NEARPEAK_LAYER_INLINE", "61");
   const Variable patience("NEARPEAK_LAYER_PATIENCE", "0");
-  const Variable mover("NEARPEAK_LAYER_MOVER", "off");
-  const Variable mover_patience("NEARPEAK_LAYER_MOVER_PATIENCE", "5");
+  const Variable proxy("NEARPEAK_LAYER_MOVER", "off");
+  const Variable proxy_patience("NEARPEAK_LAYER_MOVER_PATIENCE", "5");
   const Variable handshake("NEARPEAK_LAYER_HANDSHAKE", "2");
   const Variable kernel("NEARPEAK_LAYER_KERNEL", "0");
   const Variable report("NEARPEAK_LAYER_REPORT", "1");
@@ -32,8 +32,8 @@ TEST_CASE("the layer: what the environment says") {
   CHECK(settings.kernel.count() == 0);
   CHECK(settings.report);
   CHECK_FALSE(settings.by_length);
-  CHECK_FALSE(settings.mover);
-  CHECK(settings.mover_patience.count() == 5);
+  CHECK_FALSE(settings.copy_proxy);
+  CHECK(settings.proxy_patience.count() == 5);
   CHECK(settings.long_bytes == 1000000);
   CHECK(settings.host == HostWay::kKept);
   CHECK(settings.direct_bytes == 0);
@@ -54,8 +54,8 @@ TEST_CASE("the layer: where the environment says nothing") {
   CHECK(settings.inline_bytes == kEnvelopeBytes);
   CHECK(settings.kernel.count() == 200);
   CHECK_FALSE(settings.report);
-  CHECK(settings.mover);
-  CHECK(settings.mover_patience.count() == 20);
+  CHECK(settings.copy_proxy);
+  CHECK(settings.proxy_patience.count() == 20);
   CHECK(settings.long_bytes == 65536);
   CHECK(settings.host == HostWay::kPieces);
   CHECK(settings.direct_bytes == 4096);
@@ -82,7 +82,7 @@ TEST_CASE("the layer: what the environment may not say") {
                          "NEARPEAK_LAYER_HOST is 'pinned': give staged, pieces or kept", BadInput);
   }
   {
-    const Variable mover("NEARPEAK_LAYER_MOVER", "yes");
+    const Variable proxy("NEARPEAK_LAYER_MOVER", "yes");
     CHECK_THROWS_WITH_AS(settings_of_environment(), "NEARPEAK_LAYER_MOVER is 'yes': give on or off",
                          BadInput);
   }

@@ -17,9 +17,9 @@ namespace nearpeak::layer {
 // The whole pages within.
 Range pages_within(const Range& bytes);
 
-class Kept {
+class PinnedCache {
  public:
-  explicit Kept(Devices& devices) : devices_(devices) {}
+  explicit PinnedCache(Devices& devices) : devices_(devices) {}
 
   // What of these bytes is pinned, by the application or by keep(); all whole pages, or nothing.
   Range part_of(const Range& bytes);

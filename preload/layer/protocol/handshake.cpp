@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "layer/protocol/begin.hpp"
+#include "layer/protocol/handshake.hpp"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -26,9 +26,9 @@
 #include "accel/visit.hpp"
 #include "layer/copy/process_memory.hpp"
 #include "layer/datatype/types.hpp"
+#include "layer/protocol/copy_proxy.hpp"
 #include "layer/protocol/launched.hpp"
 #include "layer/protocol/operations.hpp"
-#include "layer/protocol/turns.hpp"
 #include "layer/world/world.hpp"
 #include "options/options.hpp"
 
@@ -300,33 +300,34 @@ std::string agreed() {
 }
 
 // Whether no rank that is known of has kernels that take turns with those of this one: the others
-// leave their copies to the mover.
+// leave their copies to the proxy.
 bool is_alone(int device) {
   if (world.devices.runs_several(device)) return true;
-  if (world.able.load() && device == world.home && is_mover()) return true;
+  if (world.accepts_envelopes.load() && device == world.home && is_copy_proxy()) return true;
   const std::string& uuid = world.devices.uuid(device);
   for (std::size_t i = 0; i < world.areas.size(); ++i) {
     if (!world.areas[i] || i == static_cast<std::size_t>(world.rank)) continue;
     const Header& other = world.areas[i]->header();
-    if (other.able.load(std::memory_order_acquire) != 0 && uuid == other.uuid.data()) return false;
+    if (other.accepts_envelopes.load(std::memory_order_acquire) != 0 && uuid == other.uuid.data())
+      return false;
   }
   return true;
 }
 
-std::string of_mover() {
+std::string of_copy_proxy() {
   const Counts& counts = world.counts;
-  if (counts.served + counts.moved_for + counts.taken_back == 0) return "";
-  return std::to_string(counts.served) + " copies for others of the GPU, " +
-         std::to_string(counts.moved_for) + " by another, " + std::to_string(counts.taken_back) +
-         " that it came too late for; ";
+  if (counts.served_requests + counts.proxied_copies + counts.withdrawn_requests == 0) return "";
+  return std::to_string(counts.served_requests) + " copies for others of the GPU, " +
+         std::to_string(counts.proxied_copies) + " by another, " +
+         std::to_string(counts.withdrawn_requests) + " that it came too late for; ";
 }
 
 // What was found of longer copies between devices.
-std::string of_borders() {
+std::string of_crossovers() {
   std::string text;
-  for (const auto& [rank, border] : world.devices.borders())
-    if (border.found())
-      text += (text.empty() ? " (up to " : ", ") + std::to_string(border.kernel_bytes()) +
+  for (const auto& [rank, crossover] : world.devices.crossovers())
+    if (crossover.found())
+      text += (text.empty() ? " (up to " : ", ") + std::to_string(crossover.kernel_bytes()) +
               " bytes from rank " + std::to_string(rank);
   return text.empty() ? text : text + ")";
 }
@@ -334,7 +335,7 @@ std::string of_borders() {
 std::string of_kernels() {
   const Devices::Short copies = world.devices.short_copies();
   return std::to_string(copies.carried) + " of " + std::to_string(copies.all) +
-         " short copies by a kernel" + of_borders() + ", " +
+         " short copies by a kernel" + of_crossovers() + ", " +
          std::to_string(world.devices.moved_by_kernel()) + " of datatypes" +
          (copies.why_not.empty() ? "" : ": " + copies.why_not);
 }
@@ -415,7 +416,7 @@ void begin() {
   world.devices.use_kernels(world.settings.kernel, is_alone);
   world.devices.when_reset([](int device) {
     abandon(world.pieces[device]);
-    world.kept.forget(device);
+    world.pinned.forget(device);
   });
   Visit::expect(true);
   world.on = true;
@@ -429,22 +430,26 @@ void end() {
     end_serving();
     world.devices.abandon_reset();
     world.pieces.clear();
-    world.kept.end();
+    world.pinned.end();
     world.trial = {};
     world.devices.close_all();
     const Counts& counts = world.counts;
-    if (world.settings.report && !world.able.load() && counts == Counts())
+    if (world.settings.report && !world.accepts_envelopes.load() && counts == Counts())
       say("rank " + std::to_string(world.rank) +
           ": sent and received nothing in memory of a device");
     else if (world.settings.report)
-      say("rank " + std::to_string(world.rank) + ": sent " + std::to_string(counts.enveloped) +
-          " by envelope (" + std::to_string(counts.aside) + " set aside), " +
-          std::to_string(counts.staged) + " through host memory (" + std::to_string(counts.parted) +
-          " in parts); received " + std::to_string(counts.taken) + " by envelope, " +
-          std::to_string(counts.raised) + " through host memory (" + std::to_string(counts.joined) +
-          " in parts); " + std::to_string(counts.direct) + " collectives directly, " +
-          std::to_string(counts.imaged) + " collectives and other calls through host memory; " +
-          std::to_string(counts.accesses) + " accesses to windows; " + of_mover() + of_kernels());
+      say("rank " + std::to_string(world.rank) + ": sent " + std::to_string(counts.envelope_sends) +
+          " by envelope (" + std::to_string(counts.set_aside_sends) + " set aside), " +
+          std::to_string(counts.staged_sends) + " through host memory (" +
+          std::to_string(counts.chunked_sends) + " in parts); received " +
+          std::to_string(counts.envelope_receives) + " by envelope, " +
+          std::to_string(counts.staged_receives) + " through host memory (" +
+          std::to_string(counts.chunked_receives) + " in parts); " +
+          std::to_string(counts.direct_collectives) + " collectives directly, " +
+          std::to_string(counts.shadowed_calls) +
+          " collectives and other calls through host memory; " +
+          std::to_string(counts.window_accesses) + " accesses to windows; " + of_copy_proxy() +
+          of_kernels());
     if (world.settings.by_length && world.rank == 0) say("set: " + told(world.settings));
     for (const std::string& line : world.routes.lines())
       say("rank " + std::to_string(world.rank) + ": " + line);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "accel/courier.hpp"
-
 #include <cstddef>
 #include <cstdint>
 #include <utility>
 
 #include "accel/kernels/kernels.hpp"
+#include "accel/persistent_copy_kernel.hpp"
 
 namespace nearpeak::kernels {
 namespace {
@@ -15,7 +14,7 @@ namespace {
 // What an order has inside comes with it, or, where it is more than a cache line, with the next
 // look; then later looks are at all of it. An answer with its data inside needs no fence, as each
 // word has its mark. More than a warp moves at once is the block's.
-const char* const kCourier = R"(
+const char* const kPersistentCopy = R"(
 struct Job {
   const u8* from;
   u8* to;
@@ -51,20 +50,20 @@ DEVICE void carry(u8* to, const u8* from, u64 bytes, u64 first, u64 step) {
   copy_part<kDeep>(to + head, from + head, bytes - head, first, step);
 }
 
-WAITING_KERNEL courier(u8* board, u64 next, u64 number, u64 patience_ns) {
+WAITING_KERNEL persistent_copy(u8* mailbox, u64 next, u64 number, u64 patience_ns) {
   OF_BLOCK(Job, job);
   constexpr u32 kOfLine = 8;  // the order and words
   const bool front = threadIdx.x < kWarp;
   const u32 lane = threadIdx.x % kWarp;
   // Of this lane, in the line: the first one finds the order there.
   const u32 word = (lane + kWarp - 1) % kWarp;
-  const Quad* const line = (const Quad*)(board + kOrder);
-  u32* const told = (u32*)(board + kDone);
+  const Quad* const line = (const Quad*)(mailbox + kOrder);
+  u32* const told = (u32*)(mailbox + kDone);
   u32 mark = (u32)next;
   bool wide = false;
   bool rests = false;
   bool over = false;
-  if (threadIdx.x == 0) put((u32*)(board + kHere), (u32)number);
+  if (threadIdx.x == 0) put((u32*)(mailbox + kHere), (u32)number);
   u64 since = now_ns();
   while (!over) {
     Job own{0, 0, 0, 0, 0};
@@ -88,12 +87,12 @@ WAITING_KERNEL courier(u8* board, u64 next, u64 number, u64 patience_ns) {
       const u32 bytes = order.z & ((1u << kKindShift) - 1);
       const u32 kind = order.z >> kKindShift;
       const u32 count = (bytes + 7) / 8;
-      if (kind == kDown) {
+      if (kind == kToHost) {
         for (u32 i = lane; i < count; i += kWarp) {
           const u64 got = load_word(address + 8 * i, bytes - 8 * i);
-          put((Quad*)(board + kAnswers) + i, quad((u32)got, mark, (u32)(got >> 32), mark));
+          put((Quad*)(mailbox + kAnswers) + i, quad((u32)got, mark, (u32)(got >> 32), mark));
         }
-      } else if (kind == kUp) {
+      } else if (kind == kToDevice) {
         for (u32 i = word; i < count; i += kWarp) {
           while (mine.w != mark) mine = look(line + 1 + i);
           store_word(address + 8 * i, (u64)mine.y << 32 | mine.x, bytes - 8 * i);
@@ -113,7 +112,7 @@ WAITING_KERNEL courier(u8* board, u64 next, u64 number, u64 patience_ns) {
           own.bytes = bytes;
       }
       warp_meets();
-      if (lane == 0 && kind != kDown && own.bytes == 0 && !over) {
+      if (lane == 0 && kind != kToHost && own.bytes == 0 && !over) {
         fence();
         put(told, mark);
       }
@@ -138,34 +137,29 @@ WAITING_KERNEL courier(u8* board, u64 next, u64 number, u64 patience_ns) {
   }
   if (threadIdx.x > 0) return;
   fence();
-  put((u64*)(board + kLeft), number << 32 | mark);
+  put((u64*)(mailbox + kLeft), number << 32 | mark);
 }
 )";
 
 }  // namespace
 
-std::string courier() {
-  using Board = CourierBoard;
-  static_assert(offsetof(Board, words) == offsetof(Board, order) + sizeof(Board::Quad));
+std::string persistent_copy() {
+  using Mailbox = CopyMailbox;
+  static_assert(offsetof(Mailbox, words) == offsetof(Mailbox, order) + sizeof(Mailbox::Quad));
   constexpr std::uint64_t kRestNs = 300;
   constexpr std::uint64_t kWarpBytes = 4096;
   const std::pair<const char*, std::uint64_t> numbers[] = {
-      {"kUp", Board::kUp},
-      {"kDown", Board::kDown},
-      {"kLeave", Board::kLeave},
-      {"kKindShift", Board::kKindShift},
-      {"kOrder", offsetof(Board, order)},
-      {"kAnswers", offsetof(Board, answers)},
-      {"kDone", offsetof(Board, done)},
-      {"kHere", offsetof(Board, here)},
-      {"kLeft", offsetof(Board, left)},
-      {"kRestNs", kRestNs},
+      {"kToDevice", Mailbox::kToDevice},    {"kToHost", Mailbox::kToHost},
+      {"kLeave", Mailbox::kLeave},          {"kKindShift", Mailbox::kKindShift},
+      {"kOrder", offsetof(Mailbox, order)}, {"kAnswers", offsetof(Mailbox, answers)},
+      {"kDone", offsetof(Mailbox, done)},   {"kHere", offsetof(Mailbox, here)},
+      {"kLeft", offsetof(Mailbox, left)},   {"kRestNs", kRestNs},
       {"kWarpBytes", kWarpBytes},
   };
   std::string text = kCopy;
   for (const auto& [name, value] : numbers)
     text += "constexpr u32 " + std::string(name) + " = " + std::to_string(value) + ";\n";
-  return text + kCourier + kBlocks;
+  return text + kPersistentCopy + kBlocks;
 }
 
 }  // namespace nearpeak::kernels

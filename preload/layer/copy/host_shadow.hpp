@@ -21,20 +21,20 @@ struct Part {
 };
 
 // What a call does with a buffer.
-enum class Use { kRead, kWrite, kBoth };
+enum class Use { kRead, kWrite, kReadWrite };
 
-class Image {
+class HostShadow {
  public:
   // The types may be freed then.
-  Image(Devices& devices, const void* buffer, const Located& place, const std::vector<Part>& parts,
-        Use use);
+  HostShadow(Devices& devices, const void* buffer, const Located& place,
+             const std::vector<Part>& parts, Use use);
 
   // What the call is given in the place of the buffer.
   char* data() const { return memory_.get() - low_; }
   // Copies from the device what the call reads.
-  void lower();
+  void fill();
   // Copies to the device what the call has written, and nothing between.
-  void raise();
+  void write_back();
 
  private:
   struct Written {
@@ -54,9 +54,9 @@ class Image {
   std::vector<Written> written_;
 };
 
-// Of an access whose end more than one call may tell: who is told first raises them.
-using SharedImages = std::shared_ptr<std::vector<Image>>;
+// Of an access whose end more than one call may tell: who is told first writes them back.
+using SharedShadows = std::shared_ptr<std::vector<HostShadow>>;
 // Then there are none of them any more.
-void raise_once(std::vector<Image>& images);
+void write_back_once(std::vector<HostShadow>& shadows);
 
 }  // namespace nearpeak::layer

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "layer/protocol/both.hpp"
+#include "layer/protocol/sendrecv.hpp"
 
 #include <cstddef>
 #include <cstring>
@@ -12,11 +12,11 @@
 namespace nearpeak::layer {
 namespace {
 
-struct All {
-  std::vector<Operation*> both;  // that are not complete
+struct AllSendrecvs {
+  std::vector<Operation*> begun;  // that are not complete
   bool advancing = false;
 };
-All& all = *new All;
+AllSendrecvs& sendrecvs = *new AllSendrecvs;
 
 // Asks after a part; what is found of the receive is the status of both.
 void look_at(Operation& operation, std::size_t part) {
@@ -38,28 +38,28 @@ bool is_done(const Operation& operation) {
 
 }  // namespace
 
-bool have_both() { return !all.both.empty(); }
+bool have_sendrecvs() { return !sendrecvs.begun.empty(); }
 
-void advance_both() {
+void advance_sendrecvs() {
   // Who asks after a part advances all.
-  if (std::exchange(all.advancing, true)) return;
-  for (std::size_t i = 0; i < all.both.size();) {
-    Operation& operation = *all.both[i];
+  if (std::exchange(sendrecvs.advancing, true)) return;
+  for (std::size_t i = 0; i < sendrecvs.begun.size();) {
+    Operation& operation = *sendrecvs.begun[i];
     for (const std::size_t part : {0U, 1U}) look_at(operation, part);
     if (!is_done(operation)) {
       ++i;
       continue;
     }
-    all.both.erase(all.both.begin() + static_cast<std::ptrdiff_t>(i));
+    sendrecvs.begun.erase(sendrecvs.begun.begin() + static_cast<std::ptrdiff_t>(i));
     NEARPEAK_REAL(MPI_Grequest_complete)(operation.request);
   }
-  all.advancing = false;
+  sendrecvs.advancing = false;
 }
 
-int keep_both(std::unique_ptr<Operation> operation, MPI_Request* request) {
+int keep_sendrecv(std::unique_ptr<Operation> operation, MPI_Request* request) {
   Operation& kept = *operation;
   const int code = keep_by_own_request(std::move(operation), request);
-  if (code == MPI_SUCCESS) all.both.push_back(&kept);
+  if (code == MPI_SUCCESS) sendrecvs.begun.push_back(&kept);
   return code;
 }
 

@@ -18,28 +18,28 @@ inline nearpeak::ModeOptions short_pair(const std::string& sizes, const RecordFi
 
 // Called with the place that a message is to come to, its bytes and its number, from 1: whether it
 // is to be copied there.
-using Spoil = std::function<bool(const nearpeak::HostEnd&, char*, std::size_t, std::uint64_t)>;
+using Poison = std::function<bool(const nearpeak::HostEnd&, char*, std::size_t, std::uint64_t)>;
 
-struct SpoiledPull {
+struct PoisonedPull {
   nearpeak::Mapped mapped;
   nearpeak::HostEnd end;
-  Spoil spoil;
+  Poison poison;
   mutable std::uint64_t number = 0;
 
   void take(char* to, std::size_t slot, std::size_t bytes) const {
-    if (spoil(end, to, bytes, ++number)) mapped.take(to, slot, bytes);
+    if (poison(end, to, bytes, ++number)) mapped.take(to, slot, bytes);
   }
 };
 
-inline nearpeak::HostMethod spoiled(const Spoil& spoil) {
+inline nearpeak::HostMethod poisoned(const Poison& poison) {
   using namespace nearpeak;
-  return {.name = "spoiled",
+  return {.name = "poisoned",
           .applies = [](const Messages&) { return true; },
           .make =
-              [spoil](const HostEnd& end) {
+              [poison](const HostEnd& end) {
                 const CopyFunction copy = copy_kinds().front().copy;
-                return std::make_unique<PullTransport<SpoiledPull>>(
-                    end, SpoiledPull{{end.peer.out.data(), end.stride, copy}, end, spoil});
+                return std::make_unique<PullTransport<PoisonedPull>>(
+                    end, PoisonedPull{{end.peer.out.data(), end.stride, copy}, end, poison});
               },
           .shared_out = true};
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "layer/copy/kept.hpp"
+#include "layer/copy/pinned_cache.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -17,13 +17,13 @@ Range pages_within(const Range& bytes) {
   return {reinterpret_cast<char*>(begin * page), reinterpret_cast<char*>(end * page)};  // NOLINT
 }
 
-Kept::AllPinned::const_iterator Kept::pinned_with(const Range& pages) const {
+PinnedCache::AllPinned::const_iterator PinnedCache::pinned_with(const Range& pages) const {
   if (pages.bytes() == 0) return pinned_.end();
   const auto found = pinned_.upper_bound(pages.begin);
   return found != pinned_.end() && found->second.pages.has(pages) ? found : pinned_.end();
 }
 
-Range Kept::part_of(const Range& bytes) {
+Range PinnedCache::part_of(const Range& bytes) {
   const Range pages = pages_within(bytes);
   if (pages.bytes() == 0) return {};
   const auto found = pinned_with(pages);
@@ -40,13 +40,13 @@ Range Kept::part_of(const Range& bytes) {
   return devices_.pinned(bytes.begin, bytes.bytes()) ? bytes : Range{};
 }
 
-bool Kept::used(const Range& bytes) {
+bool PinnedCache::used(const Range& bytes) {
   if (used_bytes_.size() >= kMostUsed) used_bytes_.clear();
   int& times = used_bytes_[{bytes.begin, bytes.bytes()}];
   return times != kRefused && times++ > 0;
 }
 
-void Kept::keep(int device, const Range& bytes) {
+void PinnedCache::keep(int device, const Range& bytes) {
   drop_gone();
   Range pages = pages_within(bytes);
   if (pages.bytes() == 0) return;
@@ -78,13 +78,13 @@ void Kept::keep(int device, const Range& bytes) {
   watch_.end(pages);
 }
 
-void Kept::drop(AllPinned::iterator each) {
+void PinnedCache::drop(AllPinned::iterator each) {
   bytes_ -= each->second.pages.bytes();
   watch_.end(each->second.pages);
   pinned_.erase(each);
 }
 
-void Kept::drop_gone() {
+void PinnedCache::drop_gone() {
   for (const Range& gone : watch_.gone()) {
     for (auto each = pinned_.upper_bound(gone.begin); each != pinned_.end();) {
       if (!each->second.pages.meets(gone)) break;
@@ -99,7 +99,7 @@ void Kept::drop_gone() {
 }
 
 // Those that were not used for long make room.
-void Kept::drop_for(std::size_t bytes) {
+void PinnedCache::drop_for(std::size_t bytes) {
   while (!pinned_.empty() && bytes_ + bytes > kMostBytes) {
     const auto oldest = std::min_element(
         pinned_.begin(), pinned_.end(),
@@ -109,7 +109,7 @@ void Kept::drop_for(std::size_t bytes) {
   }
 }
 
-void Kept::forget(int device) {
+void PinnedCache::forget(int device) {
   for (auto each = pinned_.begin(); each != pinned_.end();) {
     const auto pinned = each++;
     if (pinned->second.device != device) continue;
@@ -118,7 +118,7 @@ void Kept::forget(int device) {
   }
 }
 
-void Kept::end() {
+void PinnedCache::end() {
   while (!pinned_.empty()) drop(pinned_.begin());
   watch_.stop();
 }

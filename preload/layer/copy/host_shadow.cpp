@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "layer/copy/image.hpp"
+#include "layer/copy/host_shadow.hpp"
 
 #include <algorithm>
 #include <utility>
 
 namespace nearpeak::layer {
 
-Image::Image(Devices& devices, const void* buffer, const Located& place,
-             const std::vector<Part>& parts, Use use)
+HostShadow::HostShadow(Devices& devices, const void* buffer, const Located& place,
+                       const std::vector<Part>& parts, Use use)
     : devices_(&devices),
       buffer_(static_cast<char*>(const_cast<void*>(buffer))),  // NOLINT: read alone where it is
       place_(place) {
@@ -33,14 +33,14 @@ Image::Image(Devices& devices, const void* buffer, const Located& place,
   if (use != Use::kWrite) read_ = std::move(spans);
 }
 
-void Image::lower() {
+void HostShadow::fill() {
   std::vector<Piece> pieces;
   for (const Span& span : read_)
     pieces.push_back({data() + span.low, buffer_ + span.low, span.bytes()});
-  devices_->down(place_, pieces);
+  devices_->copy_to_host(place_, pieces);
 }
 
-void Image::raise() {
+void HostShadow::write_back() {
   std::vector<Piece> pieces;
   for (const Written& each : written_) {
     if (each.layout &&
@@ -57,12 +57,12 @@ void Image::raise() {
         pieces.push_back({buffer_ + at, data() + at, run.bytes});
       }
   }
-  devices_->up(place_, pieces);
+  devices_->copy_to_device(place_, pieces);
 }
 
-void raise_once(std::vector<Image>& images) {
-  for (Image& image : images) image.raise();
-  images.clear();
+void write_back_once(std::vector<HostShadow>& shadows) {
+  for (HostShadow& shadow : shadows) shadow.write_back();
+  shadows.clear();
 }
 
 }  // namespace nearpeak::layer

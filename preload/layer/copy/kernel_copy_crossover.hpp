@@ -8,12 +8,12 @@
 
 namespace nearpeak::layer {
 
-class Border {
+class KernelCopyCrossover {
  public:
   using Time = std::chrono::steady_clock::duration;
 
   // `sure` bytes a kernel copies faster everywhere; up to `most` it may.
-  Border(std::size_t sure, std::size_t most) : kernel_(sure), engine_(2 * most) {}
+  KernelCopyCrossover(std::size_t sure, std::size_t most) : kernel_(sure), engine_(2 * most) {}
 
   // Whether a copy of so many bytes would tell more: a quarter of a length is near enough, so that
   // few are asked for whatever the lengths are.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "accel/courier.hpp"
+#include "accel/persistent_copy_kernel.hpp"
 
 #include <sched.h>
 #include <sys/mman.h>
@@ -11,7 +11,7 @@
 namespace nearpeak {
 namespace {
 
-using Board = CourierBoard;
+using Mailbox = CopyMailbox;
 constexpr unsigned kThreads = 512;
 
 std::uint64_t number_of(const void* address) { return reinterpret_cast<std::uint64_t>(address); }
@@ -20,37 +20,37 @@ bool lie_alike(const void* a, const void* b) { return (number_of(a) - number_of(
 
 }  // namespace
 
-Courier::Courier(Device& device, std::chrono::microseconds patience)
+PersistentCopyKernel::PersistentCopyKernel(Device& device, std::chrono::microseconds patience)
     : patience_(patience),
-      program_(kernels_of(device).courier()),
-      kernel_(program_->kernel("courier")),
+      program_(kernels_of(device).persistent_copy()),
+      kernel_(program_->kernel("persistent_copy")),
       stream_(device.new_background_stream()),
-      memory_(host_memory(), sizeof(Board), 1),
-      board_(reinterpret_cast<Board*>(memory_.slot(0))) {
-  static_assert(sizeof(Board) % 4096 == 0);
-  std::memset(static_cast<void*>(board_), 0, sizeof(Board));
-  registered_ = registration_of(device).register_memory(board_, sizeof(Board));
+      memory_(host_memory(), sizeof(Mailbox), 1),
+      mailbox_(reinterpret_cast<Mailbox*>(memory_.slot(0))) {
+  static_assert(sizeof(Mailbox) % 4096 == 0);
+  std::memset(static_cast<void*>(mailbox_), 0, sizeof(Mailbox));
+  registered_ = registration_of(device).register_memory(mailbox_, sizeof(Mailbox));
   // A process that is forked would leave one of both with a copy that the device does not see.
-  madvise(board_, sizeof(Board), MADV_DONTFORK);
+  madvise(mailbox_, sizeof(Mailbox), MADV_DONTFORK);
 }
 
-Courier::~Courier() {
-  ring(Board::kLeave, nullptr, 0);
+PersistentCopyKernel::~PersistentCopyKernel() {
+  ring(Mailbox::kLeave, nullptr, 0);
   try {
     stream_->synchronize();
   } catch (const std::exception&) {  // a broken context has said so before
   }
   // Others get these pages from malloc, and forked processes have them.
-  madvise(board_, sizeof(Board), MADV_DOFORK);
+  madvise(mailbox_, sizeof(Mailbox), MADV_DOFORK);
 }
 
-void Courier::launch() {
+void PersistentCopyKernel::launch() {
   ++number_;
-  void* const board = registered_->on_device();
+  void* const mailbox = registered_->on_device();
   const std::uint64_t next = mark_;
   const std::uint64_t number = number_;
   const std::uint64_t patience_ns = static_cast<std::uint64_t>(patience_.count()) * 1000;
-  kernel_->launch({.blocks = 1, .threads = kThreads}, {&board, &next, &number, &patience_ns},
+  kernel_->launch({.blocks = 1, .threads = kThreads}, {&mailbox, &next, &number, &patience_ns},
                   *stream_);
   launched_ = true;
   before_ = carried_;
@@ -58,7 +58,7 @@ void Courier::launch() {
 
 // A launch takes as long as some pieces: whoever seldom has so many behind one another waits for
 // more of them before the next one.
-void Courier::note_end() {
+void PersistentCopyKernel::note_end() {
   constexpr std::uint64_t kWorthIt = 8;
   constexpr unsigned kMostWanted = 1024;
   launched_ = false;
@@ -67,7 +67,7 @@ void Courier::note_end() {
 }
 
 // A kernel for a piece that comes alone would be no gain, and keep others waiting.
-bool Courier::ready() {
+bool PersistentCopyKernel::ready() {
   if (slow_) return false;
   const Clock::time_point now = Clock::now();
   const bool close = now - last_ < patience_;
@@ -77,21 +77,21 @@ bool Courier::ready() {
     close_ = close ? close_ + 1 : 0;
     if (close_ >= wanted_) launch();
   }
-  return launched_ && board_->here.load(std::memory_order_acquire) == number_;
+  return launched_ && mailbox_->here.load(std::memory_order_acquire) == number_;
 }
 
-void Courier::ring(Board::Kind kind, const void* address, std::size_t bytes) {
-  const std::uint64_t what = static_cast<std::uint64_t>(kind) << Board::kKindShift | bytes;
+void PersistentCopyKernel::ring(Mailbox::Kind kind, const void* address, std::size_t bytes) {
+  const std::uint64_t what = static_cast<std::uint64_t>(kind) << Mailbox::kKindShift | bytes;
   bytes_ = bytes;
-  board_->order.low.store(number_of(address), std::memory_order_relaxed);
-  board_->order.high.store(what | static_cast<std::uint64_t>(mark_) << 32,
-                           std::memory_order_release);
+  mailbox_->order.low.store(number_of(address), std::memory_order_relaxed);
+  mailbox_->order.high.store(what | static_cast<std::uint64_t>(mark_) << 32,
+                             std::memory_order_release);
 }
 
 // The kernel has served what it says, and only that: an order that it left behind is never served,
 // as the next kernel begins with another mark.
 template <typename Answered>
-bool Courier::answered(const Answered& all_there) {
+bool PersistentCopyKernel::answered(const Answered& all_there) {
   constexpr int kQuick = 2000;  // looks, some microseconds
   constexpr int kRarely = 1 << 16;
   const std::uint32_t mark = mark_;
@@ -103,7 +103,7 @@ bool Courier::answered(const Answered& all_there) {
       note_time(tries < kQuick);
       break;
     }
-    const std::uint64_t left = board_->left.load(std::memory_order_acquire);
+    const std::uint64_t left = mailbox_->left.load(std::memory_order_acquire);
     if (left >> 32 == number_ && static_cast<std::uint32_t>(left) == mark) {
       note_end();
       break;
@@ -121,7 +121,7 @@ bool Courier::answered(const Answered& all_there) {
 
 // Where kernels of several processes take turns an answer comes when it is this one's turn. A slow
 // link carries a byte in a nanosecond.
-void Courier::note_time(bool quick) {
+void PersistentCopyKernel::note_time(bool quick) {
   constexpr int kOne = 16;
   constexpr int kTooMuch = 4 * kOne;
   if (quick || Clock::now() - last_ < patience_ + std::chrono::nanoseconds(bytes_))
@@ -131,39 +131,39 @@ void Courier::note_time(bool quick) {
   slow_ = slow_ || debt_ > kTooMuch;
 }
 
-bool Courier::done() {
+bool PersistentCopyKernel::done() {
   const std::uint32_t mark = mark_;
-  return answered([&] { return board_->done.load(std::memory_order_acquire) == mark; });
+  return answered([&] { return mailbox_->done.load(std::memory_order_acquire) == mark; });
 }
 
-const void* Courier::on_device(const unsigned char* staged) const {
+const void* PersistentCopyKernel::on_device(const unsigned char* staged) const {
   return static_cast<const char*>(registered_->on_device()) +
-         (staged - reinterpret_cast<const unsigned char*>(board_));
+         (staged - reinterpret_cast<const unsigned char*>(mailbox_));
 }
 
-bool Courier::move(const void* to, const void* from, std::size_t bytes) {
-  board_->words[0].low.store(number_of(to), std::memory_order_relaxed);
-  board_->words[0].high.store(static_cast<std::uint64_t>(mark_) << 32, std::memory_order_release);
-  ring(Board::kMove, from, bytes);
+bool PersistentCopyKernel::move(const void* to, const void* from, std::size_t bytes) {
+  mailbox_->words[0].low.store(number_of(to), std::memory_order_relaxed);
+  mailbox_->words[0].high.store(static_cast<std::uint64_t>(mark_) << 32, std::memory_order_release);
+  ring(Mailbox::kMove, from, bytes);
   return done();
 }
 
-bool Courier::down(void* host, const void* from, std::size_t bytes) {
-  if (bytes == 0 || bytes > Board::kStaged || !ready()) return false;
-  if (bytes > Board::kInside) {
-    unsigned char* const staged = board_->staged + number_of(from) % 16;
+bool PersistentCopyKernel::copy_to_host(void* host, const void* from, std::size_t bytes) {
+  if (bytes == 0 || bytes > Mailbox::kStaged || !ready()) return false;
+  if (bytes > Mailbox::kInside) {
+    unsigned char* const staged = mailbox_->staged + number_of(from) % 16;
     if (!move(on_device(staged), from, bytes)) return false;
     std::memcpy(host, staged, bytes);
     return true;
   }
-  ring(Board::kDown, from, bytes);
+  ring(Mailbox::kToHost, from, bytes);
   const std::size_t count = (bytes + 7) / 8;
   const std::uint32_t mark = mark_;
-  std::uint64_t words[Board::kWords];
+  std::uint64_t words[Mailbox::kWords];
   std::size_t there = 0;
   const bool served = answered([&] {
     for (; there < count; ++there) {
-      const Board::Quad& quad = board_->answers[there];
+      const Mailbox::Quad& quad = mailbox_->answers[there];
       const std::uint64_t high = quad.high.load(std::memory_order_acquire);
       const std::uint64_t low = quad.low.load(std::memory_order_acquire);
       if (high >> 32 != mark || low >> 32 != mark) return false;
@@ -175,10 +175,10 @@ bool Courier::down(void* host, const void* from, std::size_t bytes) {
   return served;
 }
 
-bool Courier::up(void* to, const void* host, std::size_t bytes) {
-  if (bytes == 0 || bytes > Board::kStaged || !ready()) return false;
-  if (bytes > Board::kInside) {
-    unsigned char* const staged = board_->staged + number_of(to) % 16;
+bool PersistentCopyKernel::copy_to_device(void* to, const void* host, std::size_t bytes) {
+  if (bytes == 0 || bytes > Mailbox::kStaged || !ready()) return false;
+  if (bytes > Mailbox::kInside) {
+    unsigned char* const staged = mailbox_->staged + number_of(to) % 16;
     std::memcpy(staged, host, bytes);
     return move(to, on_device(staged), bytes);
   }
@@ -186,14 +186,15 @@ bool Courier::up(void* to, const void* host, std::size_t bytes) {
     std::uint64_t word = 0;
     std::memcpy(&word, static_cast<const char*>(host) + 8 * i,
                 std::min<std::size_t>(8, bytes - 8 * i));
-    board_->words[i].low.store(word, std::memory_order_relaxed);
-    board_->words[i].high.store(static_cast<std::uint64_t>(mark_) << 32, std::memory_order_release);
+    mailbox_->words[i].low.store(word, std::memory_order_relaxed);
+    mailbox_->words[i].high.store(static_cast<std::uint64_t>(mark_) << 32,
+                                  std::memory_order_release);
   }
-  ring(Board::kUp, to, bytes);
+  ring(Mailbox::kToDevice, to, bytes);
   return done();
 }
 
-bool Courier::across(void* to, const void* from, std::size_t bytes) {
+bool PersistentCopyKernel::copy_between_devices(void* to, const void* from, std::size_t bytes) {
   if (bytes == 0 || bytes > kMost || !lie_alike(to, from) || !ready()) return false;
   return move(to, from, bytes);
 }

@@ -18,10 +18,10 @@ namespace nearpeak::layer {
 // One rank's. A collective is direct if all ranks offer the same: whoever offers waits for what the
 // others say. Who does not offer, or sees one that does not, goes on at once. So one that is beyond
 // a collective that this rank has not agreed on has seen that it is not direct.
-class Meeting {
+class CollectiveSync {
  public:
   // The seats of all ranks, and the number from which on all of them are new.
-  Meeting(std::vector<Seat*> seats, std::size_t own, std::uint64_t number)
+  CollectiveSync(std::vector<Seat*> seats, std::size_t own, std::uint64_t number)
       : seats_(std::move(seats)), own_(own), number_(number) {}
 
   std::size_t size() const { return seats_.size(); }

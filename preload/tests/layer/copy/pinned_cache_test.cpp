@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "layer/copy/kept.hpp"
+#include "layer/copy/pinned_cache.hpp"
 
 #include <doctest/doctest.h>
 #include <sys/mman.h>
@@ -20,7 +20,7 @@ Range buffer(char* at = nullptr) {
   return {memory, memory + kBuffer};
 }
 
-// Whether this system tells of memory that goes: else nothing is kept.
+// Whether this system tells of memory that goes: else nothing is pinned.
 bool can_watch() {
   Watch watch;
   const Range one = buffer();
@@ -31,7 +31,7 @@ bool can_watch() {
 
 }  // namespace
 
-TEST_CASE("kept: whole pages within") {
+TEST_CASE("pinned cache: whole pages within") {
   auto* const page = reinterpret_cast<char*>(8 * page_bytes());
   CHECK(pages_within({page + 1, page + page_bytes() - 1}).bytes() == 0);
   CHECK(pages_within({page + 1, page + 2 * page_bytes() - 1}).bytes() == 0);
@@ -40,7 +40,7 @@ TEST_CASE("kept: whole pages within") {
   CHECK(two.bytes() == 2 * page_bytes());
 }
 
-TEST_CASE("kept: memory is pinned until the application gives it back") {
+TEST_CASE("pinned cache: memory is pinned until the application gives it back") {
   const FakeCuda fake;
   Devices devices;
   std::string why;
@@ -49,37 +49,37 @@ TEST_CASE("kept: memory is pinned until the application gives it back") {
   const Range all = buffer();
   const Range bytes{all.begin + 16, all.end - 100};
   {
-    Kept kept(devices);
-    CHECK_FALSE(kept.used(bytes));
-    CHECK(kept.used(bytes));
-    CHECK(kept.part_of(bytes).bytes() == 0);
-    kept.keep(0, bytes);
-    CHECK(kept.had(bytes) == can);
+    PinnedCache cache(devices);
+    CHECK_FALSE(cache.used(bytes));
+    CHECK(cache.used(bytes));
+    CHECK(cache.part_of(bytes).bytes() == 0);
+    cache.keep(0, bytes);
+    CHECK(cache.had(bytes) == can);
     if (can) {
-      CHECK(kept.part_of(bytes).begin == all.begin + page_bytes());
-      CHECK(kept.part_of(bytes).bytes() == kBuffer - 2 * page_bytes());
+      CHECK(cache.part_of(bytes).begin == all.begin + page_bytes());
+      CHECK(cache.part_of(bytes).bytes() == kBuffer - 2 * page_bytes());
       const Range some{bytes.begin + 5 * page_bytes(), bytes.end - 5 * page_bytes()};
-      CHECK(kept.part_of(some).bytes() == pages_within(some).bytes());
+      CHECK(cache.part_of(some).bytes() == pages_within(some).bytes());
       // One that goes beyond is pinned with it.
-      CHECK(kept.part_of(all).bytes() == 0);
-      kept.keep(0, all);
-      CHECK(kept.part_of(all).bytes() == kBuffer);
+      CHECK(cache.part_of(all).bytes() == 0);
+      cache.keep(0, all);
+      CHECK(cache.part_of(all).bytes() == kBuffer);
       const int live = FakeCuda::live();
 
       // The same address, and another page.
       buffer(all.begin);
-      CHECK(kept.part_of(bytes).bytes() == 0);
+      CHECK(cache.part_of(bytes).bytes() == 0);
       CHECK(FakeCuda::live() == live - 1);
-      CHECK_FALSE(kept.used(bytes));
+      CHECK_FALSE(cache.used(bytes));
     }
-    kept.keep(0, all);
-    kept.end();
-    CHECK(kept.part_of(all).bytes() == 0);
+    cache.keep(0, all);
+    cache.end();
+    CHECK(cache.part_of(all).bytes() == 0);
     munmap(all.begin, kBuffer);
   }
 }
 
-TEST_CASE("kept: what the application has pinned is used, and left alone") {
+TEST_CASE("pinned cache: what the application has pinned is used, and left alone") {
   const FakeCuda fake;
   Devices devices;
   std::string why;
@@ -89,13 +89,13 @@ TEST_CASE("kept: what the application has pinned is used, and left alone") {
   const Range half{all.begin + kBuffer / 2, all.end};
   {
     const auto own = cuda->device(0).registration()->register_memory(half.begin, half.bytes());
-    Kept kept(devices);
-    CHECK(kept.part_of(half).bytes() == half.bytes());
-    CHECK(kept.part_of(all).bytes() == 0);
-    kept.keep(0, all);
-    CHECK(kept.part_of(all).bytes() == 0);
-    CHECK_FALSE(kept.used(all));
-    CHECK(kept.part_of(half).bytes() == half.bytes());
+    PinnedCache cache(devices);
+    CHECK(cache.part_of(half).bytes() == half.bytes());
+    CHECK(cache.part_of(all).bytes() == 0);
+    cache.keep(0, all);
+    CHECK(cache.part_of(all).bytes() == 0);
+    CHECK_FALSE(cache.used(all));
+    CHECK(cache.part_of(half).bytes() == half.bytes());
   }
   munmap(all.begin, kBuffer);
 }

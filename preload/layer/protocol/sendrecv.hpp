@@ -13,15 +13,15 @@
 
 namespace nearpeak::layer {
 
-// Whether both_later() has begun some that are not complete.
-bool have_both();
+// Whether sendrecv_later() has begun some that are not complete.
+bool have_sendrecvs();
 // Completes those of which both parts are.
-void advance_both();
-int keep_both(std::unique_ptr<Operation> operation, MPI_Request* request);
+void advance_sendrecvs();
+int keep_sendrecv(std::unique_ptr<Operation> operation, MPI_Request* request);
 
 // Begins a receive and a send, and waits for both.
 template <typename Receive, typename Send>
-int both(const Receive& receive, const Send& send, MPI_Status* status) {
+int sendrecv(const Receive& receive, const Send& send, MPI_Status* status) {
   std::array<MPI_Request, 2> requests{calls::request_null(), calls::request_null()};
   int code = receive(&requests[0]);
   if (code == MPI_SUCCESS) code = send(&requests[1]);
@@ -42,17 +42,17 @@ Copy copy_of(const void* data, const Found& found, MPI_Count n, MPI_Datatype typ
 
 // The same with a request for both, which `copy` is kept for. The layer completes it.
 template <typename Receive, typename Send>
-int both_later(HostMemory copy, MPI_Comm comm, MPI_Request* request, const Receive& receive,
-               const Send& send) {
+int sendrecv_later(HostMemory copy, MPI_Comm comm, MPI_Request* request, const Receive& receive,
+                   const Send& send) {
   const Guard guard;
   auto operation = std::make_unique<Operation>();
-  operation->kind = Operation::Kind::kBoth;
+  operation->kind = Operation::Kind::kSendrecv;
   operation->comm = comm;
   operation->memory = std::move(copy);
   operation->parts.fill(calls::request_null());
   int code = receive(&operation->parts[0]);
   if (code == MPI_SUCCESS) code = send(&operation->parts[1]);
-  return code == MPI_SUCCESS ? keep_both(std::move(operation), request) : code;
+  return code == MPI_SUCCESS ? keep_sendrecv(std::move(operation), request) : code;
 }
 
 }  // namespace nearpeak::layer

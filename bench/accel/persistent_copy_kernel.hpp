@@ -16,15 +16,15 @@ namespace nearpeak {
 
 // What the CPU and the kernel share; all zero at first. One order is open at a time, and is known
 // by its mark: 1, 2, ... and never 0.
-struct CourierBoard {
+struct CopyMailbox {
   static constexpr unsigned kWords = 32;  // of 8 bytes, that an order or answer has inside
   static constexpr std::size_t kInside = 8 * kWords;
-  static constexpr std::size_t kStaged = 16384;  // bytes that go through the board otherwise
+  static constexpr std::size_t kStaged = 16384;  // bytes that go through the mailbox otherwise
 
   enum Kind : std::uint32_t {
-    kUp = 1,    // what is inside goes to the address
-    kDown = 2,  // what is at the address comes inside the answer
-    kMove = 3,  // from the address to the one that is the first word inside
+    kToDevice = 1,  // what is inside goes to the address
+    kToHost = 2,    // what is at the address comes inside the answer
+    kMove = 3,      // from the address to the one that is the first word inside
     kLeave = 4,
   };
 
@@ -37,7 +37,7 @@ struct CourierBoard {
   // so that one look finds both.
   alignas(4096) Quad order;
   Quad words[kWords];                            // {word, word, 0, mark}
-  alignas(4096) Quad answers[kWords];            // of kDown: {word, mark, word, mark}
+  alignas(4096) Quad answers[kWords];            // of kToHost: {word, mark, word, mark}
   alignas(128) std::atomic<std::uint32_t> done;  // of the others: the mark
   alignas(128) std::atomic<std::uint32_t> here;  // the number of the last kernel that has begun
   // That of the last one that has ended, in the upper 32 bits, and the mark of the order that it
@@ -51,22 +51,22 @@ struct CourierBoard {
 // One device's, for one thread. Each of its calls does all of a piece or nothing: false where no
 // kernel is there, which is launched for later ones then, if pieces come close behind one another.
 // It never waits for a kernel to begin, which may be long where others fill the device.
-class Courier {
+class PersistentCopyKernel {
  public:
   static constexpr std::size_t kMost = std::size_t{1} << 20;  // within what the device reaches
 
   // An idle kernel ends after `patience`: what waits for the whole device waits for it. Compiles
   // the kernel. Throws BackendUnavailable or AcceleratorError.
-  Courier(Device& device, std::chrono::microseconds patience);
-  ~Courier();
-  Courier(const Courier&) = delete;
-  Courier& operator=(const Courier&) = delete;
+  PersistentCopyKernel(Device& device, std::chrono::microseconds patience);
+  ~PersistentCopyKernel();
+  PersistentCopyKernel(const PersistentCopyKernel&) = delete;
+  PersistentCopyKernel& operator=(const PersistentCopyKernel&) = delete;
 
   // From and to any host memory. Throw AcceleratorError where the device is broken.
-  bool down(void* host, const void* from, std::size_t bytes);
-  bool up(void* to, const void* host, std::size_t bytes);
+  bool copy_to_host(void* host, const void* from, std::size_t bytes);
+  bool copy_to_device(void* to, const void* host, std::size_t bytes);
   // Between addresses that kernels of the device reach.
-  bool across(void* to, const void* from, std::size_t bytes);
+  bool copy_between_devices(void* to, const void* from, std::size_t bytes);
 
   // Answers took so long, again and again, that the device must be another's at times: it does
   // nothing from now on.
@@ -80,8 +80,8 @@ class Courier {
   bool ready();
   void note_end();
   void launch();
-  bool has_left() const { return board_->left.load(std::memory_order_acquire) >> 32 == number_; }
-  void ring(CourierBoard::Kind kind, const void* address, std::size_t bytes);
+  bool has_left() const { return mailbox_->left.load(std::memory_order_acquire) >> 32 == number_; }
+  void ring(CopyMailbox::Kind kind, const void* address, std::size_t bytes);
   template <typename Answered>
   bool answered(const Answered& all_there);
   bool done();
@@ -94,7 +94,7 @@ class Courier {
   std::unique_ptr<Kernel> kernel_;
   std::unique_ptr<Stream> stream_;
   SlotBuffer memory_;
-  CourierBoard* board_;
+  CopyMailbox* mailbox_;
   std::unique_ptr<RegisteredMemory> registered_;
   std::uint32_t number_ = 0;  // of the last kernel
   bool launched_ = false;
