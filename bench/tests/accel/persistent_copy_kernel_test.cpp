@@ -37,9 +37,9 @@ bool wait(const Ready& ready) {
 }
 
 // A device with memory, and what is expected there.
-struct Rig {
+struct CopyRig {
   static constexpr std::size_t kRoom = PersistentCopyKernel::kMost + 256;
-  explicit Rig(Device& device, std::chrono::microseconds patience = kPatience)
+  explicit CopyRig(Device& device, std::chrono::microseconds patience = kPatience)
       : memory(device.memory(BufferKind::kDevice), kRoom, 2), copy_kernel(device, patience) {
     for (std::size_t i = 0; i < kRoom; ++i) pattern.push_back(static_cast<char>(i * 131 + i / 251));
   }
@@ -57,7 +57,8 @@ struct Rig {
   std::vector<char> pattern;
 };
 
-constexpr std::size_t kSizes[] = {1, 3, 4, 8, 9, 56, 57, 255, 256, 257, 1000, 4096, 5001, 16384};
+constexpr std::size_t kCopySizes[] = {1,   3,   4,   8,    9,    56,   57,
+                                      255, 256, 257, 1000, 4096, 5001, 16384};
 
 }  // namespace
 
@@ -69,22 +70,22 @@ TEST_CASE(
     "a persistent copy kernel carries whole pieces up, down and across, and nothing beside them") {
   const FakeCudaThatCarries fake;
   const auto cuda = FakeCuda::load();
-  Rig rig(cuda->device(0));
+  CopyRig rig(cuda->device(0));
   REQUIRE(rig.begin());
   for (const std::size_t offset : {0u, 1u, 4u, 8u, 40u})
-    for (const std::size_t bytes : kSizes) {
-      std::vector<char> expected(Rig::kRoom, 'x'), got(bytes + 1, 'y');
-      std::memset(rig.at(0), 'x', Rig::kRoom);
-      std::memset(rig.there(0), 'x', Rig::kRoom);
+    for (const std::size_t bytes : kCopySizes) {
+      std::vector<char> expected(CopyRig::kRoom, 'x'), got(bytes + 1, 'y');
+      std::memset(rig.at(0), 'x', CopyRig::kRoom);
+      std::memset(rig.there(0), 'x', CopyRig::kRoom);
       std::memcpy(expected.data() + offset, rig.pattern.data(), bytes);
       const std::uint64_t before = rig.copy_kernel.carried();
       CHECK(rig.copy_kernel.copy_to_device(rig.at(offset), rig.pattern.data(), bytes));
-      CHECK(std::memcmp(rig.at(0), expected.data(), Rig::kRoom) == 0);
+      CHECK(std::memcmp(rig.at(0), expected.data(), CopyRig::kRoom) == 0);
       CHECK(rig.copy_kernel.copy_to_host(got.data(), rig.at(offset), bytes));
       CHECK(std::memcmp(got.data(), rig.pattern.data(), bytes) == 0);
       CHECK(got[bytes] == 'y');
       CHECK(rig.copy_kernel.copy_between_devices(rig.there(offset), rig.at(offset), bytes));
-      CHECK(std::memcmp(rig.there(0), expected.data(), Rig::kRoom) == 0);
+      CHECK(std::memcmp(rig.there(0), expected.data(), CopyRig::kRoom) == 0);
       CHECK(rig.copy_kernel.carried() == before + 3);
     }
   CHECK(rig.copy_kernel.copy_between_devices(rig.there(16), rig.pattern.data(),
@@ -95,7 +96,7 @@ TEST_CASE(
 TEST_CASE("what a persistent copy kernel does not carry is left to others") {
   const FakeCudaThatCarries fake;
   const auto cuda = FakeCuda::load();
-  Rig rig(cuda->device(0));
+  CopyRig rig(cuda->device(0));
   REQUIRE(rig.begin());
   CHECK_FALSE(rig.copy_kernel.copy_to_device(rig.at(0), rig.pattern.data(), 0));
   CHECK_FALSE(
@@ -110,7 +111,7 @@ TEST_CASE(
     "another") {
   const FakeCudaThatCarries fake;
   const auto cuda = FakeCuda::load();
-  Rig rig(cuda->device(0), std::chrono::microseconds(20'000));
+  CopyRig rig(cuda->device(0), std::chrono::microseconds(20'000));
   for (int round = 0; round < 2; ++round) {
     REQUIRE(rig.begin());
     CHECK(wait([&] {
@@ -126,7 +127,7 @@ TEST_CASE(
   const FakeCudaThatCarries fake;
   const Variable defect("NEARPEAK_FAKE_NVRTC", "order.w != mark=>true");
   const auto cuda = FakeCuda::load();
-  Rig rig(cuda->device(0), std::chrono::microseconds(2'000));
+  CopyRig rig(cuda->device(0), std::chrono::microseconds(2'000));
   std::memset(rig.at(0), 'x', 8);
   for (int i = 0; i < 500; ++i) CHECK_FALSE(rig.carry_one());
   CHECK(std::memcmp(rig.at(0), "xxxxxxxx", 8) == 0);
@@ -139,7 +140,7 @@ TEST_CASE("a persistent copy kernel that never begins keeps nobody waiting") {
                         "(u32*)(mailbox + kHere), (u32)number=>"
                         "(u32*)(mailbox + kHere), 0");
   const auto cuda = FakeCuda::load();
-  Rig rig(cuda->device(0), std::chrono::microseconds(2'000));
+  CopyRig rig(cuda->device(0), std::chrono::microseconds(2'000));
   for (int i = 0; i < 500; ++i) CHECK_FALSE(rig.carry_one());
 }
 
@@ -149,7 +150,7 @@ TEST_CASE("a persistent copy kernel whose answers take long is asked no more") {
                         "if (lane == 0 && kind=>for (u64 b = now_ns(); now_ns() - b < 30000000;) "
                         "breathe();\n if (lane == 0 && kind");
   const auto cuda = FakeCuda::load();
-  Rig rig(cuda->device(0), std::chrono::microseconds(20'000));
+  CopyRig rig(cuda->device(0), std::chrono::microseconds(20'000));
   REQUIRE(rig.begin());
   CHECK(wait([&] {
     rig.carry_one();
