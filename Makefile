@@ -104,7 +104,7 @@ quick-rest: $(TOOLS)
 	$(BIN)/pytest -q --ignore=tests/report/test_page_browser.py \
 	  --ignore=tests/report/compared/test_page_browser.py tests/report tests/machine $(wildcard tests/test_*.py)
 
-CPP = $(shell git ls-files 'bench/*.cpp' 'bench/*.hpp' ':!bench/third_party')
+CPP = $(shell git ls-files 'bench/*.[ch]pp' 'preload/*.[ch]pp' ':!bench/third_party')
 
 # mypy holds all sources to the lowest Python.
 lint: $(TOOLS)

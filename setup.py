@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Puts the sources of the measuring programs into wheels; all else stands in pyproject.toml."""
+"""Puts the C++ sources into wheels; all else stands in pyproject.toml."""
 
 import shutil
 from pathlib import Path
@@ -7,7 +7,7 @@ from pathlib import Path
 from setuptools import setup
 from setuptools.command.build_py import build_py
 
-BENCH = Path("bench")
+SOURCES = (Path("bench"), Path("preload"))
 WITHOUT = shutil.ignore_patterns("tests", ".*")  # as in bundles
 
 
@@ -18,9 +18,10 @@ class BuildPy(build_py):
         """Copies them beside the packages, where `nearpeak.libraries.build.sources` looks."""
         super().run()
         if not self.editable_mode:
-            target = Path(self.build_lib, "nearpeak", BENCH.name)
-            shutil.rmtree(target, ignore_errors=True)
-            shutil.copytree(BENCH, target, ignore=WITHOUT)
+            for folder in SOURCES:
+                target = Path(self.build_lib, "nearpeak", folder.name)
+                shutil.rmtree(target, ignore_errors=True)
+                shutil.copytree(folder, target, ignore=WITHOUT)
 
 
 setup(cmdclass={"build_py": BuildPy})

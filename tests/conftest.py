@@ -221,7 +221,8 @@ def built_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("packages")
     checkout = folder / "checkout"
     checkout.mkdir()
-    for name in ("pyproject.toml", "setup.py", "setup.cfg", "README.md", "LICENSE", "src", "bench"):
+    sources = ("src", "bench", "preload")
+    for name in ("pyproject.toml", "setup.py", "setup.cfg", "README.md", "LICENSE", *sources):
         source = ROOT / name
         if source.is_dir():
             ignored = shutil.ignore_patterns("__pycache__", "*.egg-info")

@@ -12,7 +12,7 @@ import pytest
 import nearpeak
 
 ROOT = Path(nearpeak.__file__).parent
-BENCH = Path(__file__).parents[1] / "bench"
+CPP = {name: Path(__file__).parents[1] / name for name in ("bench", "preload")}
 LAYERS = [
     {"arrays", "fields"},
     {
@@ -46,12 +46,12 @@ LAYERS = [
 ]
 # Of bench/, but what it is given (third_party) and its tests, which include what they test. On top
 # are the programs; what composes benchmarks with transports is above both.
-FOLDERS = [
-    {"calls", "explain", "marks", "options", "payload", "portable"},
-    {"accel", "trace"},
+PROGRAMS = [
+    {"marks", "options", "payload", "portable"},
+    {"accel"},
     {"accel/host", "accel/kernels", "group", "transport"},
     {"accel/gpu", "accel/openacc", "accel/opencl", "sampling"},
-    {"accel/cuda", "accel/hip", "layer", "record"},
+    {"accel/cuda", "accel/hip", "record"},
     {"transport/gpu", "transport/host", "transport/mpi", "transport/nccl", "transport/tcp"},
     {"benchmark"},
     {"mpi", "pt2pt"},
@@ -62,6 +62,18 @@ FOLDERS = [
     {"nccl/collective"},
     {"programs/mpi", "programs/native"},
 ]
+# Of preload/: no program includes any of it.
+PRELOADED = [
+    {"calls", "explain", "queries"},
+    {"layer/datatype", "trace"},
+    {"layer/copy"},  # by devices, drivers and the kernel: no other rank is known
+    {"layer/world"},  # this rank, the others, and the memory that they share
+    {"layer/protocol"},  # messages between ranks, and the requests for them
+    {"layer/collective"},
+    {"layer/window"},
+    {"layer/intercept"},  # MPI's functions
+]
+FOLDERS = [*PROGRAMS, *PRELOADED]
 
 
 def imported(file: Path) -> Iterator[str]:
@@ -158,13 +170,16 @@ def test_commands_share_nothing_but_what_stands_above_them() -> None:
 
 
 def including() -> Iterator[tuple[str, Path, str]]:
-    """A folder of bench/, a source in it, and a header there that it includes."""
-    for file in sorted(BENCH.rglob("*.?pp")):
-        name = file.relative_to(BENCH)
-        if name.parts[0] not in ("tests", "third_party"):
-            text = file.read_text(encoding="utf-8")
-            for header in re.findall(r'^# *include "(.*)"', text, re.MULTILINE):
-                yield str(name.parent), name, header
+    """Yields a folder of bench/ or preload/, a source in it, and a header that it includes."""
+    for root in CPP.values():
+        for file in sorted(
+            file for end in ("cpp", "hpp", "inc") for file in root.rglob(f"*.{end}")
+        ):
+            name = file.relative_to(root)
+            if name.parts[0] not in ("tests", "third_party"):
+                text = file.read_text(encoding="utf-8")
+                for header in re.findall(r'^# *include "(.*)"', text, re.MULTILINE):
+                    yield str(name.parent), name, header
 
 
 def test_every_folder_has_its_layer() -> None:

@@ -44,19 +44,25 @@ def run(wheel: Path, program: str, *words: str) -> str:
 
 def test_a_wheel_has_every_file_of_the_package(wheel: Path) -> None:
     found = files(wheel / "nearpeak")
-    assert {name for name in found if not name.startswith("bench/")} == files(
-        ROOT / "src" / "nearpeak"
-    )
+    own = {name for name in found if not name.startswith(("bench/", "preload/"))}
+    assert own == files(ROOT / "src" / "nearpeak")
 
 
-def test_a_wheel_has_the_sources_of_the_programs(wheel: Path) -> None:
+@pytest.mark.parametrize(
+    ("folder", "among"),
+    [
+        ("bench", {"CMakeLists.txt", "third_party/CLI/LICENSE", "programs/mpi/main.cpp"}),
+        ("preload", {"preload.cmake", "calls/exported.map", "trace/table.cpp"}),
+    ],
+)
+def test_a_wheel_has_the_sources_of_the_programs(wheel: Path, folder: str, among: set[str]) -> None:
     wanted = {
         name
-        for name in files(ROOT / "bench")
+        for name in files(ROOT / folder)
         if not name.startswith(("tests/", ".")) and "/." not in name
     }
-    assert files(wheel / "nearpeak" / "bench") == wanted
-    assert {"CMakeLists.txt", "third_party/CLI/LICENSE", "programs/mpi/main.cpp"} <= wanted
+    assert files(wheel / "nearpeak" / folder) == wanted
+    assert among <= wanted
 
 
 def test_a_wheel_has_all_licences_and_the_command(wheel: Path) -> None:

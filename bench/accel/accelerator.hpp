@@ -205,11 +205,11 @@ class Kernels {
   virtual std::unique_ptr<Program> motion() {
     throw BackendUnavailable("this backend has no kernels that move data");
   }
-  // Those of accel/courier.hpp and accel/block_mover.hpp. Throws as compile() does. They are
-  // compiled in a thread of its own from begin_courier() on, for which it waits.
-  virtual void begin_courier() {}
-  virtual bool courier_ready() { return true; }
-  virtual std::unique_ptr<Program> courier() {
+  // Those of accel/persistent_copy_kernel.hpp and accel/block_mover.hpp. Throws as compile() does.
+  // They are compiled in a thread of its own from begin_persistent_copy() on, for which it waits.
+  virtual void begin_persistent_copy() {}
+  virtual bool persistent_copy_ready() { return true; }
+  virtual std::unique_ptr<Program> persistent_copy() {
     throw BackendUnavailable("this backend has no kernel that carries short copies");
   }
   // That of accel/reducer.hpp for one reduction, likewise.

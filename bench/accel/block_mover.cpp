@@ -13,7 +13,7 @@ constexpr std::size_t kMostLevels = 4;
 }  // namespace
 
 BlockMover::BlockMover(Device& device)
-    : program_(kernels_of(device).courier()),
+    : program_(kernels_of(device).persistent_copy()),
       kernel_(program_->kernel("move_blocks")),
       stream_(device.new_stream()),
       most_blocks_(std::uint64_t{8} * device.kernels()->multiprocessors()) {}

@@ -12,7 +12,7 @@ namespace nearpeak {
 
 class BlockMover {
  public:
-  // Throws as Kernels::courier() does, by which it is compiled.
+  // Throws as Kernels::persistent_copy() does, by which it is compiled.
   explicit BlockMover(Device& device);
 
   // Whether it moves what lies so: at most four levels, and less than 4 GiB.

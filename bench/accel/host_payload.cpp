@@ -43,11 +43,11 @@ void fill_through_host(Device& device, void* base, const SlotLayout& layout, con
       });
 }
 
-void spoil_through_host(Device& device, void* base, const SlotLayout& layout, std::uint64_t seed) {
+void poison_through_host(Device& device, void* base, const SlotLayout& layout, std::uint64_t seed) {
   for_parts(
       static_cast<char*>(base), layout,
       [&](std::size_t first, const SlotLayout& slots, char* host, char* there, std::size_t bytes) {
-        spoil(host, slots, seed_from(seed, first));
+        poison(host, slots, seed_from(seed, first));
         device.copy(there, host, bytes);
         return true;
       });

@@ -12,7 +12,7 @@ namespace nearpeak {
 // As those of payload/pattern.hpp.
 void fill_through_host(Device& device, void* base, const SlotLayout& layout, const Payload& payload,
                        Part part);
-void spoil_through_host(Device& device, void* base, const SlotLayout& layout, std::uint64_t seed);
+void poison_through_host(Device& device, void* base, const SlotLayout& layout, std::uint64_t seed);
 std::optional<Mismatch> find_mismatch_through_host(Device& device, const void* base,
                                                    const SlotLayout& layout, const Payload& payload,
                                                    Part part);

@@ -20,7 +20,7 @@ class Memory {
   virtual void* allocate(std::size_t bytes) = 0;
   virtual void release(void* memory) = 0;
   virtual void fill(void* base, const SlotLayout& layout, const Payload& payload, Part part) = 0;
-  virtual void spoil(void* base, const SlotLayout& layout, std::uint64_t seed) = 0;
+  virtual void poison(void* base, const SlotLayout& layout, std::uint64_t seed) = 0;
   virtual std::optional<Mismatch> find_mismatch(const void* base, const SlotLayout& layout,
                                                 const Payload& payload, Part part) = 0;
   // Copies between this memory and the CPU's own.
@@ -34,8 +34,8 @@ class HostReachable : public Memory {
   void fill(void* base, const SlotLayout& layout, const Payload& payload, Part part) final {
     nearpeak::fill(base, layout, payload, part);
   }
-  void spoil(void* base, const SlotLayout& layout, std::uint64_t seed) final {
-    nearpeak::spoil(base, layout, seed);
+  void poison(void* base, const SlotLayout& layout, std::uint64_t seed) final {
+    nearpeak::poison(base, layout, seed);
   }
   std::optional<Mismatch> find_mismatch(const void* base, const SlotLayout& layout,
                                         const Payload& payload, Part part) final {
@@ -52,8 +52,8 @@ class ForwardingMemory : public Memory {
   void fill(void* base, const SlotLayout& layout, const Payload& payload, Part part) override {
     memory_.fill(base, layout, payload, part);
   }
-  void spoil(void* base, const SlotLayout& layout, std::uint64_t seed) override {
-    memory_.spoil(base, layout, seed);
+  void poison(void* base, const SlotLayout& layout, std::uint64_t seed) override {
+    memory_.poison(base, layout, seed);
   }
   std::optional<Mismatch> find_mismatch(const void* base, const SlotLayout& layout,
                                         const Payload& payload, Part part) override {
@@ -92,7 +92,7 @@ class SlotBuffer {
   static constexpr std::size_t kRest = ~std::size_t{0};
   void fill(const Payload& payload, Part part = Part::kAll, std::size_t first = 0,
             std::size_t count = kRest);
-  void spoil(std::uint64_t seed, std::size_t first = 0, std::size_t count = kRest);
+  void poison(std::uint64_t seed, std::size_t first = 0, std::size_t count = kRest);
   std::optional<Mismatch> find_mismatch(const Payload& payload, Part part = Part::kAll,
                                         std::size_t first = 0, std::size_t count = kRest) const;
 

@@ -31,8 +31,8 @@ void SlotBuffer::fill(const Payload& payload, Part part, std::size_t first, std:
   memory_.fill(slot(first), part_of(first, count), own, part);
 }
 
-void SlotBuffer::spoil(std::uint64_t seed, std::size_t first, std::size_t count) {
-  memory_.spoil(slot(first), part_of(first, count), seed + slot_seed(first));
+void SlotBuffer::poison(std::uint64_t seed, std::size_t first, std::size_t count) {
+  memory_.poison(slot(first), part_of(first, count), seed + slot_seed(first));
 }
 
 std::optional<Mismatch> SlotBuffer::find_mismatch(const Payload& payload, Part part,

@@ -110,10 +110,10 @@ void Fields::update(std::size_t set) {
 }
 
 void Fields::set(std::uint64_t round, bool given) {
-  Values spoiled = values_of(patch_, 0, 0, 0);
+  Values poisoned = values_of(patch_, 0, 0, 0);
   // Round 0 without messages needs cells around that stay right.
-  if (round != 0) std::fill(spoiled.planes.begin(), spoiled.planes.end(), -0.5);
-  write(array_of_.back(), spoiled, true);
+  if (round != 0) std::fill(poisoned.planes.begin(), poisoned.planes.end(), -0.5);
+  write(array_of_.back(), poisoned, true);
   for (std::size_t set = 0; set < patch_.sets; ++set)
     write(array_of_[set], values_of(patch_, set, round, 0), given);
 }

@@ -79,7 +79,7 @@ class Fields {
   SlotBuffer& out(std::size_t set, Side side) { return *out_[set][side]; }
   SlotBuffer& in(std::size_t set, Side side) { return *in_[set][side]; }
 
-  // Every set has the values of a round. What an update writes is spoiled, but in round 0; so are
+  // Every set has the values of a round. What an update writes is poisoned, but in round 0; so are
   // the cells around those of the rank, where they are not `given`.
   void set(std::uint64_t round, bool given);
   // The first cell of a set that is not as it should be; those around it are looked at, too, where

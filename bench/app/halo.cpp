@@ -131,7 +131,7 @@ class Halo final : public Case {
     for (std::size_t i = 0; i < messages_.size(); ++i) {
       packed_->out[i].fill(payload(group_.rank(), i, round), round == 0 ? Part::kAll : part);
       if (part == Part::kAll)
-        packed_->in[i].spoil(payload(messages_[i].peer, messages_[i].other, 0).seed);
+        packed_->in[i].poison(payload(messages_[i].peer, messages_[i].other, 0).seed);
     }
   }
 

@@ -93,7 +93,7 @@ double HaloBlock::expected(const Triple& cell, std::int64_t field, std::uint64_t
   const auto outside = std::count_if(kDimensions.begin(), kDimensions.end(), [&](std::size_t i) {
     return cell[i] < 0 || cell[i] >= cells[i];
   });
-  if (outside > 1 && !edges) return kSpoiledCell;
+  if (outside > 1 && !edges) return kPoisonedCell;
   return halo_value(place_of(cell), field, round);
 }
 

@@ -27,8 +27,8 @@ struct Box {
 };
 
 // What cells have: whole numbers that float has too, of which hardly two are the same. Cells of the
-// halo that nobody sends stay as they were spoiled.
-inline constexpr double kSpoiledCell = -0.5;
+// halo that nobody sends stay as they were poisoned.
+inline constexpr double kPoisonedCell = -0.5;
 double halo_value(const Triple& place, std::int64_t field, std::uint64_t round);
 
 struct HaloBlock {

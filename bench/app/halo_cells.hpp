@@ -90,7 +90,7 @@ class HaloCells {
   virtual void pack(PackedHalo& packed, bool at_once) = 0;
   virtual void unpack(PackedHalo& packed, bool at_once) = 0;
 
-  // Cells that neighbours are sent have their value of a round, the halo is spoiled; with
+  // Cells that neighbours are sent have their value of a round, the halo is poisoned; with
   // Part::kAll all other cells have theirs too.
   virtual void set(std::uint64_t round, Part part) = 0;
   // The first cell that is not as the block has it after an exchange: its number in the array. With

@@ -52,7 +52,7 @@ class OnHost final : public HaloCells {
         return cell[i] >= 0 && cell[i] < block_.cells[i];
       });
       cells_[number] =
-          static_cast<Real>(own ? halo_value(block_.place_of(cell), field, round) : kSpoiledCell);
+          static_cast<Real>(own ? halo_value(block_.place_of(cell), field, round) : kPoisonedCell);
       return true;
     });
   }

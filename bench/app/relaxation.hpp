@@ -114,7 +114,7 @@ class Relaxation {
   SlotBuffer& out(Side side) { return *out_[side]; }
   SlotBuffer& in(Side side) { return *in_[side]; }
 
-  // All cells, and those around, as the field has them; what a step is to write is spoiled.
+  // All cells, and those around, as the field has them; what a step is to write is poisoned.
   virtual void set(const Field& field) = 0;
   // The first cell, in the order of rows and of columns from those around the tile on, that is not
   // as the field has it after two steps.

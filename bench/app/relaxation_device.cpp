@@ -179,11 +179,11 @@ class OnDevice final : public Relaxation {
                        *stream_);
   }
 
-  void set(const void* cells, const Field& field, std::uint64_t spoiled) {
+  void set(const void* cells, const Field& field, std::uint64_t poisoned) {
     set_cells_->launch(threads_for(tile_.cells(), 1 << 20),
                        {&cells, &layout_.origin, &layout_.pitch, &tile_.rows, &tile_.columns,
                         &tile_.row, &tile_.column, &field.rows, &field.columns, &field.round,
-                        &field.down, &field.across, &spoiled},
+                        &field.down, &field.across, &poisoned},
                        *stream_);
   }
 

@@ -157,7 +157,7 @@ class Case : public Sampled {
   // Payloads change with the round. Round 0 is what is timed: begin_round(0) makes all buffers
   // ready. Every later round is a run_round(). Once it has run, wrong() says what did not arrive as
   // it should have; after round 0, of all that was timed. With Part::kAll what is received is
-  // spoiled before, and looked at whole; with Part::kStamps the payload of the round before lies
+  // poisoned before, and looked at whole; with Part::kStamps the payload of the round before lies
   // there, and a look at what has changed is enough.
   virtual void begin_round(std::uint64_t round, Part part) = 0;
   // An iteration, unless more must be run to show what is wrong, or less.

@@ -360,8 +360,8 @@ void Runner::run_over(const Benchmark& benchmark, const CaseContext& context, Me
       if (attainable.empty()) throw Unfit("no transport can be used: " + why_none);
     }
     // Each has its own best, as there is a ceiling of what a library can attain too.
-    if (!attainable.empty()) tournament(benchmark, context, messages, attainable);
-    if (!others.empty()) tournament(benchmark, context, messages, others);
+    if (!attainable.empty()) pick_fastest_method(benchmark, context, messages, attainable);
+    if (!others.empty()) pick_fastest_method(benchmark, context, messages, others);
   }
   group_.barrier();  // nobody has these slots any more
 }
@@ -441,8 +441,9 @@ std::vector<Runner::Trial> Runner::trials(const Benchmark& benchmark, const Case
   return all;
 }
 
-void Runner::tournament(const Benchmark& benchmark, const CaseContext& context,
-                        const Messages& messages, const std::vector<const Method*>& methods) {
+void Runner::pick_fastest_method(const Benchmark& benchmark, const CaseContext& context,
+                                 const Messages& messages,
+                                 const std::vector<const Method*>& methods) {
   std::vector<Trial> trials;
   if (methods.size() > 1)
     trials = this->trials(benchmark, context, messages, methods);

@@ -84,8 +84,8 @@ class Runner {
   void wrong_data(const CaseName& name, const WrongData& wrong);
   // Of a case that was given up: its one sample is the least that it takes.
   void too_slow(const CaseResult& result);
-  void tournament(const Benchmark& benchmark, const CaseContext& context, const Messages& messages,
-                  const std::vector<const Method*>& methods);
+  void pick_fastest_method(const Benchmark& benchmark, const CaseContext& context,
+                           const Messages& messages, const std::vector<const Method*>& methods);
   std::vector<Trial> trials(const Benchmark& benchmark, const CaseContext& context,
                             const Messages& messages, std::vector<const Method*> methods);
   Trial attempt(const Benchmark& benchmark, const CaseContext& context, const Messages& messages,

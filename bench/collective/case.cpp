@@ -92,7 +92,7 @@ void CollectiveCase::begin_round(std::uint64_t round, Part) {
   next_ = 0;
   used_ = 0;
   const std::size_t count = round == 0 ? slots_ : 1;
-  in_->spoil(kSeed, 0, count);
+  in_->poison(kSeed, 0, count);
   for (std::size_t slot = 0; slot < count && buffers_.out_bytes > 0; ++slot) {
     SlotBuffer& from = buffers_.in_place ? *in_ : *out_;
     contents_->write(from.memory(), from.slot(slot) + buffers_.in_place.value_or(0), round,

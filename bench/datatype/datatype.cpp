@@ -200,7 +200,7 @@ class ByKernel final : public PackMethod {
 std::vector<unsigned char> image(const std::vector<Piece>& pieces, std::uint64_t gaps,
                                  const Payload& payload) {
   std::vector<unsigned char> all(SlotBuffer::stride(extent_of(pieces)));
-  spoil(all.data(), {.bytes = 0, .stride = all.size(), .count = 1}, gaps);
+  poison(all.data(), {.bytes = 0, .stride = all.size(), .count = 1}, gaps);
   const std::size_t bytes = bytes_of(pieces);
   std::vector<unsigned char> whole(bytes);
   fill(whole.data(), {.bytes = bytes, .stride = bytes, .count = 1}, payload);
@@ -261,7 +261,7 @@ class DatatypeCase final : public Case {
     next_ = 0;
     used_ = 0;
     const std::size_t count = round == 0 ? slots_ : 1;
-    in_.spoil(kInGaps, 0, count);
+    in_.poison(kInGaps, 0, count);
     const auto data = image(pieces_, kOutGaps, {seed_of(context_.group.rank()), round});
     for (std::size_t slot = 0; slot < count; ++slot)
       out_.memory().from_host(out_.slot(slot), data.data(), data.size());

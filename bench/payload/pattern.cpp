@@ -86,7 +86,7 @@ std::optional<Mismatch> compare_all(const unsigned char* in, std::size_t slot, c
   return std::nullopt;
 }
 
-// What spoil() leaves in a gap: the inverse of the words that the slot would have there.
+// What poison() leaves in a gap: the inverse of the words that the slot would have there.
 std::uint64_t gap_word(std::uint64_t seed, std::size_t index) { return ~plain_word(seed, index); }
 
 }  // namespace
@@ -116,7 +116,7 @@ void fill(void* base, const SlotLayout& layout, const Payload& payload, Part par
   }
 }
 
-void spoil(void* base, const SlotLayout& layout, std::uint64_t seed) {
+void poison(void* base, const SlotLayout& layout, std::uint64_t seed) {
   for (std::size_t slot = 0; slot < layout.count; ++slot) {
     auto* out = static_cast<unsigned char*>(base) + slot * layout.stride;
     const std::uint64_t own = slot_seed(seed, slot);

@@ -51,16 +51,16 @@ struct Slice {
 void fill(void* base, const SlotLayout& layout, const Payload& payload, Part part = Part::kAll);
 // The inverse of the words of round 0 in the slots and their gaps, so that a message that never
 // came is seen, and so is one that came into a gap.
-void spoil(void* base, const SlotLayout& layout, std::uint64_t seed);
-// Of slots that were spoiled with this seed and have then received the payload: with Part::kAll the
-// gaps are looked at too.
+void poison(void* base, const SlotLayout& layout, std::uint64_t seed);
+// Of slots that were poisoned with this seed and have then received the payload: with Part::kAll
+// the gaps are looked at too.
 std::optional<Mismatch> find_mismatch(const void* base, const SlotLayout& layout,
                                       const Payload& payload, Part part = Part::kAll);
 
 // The first byte of a piece in host memory that is not as its sender has it; counted from `data`.
 std::optional<Mismatch> find_mismatch(const void* data, const Slice& slice);
 
-// What is not as spoil() left it behind the bytes of slot `index`, of which what begins at byte
+// What is not as poison() left it behind the bytes of slot `index`, of which what begins at byte
 // `from` is at `data`: no later than the gap does.
 std::optional<Mismatch> find_in_gap(const void* data, const SlotLayout& layout, std::uint64_t seed,
                                     std::size_t index = 0, std::size_t from = 0);

@@ -70,8 +70,8 @@ class PairCase : public Case {
     if (messages_.sends)
       buffers_.out.fill({seed_of(messages_.rank), round}, renewed, first_, count);
     if (messages_.receives && part == Part::kAll)
-      buffers_.in.spoil(seed_of(messages_.peer), first_,
-                        round == 0 ? checked() * window_slots() : count);
+      buffers_.in.poison(seed_of(messages_.peer), first_,
+                         round == 0 ? checked() * window_slots() : count);
   }
 
   std::optional<Mismatch> wrong(std::uint64_t round, Part part) const override {
@@ -131,7 +131,8 @@ class PairCase : public Case {
     return turn + step_ < windows_ ? turn + step_ : turn + step_ - windows_;
   }
   std::uint64_t window_slots() const { return single_ ? 1 : messages_.window; }
-  // Windows that are spoiled and looked at after the timing, from the first: not gigabytes of them.
+  // Windows that are poisoned and looked at after the timing, from the first: not gigabytes of
+  // them.
   std::uint64_t checked() const {
     const std::size_t each = SlotBuffer::stride(bytes()) * messages_.window;
     return std::min(windows_, std::max<std::uint64_t>(kMostLookedAt / each, 1));

@@ -87,7 +87,7 @@ AtomicCase::AtomicCase(const CaseContext& context, const Atoms& atoms, bool fetc
 
 void AtomicCase::write(SlotBuffer& buffer, std::size_t slots,
                        const std::vector<unsigned char>& data) {
-  buffer.spoil(kSeed, 0, slots);
+  buffer.poison(kSeed, 0, slots);
   for (std::size_t slot = 0; slot < slots; ++slot)
     buffer.memory().from_host(buffer.slot(slot), data.data(), data.size());
 }
@@ -110,7 +110,7 @@ void AtomicCase::begin_round(std::uint64_t round, Part) {
       rows.insert(rows.end(), operands.begin(), operands.end());
     }
     write(*operands_, used, rows);
-    results_->spoil(kSeed, 0, used);
+    results_->poison(kSeed, 0, used);
   }
   window_.open();
 }

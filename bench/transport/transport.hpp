@@ -83,7 +83,7 @@ struct Slots {
         in(in_memory, messages.receives ? messages.bytes : 0,
            messages.receives ? messages.slots : 1, offset) {
     if (messages.sends) out.fill({payload_seed(messages.rank, messages.bytes)});
-    if (messages.receives) in.spoil(payload_seed(messages.peer, messages.bytes));
+    if (messages.receives) in.poison(payload_seed(messages.peer, messages.bytes));
   }
   Buffers both() { return {out, in}; }
   // That they take.

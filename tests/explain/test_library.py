@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The library that is loaded into ranks, in a program without MPI
-(bench/tests/explain/fake_program.cpp)."""
+(preload/tests/explain/fake_program.cpp)."""
 
 import os
 import subprocess
@@ -14,14 +14,14 @@ import pytest
 from nearpeak.explain.budget import counters, windows
 from nearpeak.explain.events import COPY, DRIVER_CALL, EVENT, HOST_CALL, MARK, SAMPLE, ProcessTrace
 from nearpeak.explain.launches import gather
-from nearpeak.libraries.build import build_explain, compiler, sources
+from nearpeak.libraries.build import build_explain, compiler, preloaded_sources
 
 Look = Callable[..., ProcessTrace]
 
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    source = sources() / "tests" / "explain" / "fake_program.cpp"
+    source = preloaded_sources() / "tests" / "explain" / "fake_program.cpp"
     made = tmp_path_factory.mktemp("program") / "program"
     flags = ["-std=c++20", "-O1", "-pthread", "-fno-builtin", "-rdynamic"]
     subprocess.run([*compiler(), *flags, source, "-o", made, "-ldl"], check=True)

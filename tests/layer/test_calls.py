@@ -8,19 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from nearpeak.libraries.build import build_layer, compiler, kit_for, sources
+from nearpeak.libraries.build import build_layer, compiler, kit_for, preloaded_sources, sources
 from nearpeak.libraries.library import Library
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "layer.md"
 INCLUDING = """
-#include "layer/taken.hpp"
+#include "layer/intercept/interceptions.hpp"
 #define CALL(kind, function, operation, parameters, arguments, ...) @ function parameters @
 #include "calls/calls.inc"
-#include "layer/asked.inc"
+#include "layer/intercept/asked.inc"
 """
 SKIPPED = ("-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX")
-# What no header of the standard has: what applications ask (bench/layer/support.cpp), and look up
-# functions by (bench/calls/lookup.cpp).
+# What no header of the standard has: what applications ask (layer/intercept/support.cpp), and
+# look up functions by (preload/calls/lookup.cpp).
 ASKED = {
     "openmpi": {"MPIX_Query_cuda_support", "dlsym"},
     "mpich": {"dlsym"}
@@ -41,7 +41,12 @@ def library(request: pytest.FixtureRequest, installed: Callable[[str], Library])
 
 def preprocessed(library: Library) -> str:
     """What the layer does, and the table, in their form for a library."""
-    include = [f"-I{sources()}", "-isystem", str(kit_for(library).header.parent)]
+    include = [
+        f"-I{sources()}",
+        f"-I{preloaded_sources()}",
+        "-isystem",
+        str(kit_for(library).header.parent),
+    ]
     done = subprocess.run(
         [*compiler(), "-std=c++20", *include, *SKIPPED, "-P", "-E", "-x", "c++", "-"],
         input=INCLUDING,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/queries: programs that find cuPointerGetAttribute in different ways, and a fake driver."""
+"""Programs that find cuPointerGetAttribute in different ways, and a driver that is none."""
 
 import os
 import subprocess
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nearpeak.libraries.build import build_queries, compiler, sources
+from nearpeak.libraries.build import build_queries, compiler, preloaded_sources
 
 TIMES, ADDRESSES, ATTRIBUTES = 30, 6, 25  # of fake_program.cpp
 ASKED = TIMES * ADDRESSES * ATTRIBUTES
@@ -20,7 +20,7 @@ SLOW = {"FAKE_QUERY_US": "50"}
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a driver, and programs that link with it and that do not."""
     folder = tmp_path_factory.mktemp("queries")
-    here = sources() / "tests" / "queries"
+    here = preloaded_sources() / "tests" / "queries"
     shared = ["-std=c++20", "-O1", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1"]
     driver = folder / "libcuda.so.1"
     subprocess.run([*compiler(), *shared, here / "fake_driver.cpp", "-o", driver], check=True)
@@ -102,7 +102,7 @@ def test_a_process_without_a_driver_says_nothing() -> None:
 
 def test_what_finds_it_in_another_way_is_told_so(built: Path) -> None:
     """As a program that takes the address of a version, which dlsym does not see."""
-    without = sources() / "tests" / "queries" / "fake_driver.cpp"
+    without = preloaded_sources() / "tests" / "queries" / "fake_driver.cpp"
     script = built / "map"
     script.write_text("FAKE_1 { *; };")
     versions = built / "versions"

@@ -19,7 +19,7 @@ from nearpeak.launching import awareness, single
 from nearpeak.launching.programs import TOOLS
 from nearpeak.launching.single_launch import LaunchFailed
 from nearpeak.libraries import catalogue, nccl
-from nearpeak.libraries.build import compiler, kit_for, sources
+from nearpeak.libraries.build import compiler, kit_for, preloaded_sources
 from nearpeak.libraries.discover import resolve
 from nearpeak.libraries.rules import Range, Table, rules_text
 from nearpeak.machine.discover import discover
@@ -301,7 +301,7 @@ def test_the_price_of_gpu_support_is_found_where_the_driver_is_slow(
     slow: bool,
 ) -> None:
     """MPICH with a shim before it stands for a library that asks the driver of each buffer."""
-    here = sources() / "tests" / "queries"
+    here = preloaded_sources() / "tests" / "queries"
     shared = ["-std=c++20", "-O1", "-shared", "-fPIC"]
     driver, shim = tmp_path / "libcuda.so.1", tmp_path / "asking.so"
     own = [*shared, "-Wl,-soname,libcuda.so.1", str(here / "fake_driver.cpp")]

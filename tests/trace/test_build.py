@@ -12,15 +12,17 @@ from nearpeak.libraries.build import NATIVE, TRACE, Target
 def test_each_has_sources_of_its_own(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, folder: str
 ) -> None:
-    (tmp_path / folder).mkdir()
-    (tmp_path / "tests").mkdir()
-    (tmp_path / "CMakeLists.txt").write_text("")
-    monkeypatch.setenv("NEARPEAK_BENCH", str(tmp_path))
+    bench, preload = tmp_path / "bench", tmp_path / "preload"
+    for made in (bench / "tests", preload / folder, preload / "tests"):
+        made.mkdir(parents=True)
+    (bench / "CMakeLists.txt").write_text("")
+    monkeypatch.setenv("NEARPEAK_BENCH", str(bench))
     program, preloaded = NATIVE.identity(), Target(TRACE).identity()
-    (tmp_path / "tests" / "some.cpp").write_text("")
+    for root in (bench, preload):
+        (root / "tests" / "some.cpp").write_text("")
     assert (program, preloaded) == (NATIVE.identity(), Target(TRACE).identity())
-    (tmp_path / folder / "some.cpp").write_text("")
+    (preload / folder / "some.cpp").write_text("")
     assert program == NATIVE.identity()
     assert preloaded != Target(TRACE).identity()
-    (tmp_path / "some.cpp").write_text("")
+    (bench / "some.cpp").write_text("")
     assert program != NATIVE.identity()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of MPI's functions (bench/calls) against the header of each library that is there."""
+"""The table of MPI's functions (preload/calls) against the header of each library that is there."""
 
 import re
 import subprocess
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nearpeak.errors import UserError
-from nearpeak.libraries.build import build_trace, compiler, kit_for, sources
+from nearpeak.libraries.build import build_trace, compiler, kit_for, preloaded_sources, sources
 from nearpeak.libraries.discover import resolve
 from nearpeak.libraries.library import Library
 from nearpeak.trace.trace import MOVING
@@ -34,7 +34,7 @@ def preprocessed(library: Library) -> str:
     """The header of a library, then the table in its form for that, with whole strings."""
     header = kit_for(library).header
     words = [
-        f"-I{sources()}",
+        f"-I{preloaded_sources()}",
         "-isystem",
         str(header.parent),
         *SKIPPED,
@@ -59,7 +59,7 @@ def in_header(text: str) -> set[str]:
 
 def others() -> set[str]:
     """The functions that are not in the table, with a reason for each group."""
-    lines = (sources() / "calls" / "others.txt").read_text().splitlines()
+    lines = (preloaded_sources() / "calls" / "others.txt").read_text().splitlines()
     names = [word for line in lines if not line.startswith("#") for word in line.split()]
     assert len(names) == len(set(names))
     return set(names)
@@ -80,7 +80,7 @@ def test_every_function_is_in_the_table_or_among_the_others(library: Library) ->
     assert set(listed) & others() == set()
 
 
-@pytest.mark.parametrize("source", ["trace/calls.cpp", "layer/calls.cpp"])
+@pytest.mark.parametrize("source", ["trace/calls.cpp", "layer/intercept/calls.cpp"])
 def test_parts_are_taken_as_the_header_has_them(
     installed: Callable[[str], Library], tmp_path: Path, source: str
 ) -> None:
@@ -90,9 +90,9 @@ def test_parts_are_taken_as_the_header_has_them(
         (tmp_path / header.name).write_text(text)
     changed = (tmp_path / "mpi_proto.h").read_text()
     assert re.search(r"\bMPI_Pready_list\(int \w+, int ", changed)
-    include = [f"-I{sources()}", "-isystem", str(tmp_path), *SKIPPED]
+    include = [f"-I{sources()}", f"-I{preloaded_sources()}", "-isystem", str(tmp_path), *SKIPPED]
     words = ["-std=c++20", "-fsyntax-only", '-DNEARPEAK_MPI_SONAME="libmpi.so"', *include]
-    subprocess.run([*compiler(), *words, str(sources() / source)], check=True)
+    subprocess.run([*compiler(), *words, str(preloaded_sources() / source)], check=True)
 
 
 def test_calls_that_move_data_of_unknown_size_are_known(library: Library) -> None:

@@ -55,7 +55,7 @@ def rank_file(
     host: bytes = b"here",
     ranks: int = 2,
 ) -> Path:
-    """As bench/trace/table.cpp has it: each thread has the same cells."""
+    """As preload/trace/table.cpp has it: each thread has the same cells."""
     head = HEADER.pack(
         *(b"NPTRAC2\0", 4096, len(NAMES)),
         *(1000, 0, 1000 + TICKS * 10**9, 10**9, 1_000_000_000, finalized),

@@ -185,14 +185,14 @@ class PatternKernels {
         stream_(device.new_stream()),
         program_(kernels.compile(kernels::kPattern)),
         fill_(program_->kernel("fill")),
-        spoil_(program_->kernel("spoil")),
+        poison_(program_->kernel("poison")),
         find_mismatch_(program_->kernel("find_mismatch")),
         first_(memory, sizeof(std::uint64_t), 1),
         shape_{.blocks = kernels.multiprocessors() * 8, .threads = 256} {
     // Once for nothing, so that they are loaded: later that may wait for kernels that do not end.
     const SlotLayout none{.bytes = 0, .stride = 0, .count = 0};
     fill(somewhere(), none, {}, Part::kAll);
-    spoil(somewhere(), none, 0);
+    poison(somewhere(), none, 0);
     find_mismatch(somewhere(), none, {}, Part::kAll);
   }
 
@@ -203,9 +203,9 @@ class PatternKernels {
     stream_->synchronize();
   }
 
-  void spoil(void* base, const SlotLayout& layout, std::uint64_t seed) {
+  void poison(void* base, const SlotLayout& layout, std::uint64_t seed) {
     const Numbers n(layout, {.seed = seed}, Part::kAll);
-    spoil_->launch(shape_, {&base, &n.stride, &n.count, &n.seed}, *stream_);
+    poison_->launch(shape_, {&base, &n.stride, &n.count, &n.seed}, *stream_);
     stream_->synchronize();
   }
 
@@ -254,7 +254,7 @@ class PatternKernels {
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<Program> program_;
   std::unique_ptr<Kernel> fill_;
-  std::unique_ptr<Kernel> spoil_;
+  std::unique_ptr<Kernel> poison_;
   std::unique_ptr<Kernel> find_mismatch_;
   SlotBuffer first_;
   LaunchShape shape_;
@@ -319,7 +319,7 @@ class DeviceMemory final : public Memory {
   }
   void release(void* memory) override { source_->release(memory); }
   void fill(void* base, const SlotLayout& layout, const Payload& payload, Part part) override;
-  void spoil(void* base, const SlotLayout& layout, std::uint64_t seed) override;
+  void poison(void* base, const SlotLayout& layout, std::uint64_t seed) override;
   std::optional<Mismatch> find_mismatch(const void* base, const SlotLayout& layout,
                                         const Payload& payload, Part part) override;
   void to_host(void* host, const void* from, std::size_t bytes) override;
@@ -393,15 +393,16 @@ class GpuKernels final : public Kernels {
     return loaded(compile_(source));
   }
   std::unique_ptr<Program> motion() override { return compile(kernels::motion()); }
-  void begin_courier() override {
-    if (courier_) return;
-    courier_.emplace(
-        [compile = driver_.load_compiler(context_)] { return compile(kernels::courier()); });
+  void begin_persistent_copy() override {
+    if (persistent_copy_) return;
+    persistent_copy_.emplace([compile = driver_.load_compiler(context_)] {
+      return compile(kernels::persistent_copy());
+    });
   }
-  bool courier_ready() override { return courier_ && courier_->ready(); }
-  std::unique_ptr<Program> courier() override {
-    begin_courier();
-    return loaded(courier_->get());
+  bool persistent_copy_ready() override { return persistent_copy_ && persistent_copy_->ready(); }
+  std::unique_ptr<Program> persistent_copy() override {
+    begin_persistent_copy();
+    return loaded(persistent_copy_->get());
   }
   void begin_reduction(const Combination& of) override {
     if (reductions_.count(of) > 0) return;
@@ -444,7 +445,7 @@ class GpuKernels final : public Kernels {
   const Driver& driver_;
   const Context& context_;
   Driver::Compile compile_;
-  std::optional<Background> courier_;
+  std::optional<Background> persistent_copy_;
   std::map<Combination, Background> reductions_;
   std::string unavailable_;
   std::optional<PatternKernels> pattern_;
@@ -539,9 +540,9 @@ void DeviceMemory::fill(void* base, const SlotLayout& layout, const Payload& pay
   fill_through_host(device_, base, layout, payload, part);
 }
 
-void DeviceMemory::spoil(void* base, const SlotLayout& layout, std::uint64_t seed) {
-  if (PatternKernels* kernels = device_.pattern()) return kernels->spoil(base, layout, seed);
-  spoil_through_host(device_, base, layout, seed);
+void DeviceMemory::poison(void* base, const SlotLayout& layout, std::uint64_t seed) {
+  if (PatternKernels* kernels = device_.pattern()) return kernels->poison(base, layout, seed);
+  poison_through_host(device_, base, layout, seed);
 }
 
 std::optional<Mismatch> DeviceMemory::find_mismatch(const void* base, const SlotLayout& layout,

@@ -12,7 +12,7 @@ namespace nearpeak::kernels {
 
 // Payloads as payload/pattern.hpp has them, of all slots at once; right for every shape of launch.
 //   fill(base, bytes, stride, count, seed, round, stamps)    stamps: 0, or 1 for these alone
-//   spoil(base, stride, count, seed)
+//   poison(base, stride, count, seed)
 //   find_mismatch(base, bytes, stride, count, seed, round, stamps, first)
 //                            *first becomes the smaller of itself and of where, in bytes from
 //                            `base`, the first wrong byte is
@@ -66,10 +66,11 @@ extern const char* const kBlocks;
 // Of a reduction that is known.
 std::string reduction(const Combination& of);
 
-//   courier(board, next, number, patience_ns)  one block; accel/courier.cpp launches it. What it
-//   shares with the CPU is in accel/courier.hpp
+//   persistent_copy(mailbox, next, number, patience_ns)  one block;
+//   accel/persistent_copy_kernel.cpp launches it. What it shares with the CPU is in
+//   accel/persistent_copy_kernel.hpp
 // With kBlocks behind it, so that both are compiled together.
-std::string courier();
+std::string persistent_copy();
 
 // Source that is the same in OpenCL C and in languages like CUDA C++, as either. It uses C, GLOBAL
 // before what points to memory, UNALIASED behind the * of what nothing else points to,
@@ -93,7 +94,7 @@ std::string portable_in_opencl(const std::string& source);
 //                   across, step)
 //     the squared changes of the first or the second step from a Field, likewise
 //   set_cells(cells, origin, pitch, rows, columns, row, column, whole_rows, whole_columns, round,
-//             down, across, spoiled)
+//             down, across, poisoned)
 //   find_wrong(cells, origin, pitch, rows, columns, row, column, whole_rows, whole_columns, round,
 //              down, across, found)
 //     of a Field, after two steps; found: for each thread the first cell that is wrong, all ones
@@ -122,7 +123,7 @@ std::string halo(const std::string& type, unsigned chunk);
 //   cosmo_pack(message, cells, first, pitch, plane_pitch, rows, columns, planes)    a Face
 //   cosmo_unpack(message, cells, first, pitch, plane_pitch, rows, columns, planes)
 //   cosmo_write(cells, origin, pitch, plane_pitch, side, planes, values, all)
-//     all: 0 where cells around the rank's own are spoiled
+//     all: 0 where cells around the rank's own are poisoned
 //   cosmo_find_wrong(cells, origin, pitch, plane_pitch, side, planes, values, around, found)
 //     found: for each thread the first cell that is wrong, all ones where there is none
 extern const char* const kCosmo;

@@ -79,7 +79,7 @@ KERNEL fill(u8* base, u64 bytes, u64 stride, u64 count, u64 seed, u64 round, u64
   }
 }
 
-KERNEL spoil(u8* base, u64 stride, u64 count, u64 seed) {
+KERNEL poison(u8* base, u64 stride, u64 count, u64 seed) {
   if (stride == 0) return;
   for (Share share((stride + 7) / 8); share.slot < count; share.next())
     put_bytes(base + share.slot * stride + 8 * share.item,

@@ -155,14 +155,14 @@ KERNEL add_up_expected(GLOBAL double* totals, u64 rows, u64 columns, i64 row, i6
 
 KERNEL set_cells(GLOBAL REAL* cells, u64 origin, u64 pitch, u64 rows, u64 columns, i64 row,
                  i64 column, i64 whole_rows, i64 whole_columns, u64 round, i64 down, i64 across,
-                 u64 spoiled) {
+                 u64 poisoned) {
   const Field field = {whole_rows, whole_columns, round, down, across};
   const u64 wide = columns + 2;
   for (u64 i = thread_number(); i < (rows + 2) * wide; i += thread_count()) {
     const i64 r = (i64)(i / wide) - 1, c = (i64)(i % wide) - 1;
     const bool held = outside(&field, row + r, column + c);
     cells[(i64)origin + r * (i64)pitch + c] =
-        spoiled != 0 && !held ? (REAL)-0.5 : value(&field, row + r, column + c);
+        poisoned != 0 && !held ? (REAL)-0.5 : value(&field, row + r, column + c);
   }
 }
 

@@ -172,8 +172,8 @@ class HostDevice final : public Device {
     void fill(void* base, const SlotLayout& layout, const Payload& payload, Part part) override {
       fill_through_host(device_, base, layout, payload, part);
     }
-    void spoil(void* base, const SlotLayout& layout, std::uint64_t seed) override {
-      spoil_through_host(device_, base, layout, seed);
+    void poison(void* base, const SlotLayout& layout, std::uint64_t seed) override {
+      poison_through_host(device_, base, layout, seed);
     }
     std::optional<Mismatch> find_mismatch(const void* base, const SlotLayout& layout,
                                           const Payload& payload, Part part) override {

@@ -224,7 +224,7 @@ class DeviceMemory final : public Memory {
   void* allocate(std::size_t bytes) override;
   void release(void* memory) override;
   void fill(void* base, const SlotLayout& layout, const Payload& payload, Part part) override;
-  void spoil(void* base, const SlotLayout& layout, std::uint64_t seed) override;
+  void poison(void* base, const SlotLayout& layout, std::uint64_t seed) override;
   std::optional<Mismatch> find_mismatch(const void* base, const SlotLayout& layout,
                                         const Payload& payload, Part part) override;
   void to_host(void* host, const void* from, std::size_t bytes) override;
@@ -246,7 +246,7 @@ class PatternKernels {
         stream_(device.new_stream()),
         program_(kernels.compile(kPatternKernels)),
         fill_(program_->kernel("fill")),
-        spoil_(program_->kernel("spoil")),
+        poison_(program_->kernel("poison")),
         find_wrong_slot_(program_->kernel("find_wrong_slot")),
         first_(device.memory(BufferKind::kDevice), sizeof(std::uint32_t), 1),
         shape_{.blocks = kernels.multiprocessors() * 8,
@@ -261,9 +261,9 @@ class PatternKernels {
     stream_->synchronize();
   }
 
-  void spoil(const void* base, const SlotLayout& layout, std::uint64_t seed) {
+  void poison(const void* base, const SlotLayout& layout, std::uint64_t seed) {
     const Numbers n(*this, base, layout, {.seed = seed}, Part::kAll);
-    spoil_->launch(shape_, {&n.base, &n.offset, &n.stride, &n.count, &n.seed}, *stream_);
+    poison_->launch(shape_, {&n.base, &n.offset, &n.stride, &n.count, &n.seed}, *stream_);
     stream_->synchronize();
   }
 
@@ -318,7 +318,7 @@ class PatternKernels {
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<Program> program_;
   std::unique_ptr<Kernel> fill_;
-  std::unique_ptr<Kernel> spoil_;
+  std::unique_ptr<Kernel> poison_;
   std::unique_ptr<Kernel> find_wrong_slot_;
   SlotBuffer first_;
   LaunchShape shape_;
@@ -596,10 +596,10 @@ void DeviceMemory::fill(void* base, const SlotLayout& layout, const Payload& pay
   fill_through_host(device_, base, layout, payload, part);
 }
 
-void DeviceMemory::spoil(void* base, const SlotLayout& layout, std::uint64_t seed) {
+void DeviceMemory::poison(void* base, const SlotLayout& layout, std::uint64_t seed) {
   if (layout.stride == 0) return;
-  if (PatternKernels* kernels = device_.pattern()) return kernels->spoil(base, layout, seed);
-  spoil_through_host(device_, base, layout, seed);
+  if (PatternKernels* kernels = device_.pattern()) return kernels->poison(base, layout, seed);
+  poison_through_host(device_, base, layout, seed);
 }
 
 std::optional<Mismatch> DeviceMemory::find_mismatch(const void* base, const SlotLayout& layout,

@@ -61,7 +61,7 @@ kernel void fill(global uchar* base, ulong offset, ulong bytes, ulong stride, ul
   }
 }
 
-kernel void spoil(global uchar* base, ulong offset, ulong stride, ulong count, ulong seed) {
+kernel void poison(global uchar* base, ulong offset, ulong stride, ulong count, ulong seed) {
   const ulong each = (stride + 7) / 8;
   for (ulong i = get_global_id(0); i < each * count; i += get_global_size(0)) {
     const ulong place = offset + i / each * stride + 8 * (i % each);

@@ -2,7 +2,7 @@
 // Payloads as payload/pattern.hpp has them, of all slots at once. All kernels are right for every
 // shape of launch.
 //   fill(base, offset, bytes, stride, count, seed, round, stamps)   stamps: 0, or 1 for these alone
-//   spoil(base, offset, stride, count, seed)
+//   poison(base, offset, stride, count, seed)
 //   find_wrong_slot(base, offset, bytes, stride, count, seed, round, stamps, first)
 //                      *first becomes the smaller of itself and of the first slot with a wrong byte
 // The slots begin `offset` bytes after `base`, the start of their memory: a buffer of OpenCL can be

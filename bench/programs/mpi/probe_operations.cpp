@@ -88,7 +88,7 @@ class OperationCase : public Case {
   std::size_t round_bytes() const override { return context_.bytes; }
   void begin_round(std::uint64_t round, Part part) override {
     out_.fill({payload_seed(context_.group.rank(), context_.bytes), round}, Part::kStamps);
-    if (part == Part::kAll) in_.spoil(payload_seed(peer(), context_.bytes));
+    if (part == Part::kAll) in_.poison(payload_seed(peer(), context_.bytes));
   }
   std::optional<Mismatch> wrong(std::uint64_t round, Part part) const override {
     return in_.find_mismatch({payload_seed(peer(), context_.bytes), round}, part);

@@ -187,7 +187,7 @@ class Passing {
   void reset() {
     const std::vector<char> none(box_.layout().stride);
     rank_.device->copy(box_.slot(0), none.data(), none.size());
-    in_.spoil(peer_seed_);
+    in_.poison(peer_seed_);
     std::memset(times_.slot(0), 0, times_.layout().bytes);
   }
 

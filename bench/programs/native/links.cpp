@@ -88,7 +88,7 @@ class Links final : public Case {
         out->fill({payload_seed(context_.group.rank(), context_.bytes), round}, Part::kStamps);
     if (part != Part::kAll) return;
     for (const Arrival& arrival : arrivals_)
-      arrival.in->spoil(payload_seed(arrival.sender, context_.bytes));
+      arrival.in->poison(payload_seed(arrival.sender, context_.bytes));
   }
   std::optional<Mismatch> wrong(std::uint64_t round, Part part) const override {
     for (const Arrival& arrival : arrivals_)

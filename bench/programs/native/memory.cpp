@@ -293,9 +293,9 @@ class MemoryRun {
 
   void copy(std::size_t bytes, const Array& to, const Array& from) {
     constexpr std::size_t kSeeds = std::size_t{1} << 40;
-    const auto spoil_all = [&] {
+    const auto poison_all = [&] {
       in_parts(bytes, [&](const SlotLayout& layout, std::size_t begin) {
-        spoil(to.bytes() + begin, layout, kSeeds + begin);
+        poison(to.bytes() + begin, layout, kSeeds + begin);
       });
     };
     in_parts(bytes, [&](const SlotLayout& layout, std::size_t begin) {
@@ -308,7 +308,7 @@ class MemoryRun {
             {kind.name, threads, [&, run = kind.copy](std::size_t begin, std::size_t end) {
                run(to.bytes() + begin, from.bytes() + begin, end - begin);
              }});
-    measure("copy", bytes, static_cast<double>(bytes), ways, spoil_all, [&] {
+    measure("copy", bytes, static_cast<double>(bytes), ways, poison_all, [&] {
       return first_wrong(bytes, [&](std::size_t begin, std::size_t end) {
         const SlotLayout layout{.bytes = end - begin, .stride = end - begin, .count = 1};
         auto found = find_mismatch(to.bytes() + begin, layout, {kSeeds + begin});
@@ -322,7 +322,7 @@ class MemoryRun {
     const auto expected = [](std::size_t i) {
       return static_cast<double>(i % 1021) + kScalar * static_cast<double>(i % 509);
     };
-    const auto spoil_all = [&] {
+    const auto poison_all = [&] {
       split(bytes, options_.cpus.size(), [&](std::size_t begin, std::size_t end) {
         std::fill(a.doubles() + begin / 8, a.doubles() + end / 8, -1.0);
       });
@@ -354,7 +354,7 @@ class MemoryRun {
                           .got = static_cast<unsigned char>(a.doubles()[i])};
       return std::nullopt;
     };
-    measure("triad", bytes, 3 * static_cast<double>(bytes), ways, spoil_all,
+    measure("triad", bytes, 3 * static_cast<double>(bytes), ways, poison_all,
             [&] { return first_wrong(bytes, look); });
   }
 
@@ -362,7 +362,7 @@ class MemoryRun {
   // as many threads the trial is recorded: another launch may find one of them to be the best. So
   // is that of the best way of fewer threads: what so many cores can do.
   void measure(const std::string& metric, std::size_t bytes, double counted,
-               const std::vector<Way>& ways, const std::function<void()>& spoil_all,
+               const std::vector<Way>& ways, const std::function<void()>& poison_all,
                const std::function<std::optional<Mismatch>()>& find_wrong) {
     SamplingPolicy trial = usual_policy(options_.common);
     trial.slot_s *= kTrialShare;
@@ -410,7 +410,7 @@ class MemoryRun {
     };
     const Way& best = *best_of(1, options_.cpus.size())->way;
     const auto record_trial = [&](const WayTrial& tried) {
-      spoil_all();
+      poison_all();
       split(bytes, tried.way->threads, tried.way->sweep);
       record(*tried.way, tried.measurement, true);
     };
@@ -418,7 +418,7 @@ class MemoryRun {
       if (threads < best.threads) record_trial(*best_of(threads, threads));
     for (const WayTrial& tried : all)
       if (tried.way->threads == best.threads && tried.way != &best) record_trial(tried);
-    spoil_all();
+    poison_all();
     Repeated timed = sweeps(best);
     record(best, sampler_.measure(usual_policy(options_.common), timed), false);
   }

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "../../explain/cupti.hpp"
+#include "../../../preload/explain/cupti.hpp"
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 

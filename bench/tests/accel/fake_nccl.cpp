@@ -246,8 +246,8 @@ bool is_faulty(const Comm& comm) { return comm.faults.rank < 0 || comm.faults.ra
 
 // What the operation has received, as a library with a fault would leave it. `last`: bytes of the
 // last block.
-void spoil(const Comm& comm, char* in, std::size_t bytes, const std::vector<char>& before,
-           std::size_t last) {
+void poison(const Comm& comm, char* in, std::size_t bytes, const std::vector<char>& before,
+            std::size_t last) {
   if (!is_faulty(comm) || bytes == 0) return;
   if (comm.faults.zeros) std::memset(in, 0, bytes);
   if (comm.faults.stale) std::memcpy(in, before.data(), bytes);
@@ -296,7 +296,7 @@ int flush() {
     move(parts);
     if (parts.front().comm->aborted) return;
     for (std::size_t i = 0; i < parts.size(); ++i)
-      if (!parts[i].sends) spoil(*parts[i].comm, parts[i].data, parts[i].bytes, before[i], 0);
+      if (!parts[i].sends) poison(*parts[i].comm, parts[i].data, parts[i].bytes, before[i], 0);
   });
 }
 
@@ -367,7 +367,7 @@ int reduction(Comm* comm, const void* out, void* in, std::size_t count, std::siz
     for (int rank = 1; rank < comm->size; ++rank)
       add(type, all.data(), all.data() + bytes * static_cast<std::size_t>(rank), count);
     std::memcpy(to, all.data() + first * each, kept * each);
-    spoil(*comm, to, kept * each, before, kept * each);
+    poison(*comm, to, kept * each, before, kept * each);
     if (comm->faults.sum && is_faulty(*comm)) to[kept * each - 1] ^= 1;
   });
 }
@@ -473,7 +473,7 @@ EXPORT int ncclAllGather(const void* out, void* in, std::size_t count, int type,
     const std::vector<char> before(to, to + whole);
     const std::vector<char> all = Gathered{comm, from, bytes}.at(everyone(*comm));
     std::memcpy(to, all.data(), whole);
-    spoil(*comm, to, whole, before, bytes);
+    poison(*comm, to, whole, before, bytes);
   });
 }
 
@@ -494,6 +494,6 @@ EXPORT int ncclBroadcast(const void* out, void* in, std::size_t count, int type,
       parts.push_back({comm, true, rank, sent.data(), bytes});
     parts.push_back({comm, false, root, to, bytes});
     move(parts);
-    if (!leads) spoil(*comm, to, bytes, before, bytes);
+    if (!leads) poison(*comm, to, bytes, before, bytes);
   });
 }

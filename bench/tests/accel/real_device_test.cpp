@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "accel/allocators.hpp"
-#include "accel/courier.hpp"
+#include "accel/persistent_copy_kernel.hpp"
 #include "accel/resident.hpp"
 #include "tests/accel/fake.hpp"
 
@@ -84,7 +84,7 @@ TEST_CASE("a real device: kernels fill and verify, and see a wrong byte") {
             Memory& memory = device.memory(kind);
             for (const std::size_t bytes : kSizes) {
               SlotBuffer slots(memory, bytes, bytes > 1000000 ? 1 : 5);
-              slots.spoil(kSeed);
+              slots.poison(kSeed);
               slots.fill({kSeed});
               slots.fill({kSeed, 3}, Part::kStamps);
               bool good = expect(!slots.find_mismatch({kSeed, 3}), "filled", device);
@@ -99,9 +99,9 @@ TEST_CASE("a real device: kernels fill and verify, and see a wrong byte") {
               const auto wrong = slots.find_mismatch({kSeed, 3}, Part::kStamps);
               good &= expect(wrong && wrong->slot == slots.layout().count - 1 && wrong->byte == 0,
                              "the wrong byte", device);
-              slots.spoil(kSeed);
+              slots.poison(kSeed);
               const auto first = slots.find_mismatch({kSeed, 3});
-              good &= expect(first && first->slot == 0 && first->byte == 0, "spoiled", device);
+              good &= expect(first && first->slot == 0 && first->byte == 0, "poisoned", device);
               if (!good) return false;
             }
           }
@@ -124,7 +124,7 @@ TEST_CASE("a real device: streams and events") {
           if (!expect(!to.find_mismatch({kSeed}), "asynchronous copy", device)) return false;
           SlotBuffer last(memory, 64 << 20, 1);
           const auto behind = device.new_background_stream();
-          to.spoil(kSeed);
+          to.poison(kSeed);
           device.copy_async(to.slot(0), from.slot(0), 64 << 20, *stream);
           behind->wait_for(*stream);
           device.copy_async(last.slot(0), to.slot(0), 64 << 20, *behind);
@@ -150,7 +150,7 @@ TEST_CASE("a real device: a resident kernel moves messages, leaves and comes bac
               SlotBuffer out(device.memory(BufferKind::kDevice), bytes, kSlots);
               SlotBuffer in(device.memory(BufferKind::kDevice), bytes, kSlots);
               out.fill({kSeed});
-              in.spoil(kSeed);
+              in.poison(kSeed);
               const auto shape =
                   ResidentShape::of(device.kernels()->multiprocessors(), out.layout().stride);
               ResidentSender sender(*queue, shape, ResidentSender::Inside::kNo);
@@ -177,49 +177,52 @@ TEST_CASE("a real device: a resident kernel moves messages, leaves and comes bac
         }) >= 0);
 }
 
-TEST_CASE("a real device: a courier carries pieces, also those that begin anywhere") {
-  CHECK(on_every_device([](const std::string& backend, Device& device) {
-          if (backend != "cuda" || !why_no_kernels(device).empty()) return true;
-          constexpr std::size_t kRoom = Courier::kMost + 64;
-          SlotBuffer memory(device.memory(BufferKind::kDevice), kRoom, 2);
-          Courier courier(device, std::chrono::milliseconds(50));
-          std::vector<char> pattern(kRoom), got(kRoom), zero(kRoom);
-          for (std::size_t i = 0; i < kRoom; ++i) pattern[i] = static_cast<char>(i * 131 + i / 251);
-          // No kernel is there at first, and at times.
-          const auto carried = [&](const auto& piece) {
-            const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-            bool done = false;
-            while (!done && std::chrono::steady_clock::now() < end) done = piece();
-            return done;
-          };
-          bool good = true;
-          for (const std::size_t offset : {0u, 1u, 4u, 8u})
-            for (const std::size_t bytes : {1u, 4u, 8u, 57u, 256u, 257u, 4096u, 5001u, 16384u}) {
-              char* const first = memory.slot(0) + offset;
-              char* const second = memory.slot(1) + offset;
-              for (const std::size_t slot : {0u, 1u})
-                device.copy(memory.slot(slot), zero.data(), kRoom);
-              std::vector<char> wanted(zero);
-              std::memcpy(wanted.data() + offset, pattern.data(), bytes);
-              good &= expect(carried([&] { return courier.up(first, pattern.data(), bytes); }) &&
-                                 carried([&] { return courier.down(got.data(), first, bytes); }) &&
-                                 carried([&] { return courier.across(second, first, bytes); }),
-                             "it carried", device);
-              good &= expect(std::memcmp(got.data(), pattern.data(), bytes) == 0, "down", device);
-              for (const std::size_t slot : {0u, 1u}) {
-                device.copy(got.data(), memory.slot(slot), kRoom);
-                good &= expect(got == wanted, slot == 0 ? "up" : "across", device);
-              }
+TEST_CASE(
+    "a real device: a persistent copy kernel carries pieces, also those that begin anywhere") {
+  CHECK(
+      on_every_device([](const std::string& backend, Device& device) {
+        if (backend != "cuda" || !why_no_kernels(device).empty()) return true;
+        constexpr std::size_t kRoom = PersistentCopyKernel::kMost + 64;
+        SlotBuffer memory(device.memory(BufferKind::kDevice), kRoom, 2);
+        PersistentCopyKernel copy_kernel(device, std::chrono::milliseconds(50));
+        std::vector<char> pattern(kRoom), got(kRoom), zero(kRoom);
+        for (std::size_t i = 0; i < kRoom; ++i) pattern[i] = static_cast<char>(i * 131 + i / 251);
+        // No kernel is there at first, and at times.
+        const auto carried = [&](const auto& piece) {
+          const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+          bool done = false;
+          while (!done && std::chrono::steady_clock::now() < end) done = piece();
+          return done;
+        };
+        bool good = true;
+        for (const std::size_t offset : {0u, 1u, 4u, 8u})
+          for (const std::size_t bytes : {1u, 4u, 8u, 57u, 256u, 257u, 4096u, 5001u, 16384u}) {
+            char* const first = memory.slot(0) + offset;
+            char* const second = memory.slot(1) + offset;
+            for (const std::size_t slot : {0u, 1u})
+              device.copy(memory.slot(slot), zero.data(), kRoom);
+            std::vector<char> wanted(zero);
+            std::memcpy(wanted.data() + offset, pattern.data(), bytes);
+            good &= expect(
+                carried([&] { return copy_kernel.copy_to_device(first, pattern.data(), bytes); }) &&
+                    carried([&] { return copy_kernel.copy_to_host(got.data(), first, bytes); }) &&
+                    carried([&] { return copy_kernel.copy_between_devices(second, first, bytes); }),
+                "it carried", device);
+            good &= expect(std::memcmp(got.data(), pattern.data(), bytes) == 0, "down", device);
+            for (const std::size_t slot : {0u, 1u}) {
+              device.copy(got.data(), memory.slot(slot), kRoom);
+              good &= expect(got == wanted, slot == 0 ? "up" : "across", device);
             }
-          return good;
-        }) >= 0);
+          }
+        return good;
+      }) >= 0);
 }
 
 TEST_CASE("a real device: memory of another process") {
   CHECK(on_every_device([](const std::string& backend, Device& device) {
           if (device.ipc() == nullptr) return true;
           SlotBuffer mine(device.memory(BufferKind::kDevice), kOpenedBytes, 1);
-          mine.spoil(kSeed);
+          mine.poison(kSeed);
           mine.fill({kSeed});
           const IpcHandle handle = device.ipc()->export_memory(mine.slot(0));
           // A second process from the start: the driver works in it only if it was never loaded.
@@ -268,7 +271,7 @@ TEST_CASE("a real device: every allocator gives memory that is filled and verifi
               SlotBuffer out(memory, bytes, 1, 1);
               SlotBuffer in(memory, bytes, 1, 1);
               out.fill({kSeed});
-              in.spoil(kSeed);
+              in.poison(kSeed);
               device.copy(in.slot(0), out.slot(0), bytes);
               if (!expect(!in.find_mismatch({kSeed}), info.name.c_str(), device)) return false;
             }

@@ -79,7 +79,7 @@ class Rig {
     End(Memory& memory, std::size_t bytes, std::size_t slots, std::uint64_t rank)
         : seed(100 + rank), out(memory, bytes, slots), in(memory, bytes, slots) {
       out.fill({seed});
-      in.spoil(101 - rank);
+      in.poison(101 - rank);
     }
   };
 

@@ -8,15 +8,15 @@
 #include <cstring>
 
 #include "tests/benchmark/context.hpp"
-#include "tests/transport/host/spoiled.hpp"
+#include "tests/transport/host/poisoned.hpp"
 
 using namespace nearpeak;
 
 namespace {
 
-// Runs a transport alone that is spoiled so, and looks that it is caught. In a window of messages
+// Runs a transport alone that is poisoned so, and looks that it is caught. In a window of messages
 // in a single buffer only the last one shows; `alone`: also where there is but one message.
-void is_caught(const Spoil& spoil, const std::string& where = "", bool alone = true) {
+void is_caught(const Poison& poison, const std::string& where = "", bool alone = true) {
   for (const std::string reuse : {"fixed", "rotating", "single"}) {
     CAPTURE(reuse);
     const RecordFile file;
@@ -27,13 +27,13 @@ void is_caught(const Spoil& spoil, const std::string& where = "", bool alone = t
     if (alone) options.metrics = {"latency", "bw", "bibw"};
     if (reuse == "single" && !alone) continue;
     if (reuse == "single") options.metrics = {"latency"};
-    CHECK(in_own_process([&] { return run_pair(options, {spoiled(spoil)}); }) == kWrongData);
+    CHECK(in_own_process([&] { return run_pair(options, {poisoned(poison)}); }) == kWrongData);
     CHECK(file.records("samples").empty());
     const auto problems = file.records("problem");
     CHECK(problems.size() == options.metrics.size());
     for (const auto& problem : problems) {
       CHECK(problem["status"] == "wrong data");
-      CHECK(problem["method"] == "spoiled");
+      CHECK(problem["method"] == "poisoned");
       CHECK(problem["message"].get<std::string>().find(where) != std::string::npos);
     }
   }
@@ -44,7 +44,7 @@ void is_caught(const Spoil& spoil, const std::string& where = "", bool alone = t
 namespace {
 
 // Every message comes to rank 0 so many nanoseconds late.
-Spoil late_by(std::int64_t ns) {
+Poison late_by(std::int64_t ns) {
   return [ns](const HostEnd& end, char*, std::size_t, std::uint64_t) {
     const std::int64_t until = now_ns() + ns;
     while (end.messages.rank == 0 && now_ns() < until) {
@@ -76,7 +76,7 @@ TEST_CASE("a transport that skips every k-th message is caught in windows that t
       const auto skip = [k](const HostEnd&, char*, std::size_t, std::uint64_t number) {
         return number % k != 0;
       };
-      CHECK(in_own_process([&] { return run_pair(options, {spoiled(skip)}); }) == kWrongData);
+      CHECK(in_own_process([&] { return run_pair(options, {poisoned(skip)}); }) == kWrongData);
       CHECK(file.records("samples").empty());
     }
 }
@@ -123,12 +123,12 @@ TEST_CASE("one flipped byte at either end is wrong data, with its place, and the
       if (end.messages.rank == rank) to[42] ^= 1;
       return false;
     };
-    const std::vector<HostMethod> methods{host_method("flag"), spoiled(flip)};
+    const std::vector<HostMethod> methods{host_method("flag"), poisoned(flip)};
     CHECK(in_own_process([&] { return run_pair(options, methods); }) == kWrongData);
     const auto problems = file.records("problem");
     REQUIRE(problems.size() == 1);
     CHECK(problems[0]["status"] == "wrong data");
-    CHECK(problems[0]["method"] == "spoiled");
+    CHECK(problems[0]["method"] == "poisoned");
     CHECK(problems[0]["rank"] == rank);
     CHECK(problems[0]["byte"] == 42);
     REQUIRE(file.records("samples").size() == 1);
@@ -169,14 +169,14 @@ TEST_CASE("a hopeless method ends after one iteration that is timed, which its r
   const RecordFile file;
   ModeOptions options = short_pair("8", file);
   options.metrics = {"latency"};
-  const std::vector<HostMethod> methods{host_method("mapped"), spoiled(late_by(20'000'000))};
+  const std::vector<HostMethod> methods{host_method("mapped"), poisoned(late_by(20'000'000))};
   CHECK(in_own_process([&] { return run_pair(options, methods); }) == kGood);
   const auto records = file.records("samples");
   REQUIRE(records.size() == 2);
   for (const auto& record : records) {
     CHECK(record["verified"] == true);
-    CHECK(record["trial"] == (record["method"] == "spoiled"));
-    if (record["method"] != "spoiled") continue;
+    CHECK(record["trial"] == (record["method"] == "poisoned"));
+    if (record["method"] != "poisoned") continue;
     CHECK(record["limited"] == "a short trial: slower than others");
     CHECK(record["samples"].size() == 1);
     CHECK(record["iterations"] == 1);

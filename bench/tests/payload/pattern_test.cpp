@@ -68,19 +68,19 @@ TEST_CASE("a page that was left out is seen by its stamp") {
   }
 }
 
-TEST_CASE("what was spoiled is wrong in every byte, and gaps are to stay so") {
+TEST_CASE("what was poisoned is wrong in every byte, and gaps are to stay so") {
   const SlotLayout layout{.bytes = 100, .stride = 128, .count = 2};
   std::vector<unsigned char> pattern(256);
-  std::vector<unsigned char> spoiled(256);
+  std::vector<unsigned char> poisoned(256);
   fill(pattern.data(), layout, {3});
-  spoil(spoiled.data(), layout, 3);
+  poison(poisoned.data(), layout, 3);
   for (std::size_t i = 0; i < 256; ++i)
-    if (i % 128 < 100) CHECK(pattern[i] != spoiled[i]);
+    if (i % 128 < 100) CHECK(pattern[i] != poisoned[i]);
   for (std::size_t slot = 0; slot < 2; ++slot)
-    std::memcpy(spoiled.data() + 128 * slot, pattern.data() + 128 * slot, 100);
-  CHECK_FALSE(find_mismatch(spoiled.data(), layout, {3}));
-  spoiled[128 + 110] ^= 1;
-  const auto wrong = find_mismatch(spoiled.data(), layout, {3});
+    std::memcpy(poisoned.data() + 128 * slot, pattern.data() + 128 * slot, 100);
+  CHECK_FALSE(find_mismatch(poisoned.data(), layout, {3}));
+  poisoned[128 + 110] ^= 1;
+  const auto wrong = find_mismatch(poisoned.data(), layout, {3});
   REQUIRE(wrong);
   CHECK(wrong->slot == 1);
   CHECK(wrong->byte == 110);
@@ -96,7 +96,7 @@ TEST_CASE("another seed, and data that has moved, are wrong") {
 TEST_CASE("every word is the one that payload_word tells, in the slots and behind them") {
   const SlotLayout layout{.bytes = 4104, .stride = 4160, .count = 2};
   std::vector<unsigned char> data(layout.stride * layout.count);
-  spoil(data.data(), layout, 6);
+  poison(data.data(), layout, 6);
   fill(data.data(), layout, {6, 5});
   for (std::size_t slot = 0; slot < layout.count; ++slot)
     for (std::size_t i = 0; i < layout.stride / 8; ++i) {
@@ -141,7 +141,7 @@ TEST_CASE("slots are whole cache lines with payloads of their own") {
     CHECK(stride == SlotBuffer::stride(bytes));
     CHECK(stride % 64 == 0);
     CHECK(stride >= bytes);
-    slots.spoil(7);
+    slots.poison(7);
     slots.fill({7});
     CHECK_FALSE(slots.find_mismatch({7}));
     if (bytes == 0) continue;

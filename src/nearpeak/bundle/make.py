@@ -122,12 +122,14 @@ def closure(names: Sequence[str]) -> list[catalogue.Entry]:
 
 
 def _program(folder: Path, python: str) -> None:
-    """The program, the sources of the measuring programs, and the script that starts it."""
+    """The program, the sources of what it builds, and the script that starts it."""
     package = Path(str(resources.files("nearpeak")))
     ignored = shutil.ignore_patterns("__pycache__")
     shutil.copytree(package, folder / "src/nearpeak", ignore=ignored)
     (folder / "src/__main__.py").write_text(ENTRY)
-    shutil.copytree(build.sources(), folder / "bench", ignore=shutil.ignore_patterns("tests", ".*"))
+    ignored = shutil.ignore_patterns("tests", ".*")
+    shutil.copytree(build.sources(), folder / "bench", ignore=ignored)
+    shutil.copytree(build.preloaded_sources(), folder / "preload", ignore=ignored)
     text = (package / "bundle/start.sh").read_text("utf-8")
     text = text.replace("@PYTHON@", python).replace("@MACHINE@", platform.machine())
     start = folder / "nearpeak"

@@ -19,7 +19,7 @@ from nearpeak.terms.exit_statuses import STATUSES
 if TYPE_CHECKING:
     from nearpeak.launching.single import Single
 
-REACHED = "NEARPEAK_LAYER_REACHED"  # the file that bench/layer/begin.cpp makes
+REACHED = "NEARPEAK_LAYER_REACHED"  # the file that preload/layer/protocol/handshake.cpp makes
 
 LAYER = STATUSES["layer"]
 

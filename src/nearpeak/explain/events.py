@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the trace file of each process of a traced launch (bench/explain/events.hpp)."""
+"""Reads the trace file of each process of a traced launch (preload/explain/events.hpp)."""
 
 import mmap
 import struct

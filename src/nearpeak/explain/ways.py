@@ -15,7 +15,7 @@ from nearpeak.observations.ways import Leg, Step, Ways
 SIZES = [8, 64, *(1 << power for power in (7, 10, 12, 14, 15, 16, 17, 18, 19, 20, 22, 24))]
 REPORT = {"NEARPEAK_LAYER_REPORT": "2"}
 SAMPLING = ("--slot-ms", "20")
-# As bench/layer/routes.cpp and bench/layer/begin.cpp write them.
+# As preload/layer/world/routes.cpp and preload/layer/protocol/handshake.cpp write them.
 _LINE = re.compile(
     r"nearpeak layer: rank (?P<rank>\d+): (?P<end>sent from|received into|received from) a device,"
     r" at most (?P<bytes>\d+) bytes: (?P<ways>.+)"

@@ -140,9 +140,11 @@ class Target:
     def identity(self) -> str:
         """The same for the same sources, parts and kind of processor."""
         kind = [self.program.encode(), platform.machine().encode()]
-        private = WITHOUT_CORE.get(self.program, ())
-        without = {folder for names in WITHOUT_CORE.values() for folder in names} - {*private}
-        return fingerprint(sources(), [*kind, *self.parts], {"tests", *without})
+        parts = [*kind, *self.parts]
+        if private := PRELOADED.get(self.program):
+            others = {folder for names in PRELOADED.values() for folder in names} - {*private}
+            parts.append(fingerprint(preloaded_sources(), [], {"tests", *others}).encode())
+        return fingerprint(sources(), parts)
 
 
 CORE = Target("libnearpeak_core.a", words="what the measuring programs share")  # needs no MPI
@@ -151,8 +153,8 @@ TRACE = "libnearpeak-trace.so"
 LAYER = "libnearpeak-layer.so"
 EXPLAIN = Target("libnearpeak-explain.so")  # one for all libraries
 QUERIES = Target("libnearpeak-queries.so")  # one for all libraries, too
-# Targets without CORE, and their folders of the sources, which no program with CORE has.
-WITHOUT_CORE = {
+# Targets without CORE, and their folders of preloaded_sources(), of which no program has any.
+PRELOADED = {
     TRACE: ("calls", "trace"),
     LAYER: ("calls", "layer"),
     EXPLAIN.program: ("explain",),
@@ -311,6 +313,11 @@ def sources() -> Path:
     return folder
 
 
+def preloaded_sources() -> Path:
+    """The folder of what is preloaded into applications, beside that of the measuring programs."""
+    return sources().with_name("preload")
+
+
 def compiler() -> list[str]:
     """The C++ compiler as a command: $CXX, else the first of c++, g++, clang++ on PATH."""
     named = os.environ.get("CXX")
@@ -398,7 +405,7 @@ def _make(target: Target, kept: Path) -> None:
             if not _runs_here(shared / core.program):
                 _compile({core: shared, target: kept}, [])
                 return
-    without_core = target.program in (CORE.program, *WITHOUT_CORE)
+    without_core = target.program in (CORE.program, *PRELOADED)
     _compile({target: kept}, [] if without_core else [f"-DNEARPEAK_CORE={_build(core)}"])
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the files of the ranks (bench/trace/table.hpp), and sums them up."""
+"""Reads the files of the ranks (preload/trace/table.hpp), and sums them up."""
 
 import struct
 from collections import defaultdict

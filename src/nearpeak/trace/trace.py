@@ -10,7 +10,7 @@ SCHEMA = 2
 Memory = Literal["host", "device"]
 Peer = Literal["none", "self", "same host", "other host", "unknown"]
 # They move data even where they have no size: of several types, by a topology, or with the root in
-# the own one of two groups (bench/calls/counted.inc).
+# the own one of two groups (preload/calls/counted.inc).
 MOVING = frozenset(
     f"MPI_{name}"
     for name in (

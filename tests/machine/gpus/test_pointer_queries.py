@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nearpeak.libraries.build import compiler, sources
+from nearpeak.libraries.build import compiler, preloaded_sources
 from nearpeak.machine.gpus.pointer_queries import excess_us
 
 SLOW_US = 200.0  # no load makes a call so slow in each of 400 times
@@ -15,7 +15,7 @@ SLOW_US = 200.0  # no load makes a call so slow in each of 400 times
 @pytest.fixture
 def driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A library that stands in for CUDA's driver."""
-    source = sources() / "tests" / "queries" / "fake_driver.cpp"
+    source = preloaded_sources() / "tests" / "queries" / "fake_driver.cpp"
     library = tmp_path / "libcuda.so.1"
     words = ["-std=c++20", "-O1", "-shared", "-fPIC", str(source), "-o", str(library)]
     subprocess.run([*compiler(), *words], check=True)

@@ -30,7 +30,7 @@ TEST_CASE("every allocator gives memory that is filled and verified") {
       SlotBuffer buffer(memory, bytes, 2, 1);
       SlotBuffer other(memory, bytes, 2, 1);
       buffer.fill({3});
-      other.spoil(3);
+      other.poison(3);
       CHECK(other.find_mismatch({3}));
       for (const std::size_t slot : {0, 1}) device.copy(other.slot(slot), buffer.slot(slot), bytes);
       CHECK_FALSE(other.find_mismatch({3}));

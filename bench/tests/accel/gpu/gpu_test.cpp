@@ -59,7 +59,7 @@ void use_kernels(Accelerator& cuda) {
   SlotBuffer out(memory, 1000, 1);
   SlotBuffer in(memory, 1000, 1);
   out.fill({6});
-  in.spoil(6);
+  in.poison(6);
   const auto stream = device.new_stream();
   const void* const to = in.slot(0);
   const void* const from = out.slot(0);
@@ -215,7 +215,7 @@ TEST_CASE("payloads of every kind and length are as the host makes them, with ke
     for (const Case& each : {Case{0, 3}, Case{1, 3}, Case{7, 2}, Case{64, 3}, Case{1001, 2},
                              Case{9000, 1000}, Case{kPart + 13, 2}}) {
       SlotBuffer slots(device.memory(buffer_kind(kind)), each.bytes, each.slots);
-      slots.spoil(4);
+      slots.poison(4);
       slots.fill({4});
       CHECK_FALSE(slots.find_mismatch({4}));
       slots.fill({4, 9}, Part::kStamps);
@@ -249,7 +249,7 @@ TEST_CASE("copies go between all kinds of memory and between devices") {
         SlotBuffer source(here, kBytes, 1);
         SlotBuffer sink(there, kBytes, 1);
         source.fill({8});
-        sink.spoil(8);
+        sink.poison(8);
         cuda->device(0).copy(sink.slot(0), source.slot(0), kBytes);
         CHECK_FALSE(sink.find_mismatch({8}));
       }
@@ -384,7 +384,7 @@ TEST_CASE("kernels find the first wrong byte of all slots, and tell what it is a
   Device& device = cuda->device(0);
   for (const BufferKind kind : {BufferKind::kDevice, BufferKind::kManaged}) {
     SlotBuffer memory(device.memory(kind), 5001, 3);
-    memory.spoil(1);
+    memory.poison(1);
     memory.fill({1, 2});
     // In the gap, at the end of a payload, within one, and in a slot before.
     for (const auto& [slot, byte] :
@@ -434,7 +434,7 @@ TEST_CASE("a kernel is given only what its device reaches") {
   };
   for (const char kind : {'P', 'D', 'M'}) {
     SlotBuffer to(device.memory(buffer_kind(kind)), bytes, 1);
-    to.spoil(3);
+    to.poison(3);
     copy_to(to.slot(0), {1, 256}, *stream);
     CHECK_FALSE(to.find_mismatch({3}));
   }
@@ -486,7 +486,7 @@ TEST_CASE("device memory is opened by another process, with kernels or without")
   const auto cuda = FakeCuda::load();
   Device& device = cuda->device(0);
   SlotBuffer memory(device.memory(BufferKind::kDevice), 5001, 1);
-  memory.spoil(12);
+  memory.poison(12);
   memory.fill({10});
   IpcHandle handle = device.ipc()->export_memory(memory.slot(0));
   CHECK(handle.length == 64);
@@ -609,7 +609,7 @@ TEST_CASE("kernels that the driver does not load are a reason, and the host does
     Device& device = cuda->device(0);
     CHECK(why_no_kernels(device).rfind(call, 0) == 0);
     SlotBuffer memory(device.memory(BufferKind::kDevice), 100, 1);
-    memory.spoil(2);
+    memory.poison(2);
     memory.fill({2});
     CHECK_FALSE(memory.find_mismatch({2}));
   }

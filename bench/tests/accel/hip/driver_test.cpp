@@ -87,9 +87,9 @@ TEST_CASE("HIP: payloads, copies, streams, kernels and registered memory") {
     SlotBuffer from(device.memory(buffer_kind(kind)), 5001, 2);
     SlotBuffer to(device.memory(BufferKind::kDevice), 5001, 2);
     CHECK(readable(from.slot(0)) == (kind != 'D'));
-    from.spoil(4);
+    from.poison(4);
     from.fill({4});
-    to.spoil(4);
+    to.poison(4);
     device.copy_async(to.slot(0), from.slot(0), from.layout().stride * 2, *stream);
     CHECK_FALSE(stream->finished());
     event->record(*stream);

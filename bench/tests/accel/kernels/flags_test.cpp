@@ -72,7 +72,7 @@ TEST_CASE("messages between kernels arrive whole, and nothing beside them") {
     device.copy(boxes.slot(0), zero.data(), zero.size());
     std::memset(times.slot(0), 0, 128);
     out.fill({5});
-    in.spoil(5);
+    in.poison(5);
     std::unique_ptr<Stream> streams[2];
     for (const int end : {0, 1}) {
       streams[end] = device.new_stream();

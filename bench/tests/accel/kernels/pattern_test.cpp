@@ -15,7 +15,7 @@
 using namespace nearpeak;
 
 TEST_CASE("the kernels of payloads compile for GPUs") {
-  compile_for_gpus(kernels::kPattern, {"fill", "spoil", "find_mismatch"});
+  compile_for_gpus(kernels::kPattern, {"fill", "poison", "find_mismatch"});
 }
 
 TEST_CASE("a compiled program that the driver refuses is a reason for having no kernels") {
@@ -31,18 +31,18 @@ TEST_CASE("a compiled program that the driver refuses is a reason for having no 
   CHECK(why_no_kernels(device) ==
         "cuModuleLoadData on GPU 0: CUDA_ERROR_INVALID_IMAGE: device kernel image is invalid");
   SlotBuffer memory(device.memory(BufferKind::kDevice), 100, 1);
-  memory.spoil(2);
+  memory.poison(2);
   memory.fill({2});
   CHECK_FALSE(memory.find_mismatch({2}));
 }
 
-TEST_CASE("the kernels fill, spoil and find as the host does, at every length, place and launch") {
+TEST_CASE("the kernels fill, poison and find as the host does, at every length, place and launch") {
   const FakeCuda fake("", FAKE_CUDA, FAKE_NVRTC);
   const auto cuda = FakeCuda::load();
   Device& device = cuda->device(0);
   const auto program = device.kernels()->compile(kernels::kPattern);
   const auto fill_slots = program->kernel("fill");
-  const auto spoil_slots = program->kernel("spoil");
+  const auto poison_slots = program->kernel("poison");
   const auto find = program->kernel("find_mismatch");
   const auto stream = device.new_stream();
   constexpr std::size_t kRoom = 40000;
@@ -90,9 +90,9 @@ TEST_CASE("the kernels fill, spoil and find as the host does, at every length, p
           fill_part(Part::kStamps);
           CHECK(same());  // and nothing beyond
           CHECK_FALSE(found(Part::kStamps));
-          spoil_slots->launch(shape, {&target, &stride, &count, &kSeed}, *stream);
+          poison_slots->launch(shape, {&target, &stride, &count, &kSeed}, *stream);
           stream->synchronize();
-          spoil(expected.data() + offset, layout, kSeed);
+          poison(expected.data() + offset, layout, kSeed);
           CHECK(same());
           CHECK(found(Part::kAll) == (bytes > 0));
           fill_part(Part::kAll);

@@ -40,9 +40,9 @@ TEST_CASE("OpenACC: the host device gives memory, copies and queues") {
     SlotBuffer from(device.memory(BufferKind::kDevice), bytes, 2);
     SlotBuffer to(device.memory(BufferKind::kDevice), bytes, 2);
     CHECK(reinterpret_cast<std::uintptr_t>(from.slot(0)) % 4096 == 0);
-    from.spoil(3);
+    from.poison(3);
     from.fill({3});
-    to.spoil(3);
+    to.poison(3);
     device.copy_async(to.slot(0), from.slot(0), from.layout().stride * 2, *stream);
     event->record(*stream);
     while (!event->reached()) {
@@ -86,7 +86,7 @@ TEST_CASE("OpenACC: on GPUs acc_malloc's memory is that of CUDA's device, in its
       CHECK(why_no_kernels(device).empty());
       SlotBuffer memory(device.memory(BufferKind::kDevice), 5001, 2);
       CHECK_FALSE(readable(memory.slot(0)));
-      memory.spoil(2);
+      memory.poison(2);
       memory.fill({2});
       CHECK_FALSE(memory.find_mismatch({2}));
       std::vector<char> host(memory.layout().stride);

@@ -119,7 +119,7 @@ TEST_CASE("OpenCL: without shared virtual memory there is no memory M, and that 
                          "virtual memory (OpenCL 2.0's SVM)",
                          AcceleratorError);
     SlotBuffer memory(device.memory(BufferKind::kDevice), 100, 1);
-    memory.spoil(2);
+    memory.poison(2);
     memory.fill({2});
     CHECK_FALSE(memory.find_mismatch({2}));
   }
@@ -139,10 +139,10 @@ TEST_CASE("OpenCL: payloads go through the host where there is no compiler") {
   Device& device = opencl->device(0);
   CHECK(why_no_kernels(device) == "clBuildProgram on OpenCL device 0: CL_COMPILER_NOT_AVAILABLE");
   SlotBuffer slots(device.memory(BufferKind::kDevice), 3 << 20, 3);  // in parts
-  slots.spoil(4);
+  slots.poison(4);
   slots.fill({4, 1});
   CHECK_FALSE(slots.find_mismatch({4, 1}));
-  slots.spoil(4, 2, 1);
+  slots.poison(4, 2, 1);
   const auto wrong = slots.find_mismatch({4, 1});
   REQUIRE(wrong);
   CHECK(wrong->slot == 2);

@@ -65,7 +65,7 @@ TEST_CASE("OpenCL: payloads of every kind, length and offset are as the host mak
         if (bytes > 10000 && offset > 3) continue;  // enough of the long ones
         constexpr std::size_t kSlots = 2;
         SlotBuffer slots(memory, bytes, kSlots, offset);
-        slots.spoil(4);
+        slots.poison(4);
         slots.fill({4});
         CHECK_FALSE(slots.find_mismatch({4}));
         slots.fill({4, 2}, Part::kStamps);
@@ -108,16 +108,16 @@ TEST_CASE("OpenCL: copies go between all kinds of memory, places and devices") {
           SlotBuffer source(here.memory(buffer_kind(from)), kBytes, 1, offset);
           SlotBuffer sink(there.memory(buffer_kind(to)), kBytes, 1, 2 * offset);
           source.fill({8});
-          sink.spoil(8);
+          sink.poison(8);
           here.copy(sink.slot(0), source.slot(0), kBytes);
           CHECK_FALSE(sink.find_mismatch({8}));
-          sink.spoil(8);
+          sink.poison(8);
           here.copy_async(sink.slot(0), source.slot(0), kBytes, *stream);
           here.copy_async(sink.slot(0), source.slot(0), 0, *stream);
           stream->synchronize();
           CHECK_FALSE(sink.find_mismatch({8}));
           // Back, from whichever device has it.
-          source.spoil(8);
+          source.poison(8);
           here.copy(source.slot(0), sink.slot(0), kBytes);
           CHECK_FALSE(source.find_mismatch({8}));
         }
@@ -135,7 +135,7 @@ TEST_CASE("OpenCL: a copy between devices goes through the host in parts") {
   SlotBuffer source(opencl->device(0).memory(BufferKind::kDevice), kBytes, 1);
   SlotBuffer sink(opencl->device(1).memory(BufferKind::kDevice), kBytes, 1);
   source.fill({5});
-  sink.spoil(5);
+  sink.poison(5);
   opencl->device(1).copy(sink.slot(0), source.slot(0), kBytes);
   CHECK_FALSE(sink.find_mismatch({5}));
 }
@@ -325,7 +325,7 @@ TEST_CASE("OpenCL: two backends work at once") {
   SlotBuffer here(opencl->device(0).memory(BufferKind::kDevice), 1000, 3);
   SlotBuffer there(cuda->device(0).memory(BufferKind::kDevice), 1000, 3);
   here.fill({6});
-  there.spoil(6);
+  there.poison(6);
   std::vector<char> host(1000);
   for (int i = 0; i < 3; ++i) {
     opencl->device(0).copy(host.data(), here.slot(i), 1000);

@@ -60,11 +60,11 @@ std::set<std::string> methods_of(const std::vector<nlohmann::json>& records) {
 }
 
 // As `ce`, and then something bad at one end.
-GpuMethod spoiled(const std::function<void(const GpuEnd&)>& spoil) {
-  class Spoiled final : public Transport {
+GpuMethod poisoned(const std::function<void(const GpuEnd&)>& poison) {
+  class Poisoned final : public Transport {
    public:
-    Spoiled(const GpuEnd& end, std::function<void(const GpuEnd&)> spoil_it)
-        : end_(end), whole_(method_named("ce").make(end)), spoil_(std::move(spoil_it)) {}
+    Poisoned(const GpuEnd& end, std::function<void(const GpuEnd&)> poison_it)
+        : end_(end), whole_(method_named("ce").make(end)), poison_(std::move(poison_it)) {}
     void begin_send(std::size_t slot, std::size_t bytes) override {
       whole_->begin_send(slot, bytes);
     }
@@ -74,19 +74,19 @@ GpuMethod spoiled(const std::function<void(const GpuEnd&)>& spoil) {
     }
     void finish() override {
       whole_->finish();
-      if (received_) spoil_(end_);
+      if (received_) poison_(end_);
       received_ = false;
     }
 
    private:
     const GpuEnd& end_;
     std::unique_ptr<Transport> whole_;
-    std::function<void(const GpuEnd&)> spoil_;
+    std::function<void(const GpuEnd&)> poison_;
     bool received_ = false;
   };
   GpuMethod method = method_named("ce");
-  method.name = "spoiled";
-  method.make = [spoil](const GpuEnd& end) { return std::make_unique<Spoiled>(end, spoil); };
+  method.name = "poisoned";
+  method.make = [poison](const GpuEnd& end) { return std::make_unique<Poisoned>(end, poison); };
   return method;
 }
 
@@ -147,7 +147,7 @@ TEST_CASE("rotating buffers are all visited and verified") {
   const auto count = [cache](const GpuEnd& end) {
     if (end.messages.slots * 64 <= 2 * cache) throw std::runtime_error("too few slots");
   };
-  CHECK(run(options, "", {method_named("ce-pull"), spoiled(count)}) == kGood);
+  CHECK(run(options, "", {method_named("ce-pull"), poisoned(count)}) == kGood);
   REQUIRE(file.records("samples").size() == 2);
   CHECK(file.records("samples")[0]["axes"]["reuse"] == "rotating");
 }
@@ -174,11 +174,11 @@ TEST_CASE("a wrong byte in device memory is seen, and the other methods are meas
       byte = static_cast<char>(byte ^ 1);
       end.device->copy(end.in.slot(0) + 5, &byte, 1);
     };
-    CHECK(run(options, "", {spoiled(flip), method_named("ce-pull")}) == kWrongData);
+    CHECK(run(options, "", {poisoned(flip), method_named("ce-pull")}) == kWrongData);
     const auto problems = file.records("problem");
     REQUIRE(problems.size() == 1);
     CHECK(problems[0]["status"] == "wrong data");
-    CHECK(problems[0]["method"] == "spoiled");
+    CHECK(problems[0]["method"] == "poisoned");
     CHECK(problems[0]["rank"] == rank);
     CHECK(problems[0]["byte"] == 5);
     CHECK(methods_of(file.records("samples")) == std::set<std::string>{"ce-pull"});

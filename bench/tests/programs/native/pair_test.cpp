@@ -14,7 +14,7 @@
 
 #include "tests/programs/native/quiet.hpp"
 #include "tests/records.hpp"
-#include "tests/transport/host/spoiled.hpp"
+#include "tests/transport/host/poisoned.hpp"
 
 using namespace nearpeak;
 
@@ -158,7 +158,7 @@ TEST_CASE("when one process dies the other is ended too") {
       if (end.messages.rank == rank) raise(SIGKILL);
       return true;
     };
-    CHECK(run(options, {spoiled(die)}) == kFailed);
+    CHECK(run(options, {poisoned(die)}) == kFailed);
     CHECK(file.records("samples").empty());
   }
 }

@@ -342,9 +342,9 @@ TEST_CASE("verbs: a program does not outlive the process that has started it") {
 TEST_CASE("verbs: bad input is refused before anything is started") {
   const RecordFile file;
   const Programs programs;
-  const auto refused = [&](const std::function<void(VerbsOptions&)>& spoil) {
+  const auto refused = [&](const std::function<void(VerbsOptions&)>& poison) {
     VerbsOptions options = short_verbs("64", file);
-    spoil(options);
+    poison(options);
     return run(options, programs) == std::pair<int, int>{kBadInput, kBadInput};
   };
   CHECK(refused([](VerbsOptions& options) { options.buffers = "H,M"; }));

@@ -55,7 +55,7 @@ class End {
   bool delivers(Way way, std::uint64_t seed) {
     for (std::size_t i = 0; i < sizes_.size(); ++i) {
       fill(out_.slot(i), layout(i), payload(rank_, i, seed));
-      spoil(in_.slot(i), layout(i), payload(1 - rank_, i, seed).seed);
+      poison(in_.slot(i), layout(i), payload(1 - rank_, i, seed).seed);
     }
     group_.barrier();
     const bool first = rank_ == 0;

@@ -16,7 +16,7 @@ from collections.abc import Callable
 LIMIT_SECONDS = 20  # the driver of eight GPUs takes some to start
 MEMORY_TYPE = 2  # CU_POINTER_ATTRIBUTE_MEMORY_TYPE
 TIMES = 400
-# More is expensive: the limit of nearpeak layer --only-queries (bench/queries/queries.cpp).
+# More is expensive: the limit of nearpeak layer --only-queries (preload/queries/queries.cpp).
 DEAR_US = 0.25
 
 

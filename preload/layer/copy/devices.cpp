@@ -1,0 +1,637 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "layer/copy/devices.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <exception>
+#include <iterator>
+#include <utility>
+
+#include "accel/abandoned.hpp"
+#include "accel/library.hpp"
+
+namespace nearpeak::layer {
+
+bool Devices::load(std::string& why) {
+  try {
+    const Library library("NEARPEAK_CUDA_LIBRARY", {"libcuda.so.1"});
+    own_memory_.find();
+    if (!library.find(ask_, "cuPointerGetAttributes"))
+      why = library.name() + " has no cuPointerGetAttributes";
+    library.find(get_device_, "cuDeviceGet");
+    library.find(ask_device_, "cuDeviceGetAttribute");
+    library.find(ask_current_, "cuCtxGetDevice");
+  } catch (const BackendUnavailable& error) {
+    why = error.what();
+  }
+  return loaded();
+}
+
+Accelerator& Devices::accelerator() {
+  if (!accelerator_) accelerator_ = load_accelerator("cuda");
+  return *accelerator_;
+}
+
+// cudaDeviceReset takes streams, kernels, memory and open handles with it. Memory that the
+// application takes afterwards has new numbers, so that locate() asks for it: the first use of the
+// device after a reset comes by there, or by opened().
+void Devices::begin_anew_if_reset(int device) {
+  if (!accelerator().was_reset(device)) return;
+  abandon_all_of(device);
+  accelerator().take_again(device);
+}
+
+void Devices::abandon_reset() {
+  if (!accelerator_) return;
+  for (const DeviceInfo& info : accelerator_->devices())
+    if (accelerator_->was_reset(info.index)) abandon_all_of(info.index);
+}
+
+void Devices::abandon_all_of(int device) {
+  if (when_reset_) when_reset_(device);
+  abandon(streams_[device]);
+  for (auto& stream : begun_[device].streams) abandon(stream);
+  begun_.erase(device);
+  for (Lane& lane : lanes_) {
+    if (lane.device != device) continue;
+    abandon(lane.stream);
+    lane.taken = false;
+  }
+  for (Opened& opened : opened_)
+    if (opened.device == device) abandon(opened.memory);
+  opened_.remove_if([](const Opened& opened) { return opened.memory == nullptr; });
+  Carrier& carrier = carriers_[device];
+  if (carrier.copy_kernel) short_.carried += carrier.copy_kernel->carried();
+  abandon(carrier.copy_kernel);
+  abandon(carrier.mover);
+  for (auto& [_, reducer] : carrier.reducers) abandon(reducer);
+  carriers_.erase(device);
+  stores_.erase(device);
+  look_for_freed(handles_.size());
+}
+
+// No more is asked of an allocation that was asked after before: no two have one number. Of memory
+// that is put together by hand, or a pool's, it is not sure what has the number.
+Located Devices::locate(const Found& found) {
+  const void* const data = found.at;
+  if (found.allocation != 0) {
+    const Located& known = known_[found.allocation % kMostKnown];
+    const auto offset =
+        reinterpret_cast<std::uintptr_t>(data) - reinterpret_cast<std::uintptr_t>(known.base);
+    if (known.allocation == found.allocation && offset < known.bytes) return known;
+  }
+  const auto located = accelerator().locate(data);
+  if (!located) throw AcceleratorError("the driver does not know an address that it knew before");
+  begin_anew_if_reset(located->device);
+  if (patience_.count() > 0)
+    if (Kernels* const kernels = accelerator().device(located->device).kernels())
+      kernels->begin_persistent_copy();
+  return (located->shareable ? known_[located->allocation % kMostKnown] : other_) = *located;
+}
+
+Located Devices::locate(const void* data) {
+  Found found = find(data);
+  found.at = data;  // also of memory of the host, which the driver may know
+  return locate(found);
+}
+
+// Memory that is mapped by hand is one piece of several allocations.
+bool Devices::in_one_piece(const Found& first, const Found& last) {
+  const auto* const end = static_cast<const char*>(last.at);
+  for (Found at = first; at.allocation != last.allocation;) {
+    const Located place = locate(at);
+    const char* const behind = static_cast<const char*>(place.base) + place.bytes;
+    if (behind <= at.at || behind > end) return false;
+    at = find(behind);
+    if (!at.on_device) return false;
+  }
+  return true;
+}
+
+const std::string& Devices::uuid(int device) {
+  return accelerator().devices().at(static_cast<std::size_t>(device)).uuid;
+}
+
+int Devices::seen(const std::string& uuid) {
+  for (const DeviceInfo& info : accelerator().devices())
+    if (info.uuid == uuid) return info.index;
+  return -1;
+}
+
+bool Devices::reached_by(int device, const std::string& uuid) {
+  const int other = seen(uuid);
+  return other >= 0 && accelerator().reaches(other, device);
+}
+
+bool Devices::opens(int device, const std::string& uuid) {
+  const int other = seen(uuid);
+  return other >= 0 && accelerator().reaches(device, other);
+}
+
+bool Devices::opens(int device, const IpcHandle& handle) {
+  if (handle.length == 0) return false;
+  try {
+    const auto opened = ipc_of(accelerator().device(device)).open(handle);
+  } catch (const AcceleratorAlreadyMapped&) {  // as a part of what is open
+  } catch (const std::exception&) {
+    return false;
+  }
+  return true;
+}
+
+bool Devices::pinned(const void* data, std::size_t bytes) {
+  const auto found = accelerator().locate(data);
+  if (!found || found->kind != BufferKind::kPinned) return false;
+  const auto offset = static_cast<std::size_t>(static_cast<const char*>(data) -
+                                               static_cast<const char*>(found->base));
+  return offset + bytes <= found->bytes;
+}
+
+std::unique_ptr<RegisteredMemory> Devices::pin(int device, void* pages, std::size_t bytes) {
+  return registration_of(accelerator().device(device)).register_memory(pages, bytes);
+}
+
+void Devices::copy(int device, void* to, const void* from, std::size_t bytes) {
+  if (bytes > 0) accelerator().device(device).copy(to, from, bytes);
+}
+
+void Devices::copy(int device, const std::vector<Piece>& pieces) {
+  if (pieces.empty()) return;
+  Device& of = accelerator().device(device);
+  auto& stream = streams_[device];
+  if (!stream) stream = of.new_stream();
+  for (const Piece& piece : pieces) of.copy_async(piece.to, piece.from, piece.bytes, *stream);
+  stream->synchronize();
+}
+
+void Devices::copy_to_host(const Located& place, void* host, const void* from, std::size_t bytes) {
+  if (bytes > 0 && bytes <= CopyMailbox::kStaged)
+    if (PersistentCopyKernel* const by = copy_kernel(place.device, {&place});
+        by != nullptr && by->copy_to_host(host, from, bytes))
+      return;
+  copy(place.device, host, from, bytes);
+}
+
+void Devices::copy_to_device(const Located& place, void* to, const void* host, std::size_t bytes) {
+  if (bytes > 0 && bytes <= CopyMailbox::kStaged)
+    if (PersistentCopyKernel* const by = copy_kernel(place.device, {&place});
+        by != nullptr && by->copy_to_device(to, host, bytes))
+      return;
+  copy(place.device, to, host, bytes);
+}
+
+void Devices::copy_between_devices(const Located& place, void* to, const Located& source,
+                                   const void* from, std::size_t bytes) {
+  if (bytes > 0 && bytes <= kShort)
+    if (PersistentCopyKernel* const by = copy_kernel(place.device, {&place, &source});
+        by != nullptr && by->copy_between_devices(to, from, bytes))
+      return;
+  copy(place.device, to, from, bytes);
+}
+
+void Devices::copy_between_devices(const Located& place, void* to, const Located& source,
+                                   const void* from, std::size_t bytes, std::uint32_t rank) {
+  if (!carry(place, to, source, from, bytes, rank)) copy(place.device, to, from, bytes);
+}
+
+bool Devices::carry(const Located& place, void* to, const Located& source, const void* from,
+                    std::size_t bytes, std::uint32_t rank) {
+  if (bytes == 0 || bytes > PersistentCopyKernel::kMost) return false;
+  KernelCopyCrossover& crossover =
+      crossovers_.try_emplace(rank, kShort, PersistentCopyKernel::kMost).first->second;
+  const bool open = crossover.is_open(bytes);
+  if (!open && !crossover.kernel_takes(bytes)) return false;
+  PersistentCopyKernel* const by = copy_kernel(place.device, {&place, &source});
+  if (by == nullptr || !by->copy_between_devices(to, from, bytes)) return false;
+  if (open) ask(crossover, *by, place, to, from, bytes);
+  return true;
+}
+
+// The same bytes again and again: the application has neither end yet. What the kernel does not do,
+// or is far behind in, is the engine's.
+void Devices::ask(KernelCopyCrossover& crossover, PersistentCopyKernel& by, const Located& place,
+                  void* to, const void* from, std::size_t bytes) {
+  using Clock = std::chrono::steady_clock;
+  constexpr int kTimes = 4;
+  auto kernel = KernelCopyCrossover::Time::max(), engine = KernelCopyCrossover::Time::max();
+  for (int i = 0; i < kTimes && (i == 0 || kernel / 2 < engine); ++i) {
+    const auto begin = Clock::now();
+    copy(place.device, to, from, bytes);
+    const auto between = Clock::now();
+    engine = std::min(engine, between - begin);
+    if (!by.copy_between_devices(to, from, bytes)) break;
+    ++short_.all;
+    kernel = std::min(kernel, Clock::now() - between);
+  }
+  crossover.note(bytes, kernel, engine);
+}
+
+std::size_t Devices::begin_copy(const Located& place, void* to, const void* from,
+                                std::size_t bytes) {
+  std::size_t free = kLanes;
+  for (std::size_t i = 0; i < kLanes; ++i) {
+    if (lanes_[i].taken) continue;
+    free = i;
+    if (lanes_[i].stream && lanes_[i].device == place.device) break;
+  }
+  Lane& lane = lanes_.at(free);
+  Device& of = accelerator().device(place.device);
+  if (!lane.stream || lane.device != place.device) lane.stream = of.new_stream();
+  lane.device = place.device;
+  of.copy_async(to, from, bytes, *lane.stream);
+  lane.taken = true;
+  return free;
+}
+
+void Devices::wait_copy(std::size_t lane) {
+  lanes_[lane].stream->synchronize();
+  lanes_[lane].taken = false;
+}
+
+void Devices::await_lanes() {
+  for (const Lane& lane : lanes_)
+    if (lane.taken) lane.stream->synchronize();
+  await_begun();
+}
+
+void Devices::begin_copy_between_devices(const Located& place, void* to, const void* from,
+                                         std::size_t bytes) {
+  Begun& begun = begun_[place.device];
+  auto& stream = begun.streams.at(begun.copies++ % kLanes);
+  Device& of = accelerator().device(place.device);
+  if (!stream) stream = of.new_stream();
+  of.copy_async(to, from, bytes, *stream);
+}
+
+void Devices::await_begun() {
+  for (auto& [_, begun] : begun_) {
+    for (std::size_t i = 0; i < std::min(begun.copies, kLanes); ++i)
+      begun.streams.at(i)->synchronize();
+    begun.copies = 0;
+  }
+}
+
+void Devices::copy_to_host(const Located& place, const std::vector<Piece>& pieces) {
+  if (pieces.size() == 1) return copy_to_host(place, pieces[0].to, pieces[0].from, pieces[0].bytes);
+  copy(place.device, pieces);
+}
+
+void Devices::copy_to_device(const Located& place, const std::vector<Piece>& pieces) {
+  if (pieces.size() == 1)
+    return copy_to_device(place, pieces[0].to, pieces[0].from, pieces[0].bytes);
+  copy(place.device, pieces);
+}
+
+void Devices::use_kernels(std::chrono::microseconds patience, std::function<bool(int)> alone) {
+  patience_ = patience;
+  alone_ = std::move(alone);
+}
+
+bool Devices::runs_several(int device) const {
+  constexpr int kMpsEnabled = 133;  // of CUdevice_attribute; drivers before CUDA 12.2 have none
+  int number = 0, several = 0;
+  return get_device_ != nullptr && ask_device_ != nullptr && get_device_(&number, device) == 0 &&
+         ask_device_(&several, kMpsEnabled, number) == 0 && several != 0;
+}
+
+Devices::Short Devices::short_copies() const {
+  Short copies = short_;
+  copies.carried = carried();
+  return copies;
+}
+
+std::uint64_t Devices::carried() const {
+  std::uint64_t carried = short_.carried;
+  for (const auto& [_, carrier] : carriers_)
+    if (carrier.copy_kernel) carried += carrier.copy_kernel->carried();
+  return carried;
+}
+
+// It takes memory that is pinned, and a stream, only where short copies are many. The processes of
+// a device are not all known at first.
+PersistentCopyKernel* Devices::copy_kernel(int device,
+                                           std::initializer_list<const Located*> places) {
+  constexpr std::uint64_t kFirst = 32;
+  constexpr std::uint64_t kAgain = 1024;
+  ++short_.all;
+  if (patience_.count() == 0) return nullptr;
+  Carrier& carrier = carriers_[device];
+  if (carrier.never) return nullptr;
+  ++carrier.asked;
+  if (!carrier.copy_kernel) {
+    if (carrier.asked < kFirst || !kernels_of(accelerator().device(device)).persistent_copy_ready())
+      return nullptr;
+    begin_persistent_copy(device, carrier);
+    if (!carrier.copy_kernel) return nullptr;
+  }
+  if (carrier.copy_kernel->slow())
+    end_persistent_copy(carrier, "its answers took long");
+  else if (carrier.asked % kAgain == 0 && !alone_(device))
+    end_persistent_copy(carrier, "processes that share the GPU take turns");
+  return reaches(device, places) ? carrier.copy_kernel.get() : nullptr;
+}
+
+void Devices::begin_persistent_copy(int device, Carrier& carrier) {
+  try {
+    if (alone_(device)) {
+      carrier.copy_kernel =
+          std::make_unique<PersistentCopyKernel>(accelerator().device(device), patience_);
+    } else {
+      end_persistent_copy(carrier, "processes that share the GPU take turns");
+    }
+  } catch (const std::exception& error) {
+    const std::string text = error.what();
+    end_persistent_copy(carrier, text.substr(0, text.find('\n')));
+  }
+}
+
+// Whether kernels of this device reach memory. That of a pool, or mapped by hand, belongs to no
+// context.
+bool Devices::reaches(int device, std::initializer_list<const Located*> places) {
+  const void* const context = accelerator().device(device).own_context();
+  return std::all_of(places.begin(), places.end(), [&](const Located* place) {
+    return place->context != nullptr ? place->context == context : place->device == device;
+  });
+}
+
+// So many blocks, each copied by itself, take longer than the compiler needs.
+BlockMover* Devices::mover(int device, const Layout& layout,
+                           std::initializer_list<const Located*> places) {
+  constexpr std::uint64_t kLeast = 4;
+  constexpr std::uint64_t kWorthWaiting = 1024;
+  if (patience_.count() == 0 || layout.blocks() < kLeast || !BlockMover::takes(layout))
+    return nullptr;
+  Carrier& carrier = carriers_[device];
+  if (!carrier.mover) {
+    if (carrier.moves_never || (layout.blocks() < kWorthWaiting &&
+                                !kernels_of(accelerator().device(device)).persistent_copy_ready()))
+      return nullptr;
+    begin_mover(device, carrier);
+    if (!carrier.mover) return nullptr;
+  }
+  return reaches(device, places) ? carrier.mover.get() : nullptr;
+}
+
+void Devices::begin_mover(int device, Carrier& carrier) {
+  try {
+    carrier.mover = std::make_unique<BlockMover>(accelerator().device(device));
+  } catch (const std::exception&) {  // the persistent copy kernel says why
+    carrier.moves_never = true;
+  }
+}
+
+Scratch Devices::pack(const Located& place, const Layout& layout, const void* data) {
+  BlockMover* const by = mover(place.device, layout, {&place});
+  Scratch packed = by != nullptr ? scratch(place.device, layout.bytes()) : Scratch();
+  if (!packed) return packed;
+  ++moved_by_kernel_;
+  by->pack(packed.data(), layout, data, layout.bytes());
+  return packed;
+}
+
+bool Devices::unpack(const Located& place, const Layout& layout, void* data, const Located& source,
+                     const void* packed, std::size_t bytes) {
+  if (bytes == 0) return true;
+  BlockMover* const by = mover(place.device, layout, {&place, &source});
+  if (by == nullptr) return false;
+  ++moved_by_kernel_;
+  by->unpack(layout, data, packed, bytes);
+  return true;
+}
+
+bool Devices::unpack_from_host(const Located& place, const Layout& layout, void* data,
+                               const void* packed, std::size_t bytes) {
+  if (bytes == 0) return true;
+  BlockMover* const by = mover(place.device, layout, {&place});
+  const Scratch there = by != nullptr ? scratch(place.device, bytes) : Scratch();
+  if (!there) return false;
+  ++moved_by_kernel_;
+  copy_to_device(there.place(), there.data(), packed, bytes);
+  by->unpack(layout, data, there.data(), bytes);
+  return true;
+}
+
+bool Devices::copy_from_host(const Located& place, const Layout& layout, void* data,
+                             const void* from) {
+  BlockMover* const by = mover(place.device, layout, {&place});
+  const std::int64_t low = layout.low();
+  const auto bytes = static_cast<std::size_t>(layout.high() - low);
+  const Scratch there = by != nullptr ? scratch(place.device, bytes) : Scratch();
+  if (!there) return false;
+  ++moved_by_kernel_;
+  copy_to_device(there.place(), there.data(), static_cast<const char*>(from) + low, bytes);
+  by->copy(layout, data, there.data() - low);
+  return true;
+}
+
+bool Devices::reduces(const Located& place, const Combination& reduction, std::size_t bytes) {
+  // Through shadows such a collective takes hundreds of microseconds more, each time.
+  constexpr std::size_t kWorthWaiting = std::size_t{256} << 10;
+  if (patience_.count() == 0 || !reduction.known()) return false;
+  const Combination made = reduction.alike();
+  Carrier& carrier = carriers_[place.device];
+  auto known = carrier.reducers.find(made);
+  if (known == carrier.reducers.end()) {
+    Device& device = accelerator().device(place.device);
+    Kernels& kernels = kernels_of(device);
+    kernels.begin_reduction(made);
+    if (bytes < kWorthWaiting && !kernels.reduction_ready(made)) return false;
+    std::unique_ptr<Reducer> reducer;
+    try {
+      reducer = std::make_unique<Reducer>(device, made);
+    } catch (const std::exception&) {  // there is no compiler: the persistent copy kernel says why
+    }
+    known = carrier.reducers.emplace(made, std::move(reducer)).first;
+  }
+  return known->second && reaches(place.device, {&place});
+}
+
+void Devices::reduce(const Located& place, const Combination& reduction, void* to,
+                     const std::vector<const void*>& from, std::size_t count) {
+  carriers_.at(place.device).reducers.at(reduction.alike())->reduce(to, from, count);
+}
+
+Scratch::~Scratch() {
+  if (data_ != nullptr) devices_->give_back(place_, data_);
+}
+
+Scratch Devices::scratch(int device, std::size_t bytes) {
+  constexpr std::size_t kLeast = std::size_t{64} << 10;
+  if (bytes > kMostScratch) return {};
+  const std::size_t room = std::bit_ceil(std::max(bytes, kLeast));
+  Store& store = stores_[device];
+  void* data = nullptr;
+  if (const auto found = store.free.find(room); found != store.free.end()) {
+    data = found->second;
+    store.free.erase(found);
+  } else {
+    Memory& memory = accelerator().device(device).memory(BufferKind::kDevice);
+    if (store.all + room > kMostScratch) {
+      for (const auto& [size, unused] : store.free) {
+        memory.release(unused);
+        store.rooms.erase(unused);
+        store.all -= size;
+      }
+      store.free.clear();
+    }
+    if (store.all + room > kMostScratch) return {};
+    try {
+      data = memory.allocate(room);
+    } catch (const std::bad_alloc&) {
+      return {};
+    }
+    store.rooms[data] = room;
+    store.all += room;
+  }
+  return {*this, locate(data), data};
+}
+
+void Devices::give_back(const Located& place, void* data) {
+  Store& store = stores_[place.device];
+  const auto room = store.rooms.find(data);
+  if (room != store.rooms.end()) store.free.emplace(room->second, data);  // else it was reset since
+}
+
+void Devices::end_persistent_copy(Carrier& carrier, const std::string& why) {
+  if (carrier.copy_kernel) short_.carried += carrier.copy_kernel->carried();
+  carrier.copy_kernel.reset();
+  carrier.never = true;
+  short_.why_not = why;
+}
+
+void Devices::close_all() {
+  abandon_reset();
+  await_lanes();
+  for (Lane& lane : lanes_) lane.stream.reset();
+  begun_.clear();
+  opened_.clear();
+  for (auto& [_, carrier] : carriers_) {
+    if (carrier.copy_kernel) short_.carried += carrier.copy_kernel->carried();
+    carrier.copy_kernel.reset();
+    carrier.mover.reset();
+    carrier.reducers.clear();
+    carrier.never = carrier.moves_never = true;
+  }
+  for (auto& [device, store] : stores_) {
+    for (const auto& [_, data] : store.free)
+      accelerator().device(device).memory(BufferKind::kDevice).release(data);
+    store = {};
+  }
+}
+
+Exported Devices::handle_of(const Located& memory) {
+  constexpr std::size_t kFew = 64;
+  if (++asked_ % kSeldom == 0) look_for_freed(1);
+  const auto known = handles_.find(memory.allocation);
+  if (known != handles_.end()) return known->second;
+  look_for_freed(kFew);
+  if (handles_.size() >= kMostHandles) handles_.clear();
+  const Exported exported{
+      .handle = ipc_of(accelerator().device(memory.device)).export_memory(memory.base),
+      .base = reinterpret_cast<std::uint64_t>(memory.base),
+      .bytes = memory.bytes};
+  return handles_[memory.allocation] = exported;
+}
+
+void Devices::tell_of_freed(std::function<Freed*(std::uint32_t)> freed, std::uint32_t self) {
+  freed_ = std::move(freed);
+  self_ = self;
+}
+
+// Whether the next few of those that others may have opened are still there.
+void Devices::look_for_freed(std::size_t few) {
+  for (std::size_t i = std::min(few, handles_.size()); i > 0; --i) {
+    auto next = handles_.upper_bound(looked_);
+    if (next == handles_.end()) next = handles_.begin();
+    looked_ = next->first;
+    if (find(reinterpret_cast<const void*>(next->second.base)).allocation == looked_) continue;
+    handles_.erase(next);
+    if (Freed* const freed = freed_ ? freed_(self_) : nullptr) freed->add(looked_);
+  }
+}
+
+char* Devices::opened(int device, std::uint32_t rank, std::uint64_t allocation,
+                      const Exported& exported) {
+  begin_anew_if_reset(device);
+  if (++uses_ % kSeldom == 0) close_freed();
+  const auto known = std::find_if(opened_.begin(), opened_.end(), [&](const Opened& each) {
+    return each.allocation == allocation && each.rank == rank && each.device == device;
+  });
+  if (known != opened_.end()) {
+    opened_.splice(opened_.begin(), opened_, known);
+  } else {
+    close_freed();
+    // Where it lies now nothing else can be.
+    close_if([&](const Opened& each) {
+      return each.rank == rank && each.allocation != allocation &&
+             each.base < exported.base + exported.bytes && exported.base < each.base + each.bytes;
+    });
+    make_room(device, exported.bytes);
+    opened_.push_front(
+        {device, rank, allocation, exported.base, exported.bytes, open(device, rank, exported)});
+  }
+  opened_.front().last = uses_;
+  return static_cast<char*>(opened_.front().memory->data());
+}
+
+// Their memory is not free before.
+void Devices::close_if(const std::function<bool(const Opened&)>& which) {
+  if (std::none_of(opened_.begin(), opened_.end(), which)) return;
+  await_lanes();
+  opened_.remove_if(which);
+}
+
+void Devices::close(std::uint32_t rank, std::uint64_t allocation) {
+  close_if([=](const Opened& each) { return each.rank == rank && each.allocation == allocation; });
+}
+
+void Devices::close_freed() {
+  if (!freed_) return;
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> gone;
+  for (const Opened& each : opened_)
+    if (const Freed* const freed = freed_(each.rank))
+      freed->each_since(seen_freed_[each.rank], [&](std::uint64_t allocation) {
+        gone.emplace_back(each.rank, allocation);
+      });
+  for (const auto& [rank, allocation] : gone) close(rank, allocation);
+}
+
+void Devices::make_room(int device, std::uint64_t bytes) {
+  const std::uint64_t most =
+      accelerator().devices().at(static_cast<std::size_t>(device)).memory_bytes / kPartOpened;
+  for (const Opened& each : opened_) bytes += each.bytes;
+  while (!opened_.empty()) {
+    const Opened& oldest = opened_.back();
+    const bool too_much = bytes > most && uses_ - oldest.last > kLong;
+    if (opened_.size() < kMostOpened && !too_much) return;
+    bytes -= oldest.bytes;
+    await_lanes();
+    opened_.pop_back();
+  }
+}
+
+// Small allocations share a block, which a driver maps once: another one in it, freed meanwhile or
+// not, is closed for this one when no copy is under way. Where none is known there, the rank's that
+// was not used for longest.
+std::unique_ptr<OpenedMemory> Devices::open(int device, std::uint32_t rank,
+                                            const Exported& exported) {
+  constexpr std::uint64_t kBlock = std::uint64_t{2} << 20;
+  for (;;) {
+    try {
+      return ipc_of(accelerator().device(device)).open(exported.handle);
+    } catch (const AcceleratorAlreadyMapped&) {
+      auto chosen = opened_.rend();
+      for (auto each = opened_.rbegin(); each != opened_.rend(); ++each) {
+        if (each->rank != rank || each->device != device) continue;
+        const bool beside = each->base / kBlock == exported.base / kBlock;
+        if (chosen == opened_.rend() || beside) chosen = each;
+        if (beside) break;
+      }
+      if (chosen == opened_.rend()) throw;
+      await_lanes();
+      opened_.erase(std::next(chosen).base());
+    }
+  }
+}
+
+}  // namespace nearpeak::layer

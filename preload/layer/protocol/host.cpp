@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "layer/protocol/host.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "layer/copy/pieces.hpp"
+#include "layer/copy/process_memory.hpp"
+#include "layer/protocol/opening.hpp"
+
+namespace nearpeak::layer {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+pid_t process_of(int rank) { return world.processes[static_cast<std::size_t>(rank)]; }
+
+// The part of memory of this process that is pinned. One that was used before is pinned first.
+Range pinned_of(int device, const Range& bytes, bool again) {
+  const Range part = world.pinned.part_of(bytes);
+  if (part.bytes() > 0 || !again || world.settings.host != HostWay::kKept) return part;
+  world.pinned.keep(device, bytes);
+  return world.pinned.part_of(bytes);
+}
+
+// So that two CPUs and the copy engine have something to do, and none of them too often.
+std::size_t step_of(std::size_t message) {
+  constexpr std::size_t kLeast = std::size_t{32} << 10;
+  return std::clamp(message / 8, kLeast, kPieceBytes);
+}
+
+// Moves what the other end leaves of a message. `ends()` is asked when a piece is left: from then
+// on until it is moved the other end waits, and has its memory.
+template <typename MakeEnds>
+void move_rest(Slot& slot, int device, const Range& pinned, const MakeEnds& ends) {
+  // The copy engine needs no help with what is pinned.
+  const std::size_t step = pinned.bytes() > 0 ? slot.fits : step_of(slot.fits);
+  std::size_t at = slot.claimed.fetch_add(step, std::memory_order_relaxed);
+  if (at >= slot.fits) return;
+  Mover mover(pieces_of(device), ends());
+  std::size_t done = 0;
+  do {
+    const std::size_t bytes = std::min(step, slot.fits - at);
+    mover.move(at, bytes);
+    done += bytes;
+    at = slot.claimed.fetch_add(step, std::memory_order_relaxed);
+  } while (at < slot.fits);
+  mover.finish();
+  slot.moved.fetch_add(done, std::memory_order_release);
+}
+
+void await_moved(const Slot& slot) {
+  for (Pause pause; slot.moved.load(std::memory_order_acquire) < slot.fits;) pause();
+}
+
+// A sender whose memory is pinned moves all as soon as it looks.
+void await_sender(const Slot& slot) {
+  constexpr std::chrono::microseconds kMost{20};
+  const auto begin = Clock::now();
+  while (slot.claimed.load(std::memory_order_relaxed) == 0 && Clock::now() - begin < kMost) {
+  }
+}
+
+void begin_moving(Slot& slot, std::size_t bytes) {
+  slot.fits = bytes;
+  slot.claimed.store(0, std::memory_order_relaxed);
+  slot.moved.store(0, std::memory_order_relaxed);
+}
+
+void share(Slot& slot) { slot.state.store(State::kShared, std::memory_order_release); }
+
+// What that rank has on a device.
+char* opened(int rank, const Slot& slot) {
+  check_part(slot.handle, slot.offset, slot.fits);
+  return world.devices.opened(world.home, static_cast<std::uint32_t>(rank), slot.allocation,
+                              slot.handle) +
+         slot.offset;
+}
+
+// Whether that rank can open memory of a device here.
+bool can_open(int rank, const Located& place) {
+  const Header& header = area_of(rank).header();
+  return place.shareable && header.accepts_envelopes.load(std::memory_order_acquire) != 0 &&
+         is_opened_by(rank, place);
+}
+
+void bring_up(const Target& target, int sender, Slot& slot, std::size_t bytes) {
+  const Located& place = target.place;
+  auto* const host = reinterpret_cast<char*>(slot.address);
+  auto* const device = static_cast<char*>(target.data);
+  begin_moving(slot, bytes);
+  if (can_open(sender, place)) {
+    slot.allocation = place.allocation;
+    slot.offset = static_cast<std::uint64_t>(device - static_cast<char*>(place.base));
+    slot.handle = world.devices.handle_of(place);
+    share(slot);
+    if (slot.kept != 0) await_sender(slot);
+  }
+  move_rest(slot, place.device, {}, [&] {
+    return Ends{.direction = Direction::kToDevice,
+                .device = device,
+                .host = host,
+                .process = process_of(sender)};
+  });
+  await_moved(slot);
+}
+
+void bring_down(const Target& target, int sender, Slot& slot, std::size_t bytes) {
+  auto* const host = static_cast<char*>(target.data);
+  const Range range{host, host + bytes};
+  const bool again = world.pinned.used(range);
+  begin_moving(slot, bytes);
+  Range pinned = world.pinned.part_of(range);
+  if (pinned.bytes() == 0) {
+    slot.target = reinterpret_cast<std::uint64_t>(host);
+    if (can_read(getpid(), host, bytes)) share(slot);
+    pinned = pinned_of(world.home, range, again);
+  }
+  move_rest(slot, world.home, pinned, [&] {
+    return Ends{.direction = Direction::kFromDevice,
+                .device = opened(sender, slot),
+                .host = host,
+                .pinned = pinned};
+  });
+  await_moved(slot);
+}
+
+}  // namespace
+
+Pieces& pieces_of(int device) {
+  auto& pieces = world.pieces[device];
+  if (!pieces) pieces = std::make_unique<Pieces>(world.devices.device(device));
+  return *pieces;
+}
+
+void join() {
+  if (world.settings.host == HostWay::kStaged) return;
+  const Guard guard;
+  const int device = world.devices.current();
+  if (device >= 0) accept_envelopes(device);
+}
+
+bool reaches(int rank) {
+  enum Answer : char { kUnknown, kNo, kYes };
+  static auto& answers = *new std::vector<char>(static_cast<std::size_t>(world.size), kUnknown);
+  char& answer = answers[static_cast<std::size_t>(rank)];
+  if (answer == kUnknown) {
+    const auto* const there = reinterpret_cast<const void*>(area_of(rank).header().self);
+    answer = can_read(process_of(rank), there, sizeof(Header)) ? kYes : kNo;
+  }
+  return answer == kYes;
+}
+
+void note_staged_receive(const Operation& operation, int source, std::size_t bytes) {
+  if (bytes < world.settings.long_bytes || world.settings.host == HostWay::kStaged ||
+      !world.accepts_envelopes.load() || operation.comm_freed)
+    return;
+  const int rank = world_rank(operation.comm, source);
+  if (rank < 0 || rank == world.rank || !world.areas[static_cast<std::size_t>(rank)] ||
+      !reaches(rank))
+    return;
+  world.area().expect(rank, true);
+  area_of(rank).header().expected.store(1, std::memory_order_relaxed);
+}
+
+bool bring(Operation& operation, const Envelope& envelope, Slot& slot) {
+  const Target& target = operation.target;
+  const std::size_t bytes = std::min<std::size_t>(envelope.bytes, target.room);
+  const auto sender = static_cast<int>(envelope.rank);
+  const bool from_host = slot.on_host != 0;
+  if (!from_host && (target.on_device || !target.dense || sender == world.rank ||
+                     bytes < world.settings.long_bytes || world.settings.host == HostWay::kStaged))
+    return false;
+  if (from_host && !target.on_device) world.area().expect(sender, false);
+  const auto* const there = reinterpret_cast<const void*>(slot.address);
+  if (!target.dense) {
+    const HostMemory packed = host_memory_of(bytes);
+    read_from(process_of(sender), packed.get(), there, bytes);
+    put(operation, packed.get(), bytes);
+  } else if (!from_host) {
+    bring_down(target, sender, slot, bytes);
+  } else if (target.on_device) {
+    bring_up(target, sender, slot, bytes);
+  } else {
+    read_from(process_of(sender), target.data, there, bytes);
+  }
+  operation.replaced = true;
+  operation.bytes = static_cast<MPI_Count>(bytes);
+  if (envelope.bytes > target.room) operation.error = MPI_ERR_TRUNCATE;
+  return true;
+}
+
+void help(Operation& offered, Slot& slot) {
+  if (slot.claimed.load(std::memory_order_relaxed) >= slot.fits) return;
+  auto* const own = static_cast<char*>(const_cast<void*>(offered.data));  // NOLINT: alone read
+  if (slot.on_host == 0) {
+    if (!reaches(offered.to)) return;
+    move_rest(slot, offered.place.device, {}, [&] {
+      return Ends{.direction = Direction::kFromDevice,
+                  .device = own,
+                  .host = reinterpret_cast<char*>(slot.target),
+                  .process = process_of(offered.to)};
+    });
+    return;
+  }
+  const Range pinned = pinned_of(world.home, {own, own + slot.fits}, offered.again);
+  offered.again = false;
+  move_rest(slot, world.home, pinned, [&] {
+    return Ends{.direction = Direction::kToDevice,
+                .device = opened(offered.to, slot),
+                .host = own,
+                .pinned = pinned};
+  });
+}
+
+}  // namespace nearpeak::layer

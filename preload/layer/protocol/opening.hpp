@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which ranks of this machine open each other's memory of devices. Of a device that a process sees,
+// its driver tells; of another one, as where CUDA_VISIBLE_DEVICES leaves each rank its own, the
+// process tries it (docs/layer.md). Who calls holds the guard.
+#pragma once
+
+#include "layer/world/world.hpp"
+
+namespace nearpeak::layer {
+
+// This rank has used memory of a device.
+void accept_envelopes(int device);
+// Whether this rank opens memory of the device that another one uses, where both accept envelopes;
+// says so to it.
+bool opens(int rank);
+// Whether that one, which accepts envelopes, opens this memory of this process, as far as is known.
+bool is_opened_by(int rank, const Located& place);
+
+}  // namespace nearpeak::layer

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "layer/protocol/probe.hpp"
+
+#include <algorithm>
+#include <array>
+#include <list>
+#include <map>
+#include <utility>
+
+#include "layer/world/world.hpp"
+
+namespace nearpeak::layer {
+namespace {
+
+using Content = std::array<char, kEnvelopeBytes>;
+
+struct Held {
+  MPI_Comm comm;
+  int source;
+  int tag;
+  Content content;
+
+  bool fits(int from, int wanted, MPI_Comm on) const {
+    return comm == on && (from == MPI_ANY_SOURCE || from == source) &&
+           (wanted == MPI_ANY_TAG || wanted == tag);
+  }
+  bool envelope() const { return begins_as_envelope(content.data(), world.nonce); }
+  // Of the message.
+  MPI_Count bytes() const {
+    return envelope() ? static_cast<MPI_Count>(envelope_at(content.data()).bytes)
+                      : static_cast<MPI_Count>(kEnvelopeBytes);
+  }
+};
+
+// What a matched probe has given, until it is received.
+struct Again {
+  Held held;
+  MPI_Request sending;
+};
+
+struct All {
+  std::list<Held> held;  // in the order in which they came
+  std::map<MPI_Message, std::unique_ptr<Again>> again;
+};
+All& all = *new All;
+
+std::list<Held>::iterator first_held(int from, int tag, MPI_Comm comm) {
+  return std::find_if(all.held.begin(), all.held.end(),
+                      [&](const Held& each) { return each.fits(from, tag, comm); });
+}
+
+void tell(const Held& held, MPI_Status& status) {
+  status.MPI_SOURCE = held.source;
+  status.MPI_TAG = held.tag;
+  NEARPEAK_REAL(MPI_Status_set_cancelled)(&status, 0);
+  NEARPEAK_REAL(MPI_Status_set_elements_x)(&status, calls::byte_type(), held.bytes());
+}
+
+// Whether what a probe has found may be an envelope.
+bool may_be_envelope(const MPI_Status& status) {
+  return world.accepts_envelopes.load(std::memory_order_relaxed) &&
+         bytes_of(status) == kEnvelopeBytes;
+}
+
+Held received(MPI_Message one, MPI_Comm comm) {
+  Held held{.comm = comm, .source = 0, .tag = 0, .content = {}};
+  MPI_Status status;
+  NEARPEAK_REAL(MPI_Mrecv)
+  (held.content.data(), static_cast<int>(kEnvelopeBytes), calls::byte_type(), &one, &status);
+  held.source = status.MPI_SOURCE;
+  held.tag = status.MPI_TAG;
+  return held;
+}
+
+void deliver(const Held& held, Operation& operation) {
+  operation.source = held.source;
+  operation.tag = held.tag;
+  operation.comm = held.comm;
+  if (held.envelope())
+    take(operation, envelope_at(held.content.data()));
+  else
+    put(operation, held.content.data(), held.content.size());
+}
+
+}  // namespace
+
+bool holds_any() { return !all.held.empty(); }
+
+int probe_now(int from, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {
+  MPI_Status own;
+  MPI_Status& told = status == MPI_STATUS_IGNORE ? own : *status;
+  const Guard guard;
+  if (busy()) advance();
+  for (;;) {
+    const auto held = first_held(from, tag, comm);
+    if (held != all.held.end()) {
+      tell(*held, told);
+      *flag = 1;
+      return MPI_SUCCESS;
+    }
+    const int code = NEARPEAK_REAL(MPI_Iprobe)(from, tag, comm, flag, &told);
+    if (code != MPI_SUCCESS || *flag == 0 || !may_be_envelope(told)) return code;
+    MPI_Message one{};
+    int found = 0;
+    NEARPEAK_REAL(MPI_Improbe)(told.MPI_SOURCE, told.MPI_TAG, comm, &found, &one, &own);
+    if (found != 0) all.held.push_back(received(one, comm));
+  }
+}
+
+namespace {
+
+// Whether this rank takes envelopes, or another thread may have it do so while this one waits.
+bool may_accept_envelopes() { return world.accepts_envelopes.load() || world.multiple; }
+
+}  // namespace
+
+int probe(int from, int tag, MPI_Comm comm, MPI_Status* status) {
+  if (!may_accept_envelopes()) return NEARPEAK_REAL(MPI_Probe)(from, tag, comm, status);
+  Waiting pause;
+  for (int flag = 0;; pause()) {
+    const int code = probe_now(from, tag, comm, &flag, status);
+    if (code != MPI_SUCCESS || flag != 0) return code;
+  }
+}
+
+int matched_probe_now(int from, int tag, MPI_Comm comm, int* flag, MPI_Message* one,
+                      MPI_Status* status) {
+  MPI_Status own;
+  MPI_Status& told = status == MPI_STATUS_IGNORE ? own : *status;
+  const Guard guard;
+  if (busy()) advance();
+  const auto found = first_held(from, tag, comm);
+  auto again = std::make_unique<Again>();
+  if (found != all.held.end()) {
+    again->held = *found;
+    all.held.erase(found);
+  } else {
+    const int code = NEARPEAK_REAL(MPI_Improbe)(from, tag, comm, flag, one, &told);
+    if (code != MPI_SUCCESS || *flag == 0 || !may_be_envelope(told)) return code;
+    again->held = received(*one, comm);
+  }
+  NEARPEAK_REAL(MPI_Isend)
+  (again->held.content.data(), static_cast<int>(kEnvelopeBytes), calls::byte_type(), 0, 1,
+   world.own, &again->sending);
+  NEARPEAK_REAL(MPI_Mprobe)(0, 1, world.own, one, &own);
+  tell(again->held, told);
+  all.again[*one] = std::move(again);
+  *flag = 1;
+  return MPI_SUCCESS;
+}
+
+int matched_probe(int from, int tag, MPI_Comm comm, MPI_Message* one, MPI_Status* status) {
+  if (!may_accept_envelopes()) return NEARPEAK_REAL(MPI_Mprobe)(from, tag, comm, one, status);
+  Waiting pause;
+  for (int flag = 0;; pause()) {
+    const int code = matched_probe_now(from, tag, comm, &flag, one, status);
+    if (code != MPI_SUCCESS || flag != 0) return code;
+  }
+}
+
+bool receive_held(Operation& operation, int from, int tag, MPI_Comm comm) {
+  const auto found = first_held(from, tag, comm);
+  if (found == all.held.end()) return false;
+  const Held held = *found;
+  all.held.erase(found);
+  deliver(held, operation);
+  return true;
+}
+
+bool receive_matched(Operation& operation, MPI_Message* one) {
+  const auto found = all.again.find(*one);
+  if (found == all.again.end()) return false;
+  Again& again = *found->second;
+  Content unused;
+  NEARPEAK_REAL(MPI_Mrecv)
+  (unused.data(), static_cast<int>(unused.size()), calls::byte_type(), one, MPI_STATUS_IGNORE);
+  NEARPEAK_REAL(MPI_Wait)(&again.sending, MPI_STATUS_IGNORE);
+  deliver(again.held, operation);
+  all.again.erase(found);
+  return true;
+}
+
+void check_not_held(const Operation& operation) {
+  if (operation.persistent &&
+      first_held(operation.source, operation.tag, operation.comm) != all.held.end())
+    end_job(
+        "MPI_Start of a receive whose message a probe has found before is not done for "
+        "messages from devices: receive it by MPI_Recv, or do not probe for it");
+}
+
+}  // namespace nearpeak::layer
