@@ -13,7 +13,7 @@ import textwrap
 from pathlib import Path
 from typing import NamedTuple
 
-from definitions import BENCH, PACKAGE, ROOT, in_file
+from definitions import BENCH, PACKAGE, PRELOAD, ROOT, in_file
 
 WIDTH, LEFT, TOP = 900, 150, 10
 ROW, BOX = 62, 48
@@ -29,8 +29,10 @@ class Step(NamedTuple):
 
     @property
     def folder(self) -> Path:
-        """The study's Python, or the C++ of the programs."""
-        return PACKAGE if self.file.endswith(".py") else BENCH
+        """The study's Python, the C++ of the layer, or that of the programs."""
+        if self.file.endswith(".py"):
+            return PACKAGE
+        return PRELOAD if self.file.startswith("layer/") else BENCH
 
 
 class Actor(NamedTuple):
@@ -48,7 +50,7 @@ RECORD = [
         STUDY,
         [
             Step(
-                "study/commands.py",
+                "planning/commands.py",
                 "make_command",
                 "makes the launch's command line, with --jsonl FILE",
             ),
@@ -121,18 +123,24 @@ MESSAGE = [
         "sender, in MPI_Send",
         SENDER,
         [
-            Step("layer/calls.cpp", "Call", "is the MPI_Send that the application calls"),
-            Step("layer/counted.inc", "SENDS", "has what the layer does in MPI_Send"),
-            Step("layer/world.hpp", "find", "asks the driver whether the buffer is on a device"),
-            Step("layer/send.hpp", "send", "sends by envelope if it can, then waits"),
+            Step("layer/intercept/calls.cpp", "Call", "is the MPI_Send that the application calls"),
+            Step("layer/intercept/counted.inc", "SENDS", "has what the layer does in MPI_Send"),
             Step(
-                "layer/send.cpp",
+                "layer/world/world.hpp", "find", "asks the driver whether the buffer is on a device"
+            ),
+            Step("layer/protocol/send.hpp", "send", "sends by envelope if it can, then waits"),
+            Step(
+                "layer/protocol/send.cpp",
                 "offer",
                 "takes a slot if the receiver can open this memory; else: through host memory",
             ),
-            Step("layer/devices.cpp", "Devices::handle_of", "exports the allocation as IPC handle"),
             Step(
-                "layer/send.cpp",
+                "layer/copy/devices.cpp",
+                "Devices::handle_of",
+                "exports the allocation as IPC handle",
+            ),
+            Step(
+                "layer/protocol/send.cpp",
                 "offer_in",
                 "fills the slot in shared memory, sends the envelope: MPI_Isend of 61 bytes",
             ),
@@ -143,35 +151,39 @@ MESSAGE = [
         RECEIVER,
         [
             Step(
-                "layer/receive.hpp",
+                "layer/protocol/receive.hpp",
                 "post_receive",
                 "posts MPI_Irecv into host memory, with room for an envelope",
             ),
-            Step("layer/complete.cpp", "wait", "waits for that request and serves other requests"),
             Step(
-                "layer/operations.cpp",
+                "layer/protocol/complete.cpp",
+                "wait",
+                "waits for that request and serves other requests",
+            ),
+            Step(
+                "layer/protocol/operations.cpp",
                 "settle",
                 "sees that an envelope came instead of the message",
             ),
-            Step("layer/operations.cpp", "take", "changes the slot from offered to taken"),
+            Step("layer/protocol/operations.cpp", "take", "changes the slot from offered to taken"),
             Step(
-                "layer/devices.cpp",
+                "layer/copy/devices.cpp",
                 "Devices::opened",
                 "opens the IPC handle, once for each allocation",
             ),
             Step(
-                "layer/operations.cpp",
+                "layer/protocol/operations.cpp",
                 "fetch",
                 "chooses persistent copy kernel or copy engine, by length",
             ),
             Step(
-                "layer/devices.cpp",
-                "Devices::across",
+                "layer/copy/devices.cpp",
+                "Devices::copy_between_devices",
                 "copies from the sender's into the receiver's device buffer",
             ),
             Step(
-                "layer/operations.cpp",
-                "land",
+                "layer/protocol/operations.cpp",
+                "wait_copy",
                 "waits for a copy that is still under way, and marks its slot as done",
             ),
         ],
@@ -180,9 +192,13 @@ MESSAGE = [
         "sender, in MPI_Send",
         SENDER,
         [
-            Step("layer/send.cpp", "await_offered", "looks at the slot again and again"),
-            Step("layer/operations.cpp", "look_at_offered", "sees that the slot is done"),
-            Step("layer/operations.cpp", "release_offered", "frees the slot, and MPI_Send returns"),
+            Step("layer/protocol/send.cpp", "await_offered", "looks at the slot again and again"),
+            Step("layer/protocol/operations.cpp", "look_at_offered", "sees that the slot is done"),
+            Step(
+                "layer/protocol/operations.cpp",
+                "release_offered",
+                "frees the slot, and MPI_Send returns",
+            ),
         ],
     ),
 ]

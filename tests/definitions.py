@@ -10,6 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "nearpeak"
 BENCH = ROOT / "bench"
+PRELOAD = ROOT / "preload"
 
 TYPE = re.compile(r"\b(?:class|struct|enum class|enum) (?:alignas\([^)]*\) )?(\w+)[^;]*\{")
 FUNCTION = re.compile(r"^(?![ #/]).*?\b((?:\w+::)?\w+)\(", re.MULTILINE)  # in the first column
@@ -56,10 +57,11 @@ def in_file(file: Path) -> frozenset[str]:
 def sources() -> Iterator[Path]:
     """Python of the study and C++ of the measuring programs, without tests and third parties."""
     yield from sorted(PACKAGE.rglob("*.py"))
-    for suffix in ("*.hpp", "*.cpp", "*.inc"):
-        for file in sorted(BENCH.rglob(suffix)):
-            if file.relative_to(BENCH).parts[0] not in ("tests", "third_party"):
-                yield file
+    for root in (BENCH, PRELOAD):
+        for suffix in ("*.hpp", "*.cpp", "*.inc"):
+            for file in sorted(root.rglob(suffix)):
+                if file.relative_to(root).parts[0] not in ("tests", "third_party"):
+                    yield file
 
 
 @cache

@@ -12,7 +12,7 @@ definitions: Any = sys.modules["definitions"]  # loaded by tests/conftest.py
 ROOT: Path = definitions.ROOT
 PAGE = ROOT / "GLOSSARY.md"
 MOST_WORDS = 25
-FOLDERS = (ROOT, definitions.PACKAGE, definitions.BENCH)
+FOLDERS = (ROOT, definitions.PACKAGE, definitions.BENCH, definitions.PRELOAD)
 
 
 class Entry(NamedTuple):
