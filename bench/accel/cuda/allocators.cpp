@@ -73,8 +73,10 @@ class AsyncSource final : public CudaSource {
   }
 };
 
-// From a pool of managed memory, in the order of a stream. It lies where it is used: the pool
-// prefers no place, and no other process can open it, so that it has no handles.
+// From a pool of managed memory, in the order of a stream. No other process can open it, so that it
+// has no handles. The pool prefers the device: memory of one that prefers no place loses data. With
+// driver 580 on an H200 the CPU then reads other bytes than a kernel has written
+// (benchmarks/recorded/managed-pools-h200.txt).
 class ManagedAsyncSource final : public CudaSource {
  public:
   using CudaSource::CudaSource;
@@ -113,7 +115,7 @@ class ManagedAsyncSource final : public CudaSource {
 
   const PoolProperties properties_{.type = kAllocationManaged,
                                    .handle_types = 0,
-                                   .location = {.type = 0, .id = 0},
+                                   .location = {.type = kLocationDevice, .id = context().number()},
                                    .for_windows = nullptr,
                                    .most_bytes = 0,
                                    .reserved = {}};

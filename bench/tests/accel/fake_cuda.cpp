@@ -854,7 +854,9 @@ EXPORT int cuMemFreeAsync(Address memory, Stream*) {
 EXPORT int cuMemPoolCreate(Address* pool, const int* properties) {
   BEGIN_CONTEXT_CALL();
   constexpr int kManagedType = 2;
+  const int place = properties[2];
   if (properties[0] != kManagedType || state().driver < 13000) return kInvalidValue;
+  if (place == 0) return kInvalidValue;  // the real one makes it, and its memory loses data
   *pool = ++state().serial;
   state().pools.insert(*pool);
   return kGood;

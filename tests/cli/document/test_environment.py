@@ -8,7 +8,7 @@ from pathlib import Path
 from nearpeak.cli.document.environment import READERS, variables
 
 ROOT = Path(__file__).parents[3]
-BENCH = ROOT / "bench"
+BENCH, PRELOAD = ROOT / "bench", ROOT / "preload"
 NAME = r"NEARPEAK_[A-Z0-9_]*[A-Z0-9]"
 # In C++ a name in quotes is a variable, as macros have none; CMake marks variables. In Python and
 # in scripts all names are variables, except the options of CMake.
@@ -21,12 +21,12 @@ PATTERNS = {
     ".py": rf"(?<!-D)\b({NAME})\b",
     ".sh": rf"\b({NAME})\b",
 }
-FOLDERS = {name: name for name in ("layer", "trace", "explain", "queries")}
+PRELOADED = ("layer", "trace", "explain", "queries")
 
 
 def sources() -> Iterator[Path]:
     """The sources that read the environment: not tests, nor libraries that are not Nearpeak's."""
-    for folder in (BENCH, ROOT / "src" / "nearpeak"):
+    for folder in (BENCH, PRELOAD, ROOT / "src" / "nearpeak"):
         for file in sorted(folder.rglob("*")):
             parts = file.relative_to(folder).parts
             if file.suffix in PATTERNS and parts[0] not in ("tests", "third_party"):
@@ -45,12 +45,14 @@ def test_every_variable_is_listed_and_every_listed_one_is_named() -> None:
 
 
 def reader(file: Path) -> str:
-    """The reader that a source of bench, or a script, belongs to."""
+    """The reader that a source in C++, or a script, belongs to."""
     if file.suffix == ".sh":
         return "bundle"
     if file.suffix == ".txt":
         return "build"
-    return FOLDERS.get(file.relative_to(BENCH).parts[0], "programs")
+    if file.is_relative_to(PRELOAD):
+        return next(name for name in PRELOADED if name in file.relative_to(PRELOAD).parts)
+    return "programs"
 
 
 def test_the_readers_are_those_whose_sources_name_it() -> None:
@@ -63,9 +65,9 @@ def test_the_readers_are_those_whose_sources_name_it() -> None:
 
 
 def test_the_layers_defaults_and_bounds_are_those_of_its_source() -> None:
-    text = (BENCH / "layer" / "settings.cpp").read_text(encoding="utf-8")
+    text = (PRELOAD / "layer" / "world" / "settings.cpp").read_text(encoding="utf-8")
     constants = re.findall(r"constexpr unsigned long (k\w+) = (.*);", text)
-    envelope = (BENCH / "layer" / "envelope.hpp").read_text(encoding="utf-8")
+    envelope = (PRELOAD / "layer" / "world" / "envelope.hpp").read_text(encoding="utf-8")
     constants += re.findall(r"constexpr std::size_t (kEnvelopeBytes) = (.*);", envelope)
     values = dict(constants)
     calls = re.findall(r'number\("(\w+)",\s*([^,]+), ([^,]+), ([^)]+)\)', text)
