@@ -20,8 +20,8 @@ windows, and that each message of a window has a buffer of its own (OMB: `-b mul
 differs: a launch of the plain program and of nearpeak-mpi gives a median, one of OMB a mean.
 
 H,D: the rank in host memory takes the other GPU (own), that of the other rank (same) or none, by
---host-rank-gpu, which can be repeated. nearpeak-mpi takes what `nearpeak run` chooses, unless
---nearpeak-gpus says the same words. OMB cannot do without a GPU on each rank.
+--host-rank-gpu, which can be repeated. With one GPU it takes what `nearpeak run` chooses.
+nearpeak-mpi does so unless --nearpeak-gpus says the same words. OMB needs a GPU on each rank.
 
 OMB is no part of this project. The folder has its osu_latency and osu_bw, at any depth, in
 DIR/openmpi and DIR/mpich; Intel MPI runs those of mpich. With its sources this builds them, and
@@ -184,7 +184,7 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
         "--host-rank-gpu",
         action="append",
         choices=("own", "same", "none"),
-        help="of the plain program and OMB; default: own",
+        help="of the plain program and OMB; default: own, with one GPU as `nearpeak run`",
     )
     parser.add_argument(
         "--nearpeak-gpus",
@@ -214,7 +214,7 @@ def compare(arguments: argparse.Namespace, scratch: Path) -> None:
     if sizes[0] < 1 or sizes[-1] > LARGEST or arguments.rounds < 1:
         raise UserError(f"sizes are 1 to {format_bytes(LARGEST)}, --rounds 1 or more")
     names = arguments.mpi or [name for name in MAKERS if catalogue.entry(name).installed]
-    cases = list(cases_of(names, arguments.buffers or BUFFERS, arguments.host_rank_gpu or ["own"]))
+    cases = list(cases_of(names, arguments.buffers or BUFFERS, arguments.host_rank_gpu or []))
     if not cases:
         raise UserError("nothing to compare: `nearpeak mpi add openmpi` installs a library")
     for abi in {MAKERS[case.library].abi for case in cases} if arguments.omb else ():
@@ -258,9 +258,18 @@ def cases_of(
             except UserError as error:
                 print(f"{name} {kinds} is left out: {error}", flush=True)
                 continue
-            placed = host_ranks if set(kinds) == set("H,D") else [""]
-            for host_rank in placed:
-                yield Case(name, kinds, host_rank, single, list(single.machine.gpus))
+            gpus = list(single.machine.gpus)
+            placed = host_ranks or [usual_host_rank(single, gpus)]
+            for host_rank in placed if set(kinds) == set("H,D") else [""]:
+                if host_rank == "own" and len(gpus) < 2:
+                    print(f"{name} {kinds} is left out: --host-rank-gpu own needs two GPUs")
+                else:
+                    yield Case(name, kinds, host_rank, single, gpus)
+
+
+def usual_host_rank(single: Single, gpus: Sequence[Gpu]) -> str:
+    """The GPU of the host's rank: its own, as OMB has it; with one GPU that of `nearpeak run`."""
+    return "own" if len(gpus) > 1 else single.path.host_device
 
 
 class Runner:

@@ -124,3 +124,11 @@ def test_who_takes_which_gpu(
     case = plain.Case(library, "H,D", host_rank, SimpleNamespace(ends=ends), gpus)
     assert [plain.ordinal(gpu) for gpu in plain.gpus_of(case, host_rank)] == plain_gpus
     assert plain.visible(case) == omb_gpus
+
+
+@pytest.mark.parametrize(("gpus", "host_rank"), [(["a", "b"], "own"), (["a"], "none")])
+def test_with_one_gpu_the_hosts_rank_holds_what_nearpeak_run_gives_it(
+    plain: ModuleType, gpus: list[str], host_rank: str
+) -> None:
+    single = SimpleNamespace(path=SimpleNamespace(host_device="none"))
+    assert plain.usual_host_rank(single, gpus) == host_rank
