@@ -66,7 +66,7 @@ PROGRAMS = [
 PRELOADED = [
     {"calls", "explain", "queries"},
     {"layer/datatype", "trace"},
-    {"layer/copy"},  # by devices, drivers and the kernel: no other rank is known
+    {"layer/copy"},  # by devices, drivers and the kernel: ranks are numbers
     {"layer/world"},  # this rank, the others, and the memory that they share
     {"layer/protocol"},  # messages between ranks, and the requests for them
     {"layer/collective"},
@@ -74,6 +74,7 @@ PRELOADED = [
     {"layer/intercept"},  # MPI's functions
 ]
 FOLDERS = [*PROGRAMS, *PRELOADED]
+BELOW_PRELOADED = {"accel", "accel/gpu", "options"}
 
 
 def imported(file: Path) -> Iterator[str]:
@@ -169,22 +170,36 @@ def test_commands_share_nothing_but_what_stands_above_them() -> None:
     assert found == GO_ON
 
 
-def including() -> Iterator[tuple[str, Path, str]]:
-    """Yields a folder of bench/ or preload/, a source in it, and a header that it includes."""
+def sources() -> Iterator[tuple[Path, Path]]:
+    """Yields the sources of bench/ and preload/, each with its path below that folder."""
     for root in CPP.values():
         for file in sorted(
             file for end in ("cpp", "hpp", "inc") for file in root.rglob(f"*.{end}")
         ):
             name = file.relative_to(root)
             if name.parts[0] not in ("tests", "third_party"):
-                text = file.read_text(encoding="utf-8")
-                for header in re.findall(r'^# *include "(.*)"', text, re.MULTILINE):
-                    yield str(name.parent), name, header
+                yield file, name
+
+
+def including() -> Iterator[tuple[str, Path, str]]:
+    """Yields a folder of bench/ or preload/, a source in it, and a header that it includes."""
+    for file, name in sources():
+        text = file.read_text(encoding="utf-8")
+        for header in re.findall(r'^# *include "(.*)"', text, re.MULTILINE):
+            yield str(name.parent), name, header
 
 
 def test_every_folder_has_its_layer() -> None:
-    found = {folder for folder, _, _ in including()}
-    assert found - set().union(*FOLDERS) == set()
+    assert {str(name.parent) for _, name in sources()} == set().union(*FOLDERS)
+
+
+def test_preloaded_libraries_stand_on_few_rooms_of_the_programs() -> None:
+    rooms = {
+        str(Path(header).parent)
+        for folder, _, header in including()
+        if folder in set().union(*PRELOADED)
+    }
+    assert rooms - set().union(*PRELOADED) == BELOW_PRELOADED
 
 
 def test_includes_run_one_way() -> None:

@@ -19,6 +19,11 @@ KNOWN = {frozenset({"a", "b"}): ("Letter", {"a": "first", "b": "second"})}
         ({"type": "array", "items": TEXT}, "list of string"),
         ({"type": "array", "prefixItems": [TEXT, {"type": "number"}]}, "[string, number]"),
         ({"type": "object", "additionalProperties": TEXT}, "object of string"),
+        (
+            {"type": "array", "items": {"anyOf": [TEXT, {"type": "null"}]}},
+            "list of (string or null)",
+        ),
+        ({"anyOf": [{"type": "array", "items": TEXT}, {"type": "null"}]}, "list of string or null"),
         ({"anyOf": [{"$ref": "#/$defs/Case"}, {"type": "null"}]}, "[Case](#case) or null"),
         ({"enum": ["", "c", None]}, "empty or `c` or null"),
         ({"enum": ["a", "b", None]}, "[Letter](#letter) or null"),

@@ -19,6 +19,8 @@
 
 using Byte = unsigned char;
 
+constexpr int kAllocations = 20;
+
 __host__ __device__ Byte value(size_t i, int seed) { return Byte(i + seed); }
 
 __global__ void fill(Byte* data, size_t bytes, int seed) {
@@ -62,9 +64,13 @@ int main() {
     }
     for (const size_t bytes : {size_t(8), size_t(1) << 10, size_t(64) << 10, size_t(4) << 20}) {
       unsigned long long by_kernel = 0, by_cpu = 0, copied_in = 0, copied_out = 0;
-      for (int seed = 0; seed < 80; ++seed) {
-        Byte *data = nullptr, *host = static_cast<Byte*>(malloc(bytes));
-        if (pool != nullptr)
+      Byte* const host = static_cast<Byte*>(malloc(bytes));
+      Byte* data = nullptr;
+      for (int use = 0; use < 4 * kAllocations; ++use) {
+        const int seed = 3 * use + 1;
+        if (use % 4 != 0) {
+          // Each allocation is used four times.
+        } else if (pool != nullptr)
           OK(cudaMallocFromPoolAsync(reinterpret_cast<void**>(&data), bytes, pool, 0));
         else
           OK(cudaMallocManaged(&data, bytes));
@@ -87,12 +93,12 @@ int main() {
         OK(cudaMemcpyAsync(host, data, bytes, cudaMemcpyDefault, stream));
         OK(cudaStreamSynchronize(stream));
         copied_out += wrong_in(host, bytes, seed + 3);
-        free(host);
-        OK(pool != nullptr ? cudaFreeAsync(data, 0) : cudaFree(data));
+        if (use % 4 == 3) OK(pool != nullptr ? cudaFreeAsync(data, 0) : cudaFree(data));
         OK(cudaStreamSynchronize(0));
       }
-      printf("%-18s %8zu B: wrong bytes: kernel to CPU %llu, CPU to kernel %llu, copied in %llu, "
-             "copied out %llu\n",
+      free(host);
+      printf("%-18s %8zu B: wrong bytes: kernel to CPU %llu, CPU to kernel %llu, copy in to CPU %llu, "
+             "CPU to copy out %llu\n",
              names[kind], bytes, by_kernel, by_cpu, copied_in, copied_out);
     }
     if (pool != nullptr) OK(cudaMemPoolDestroy(pool));

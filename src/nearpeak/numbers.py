@@ -45,7 +45,7 @@ def unit(name: str) -> str:
 
 
 def interval(bounds: tuple[float, float] | None, scale: float = 1.0) -> str:
-    """A 95 % interval as `[low, high]`; nothing where there is none."""
+    """A 95 % interval as `[low, high]`; "" without one."""
     if bounds is None:
         return ""
     return f"[{number(scale * bounds[0])}, {number(scale * bounds[1])}]"

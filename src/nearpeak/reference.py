@@ -125,10 +125,15 @@ def _kind(declared: dict[str, Any], titles: dict[str, str], named: Enumerations)
         case {"prefixItems": items}:
             return f"[{', '.join(_kind(item, titles, named) for item in items)}]"
         case {"items": dict(item)}:
-            return f"list of {_kind(item, titles, named)}"
+            return f"list of {_grouped(_kind(item, titles, named))}"
         case {"additionalProperties": dict(item)}:
-            return f"object of {_kind(item, titles, named)}"
+            return f"object of {_grouped(_kind(item, titles, named))}"
     return str(declared["type"])
+
+
+def _grouped(kind: str) -> str:
+    """Parenthesises alternatives, so that `or null` belongs to the items."""
+    return f"({kind})" if " or " in kind else kind
 
 
 def _choices(values: list[str | None], named: Enumerations) -> str:

@@ -277,6 +277,27 @@ void reset() {
   }
 }
 
+// Of the ranks that have reset their device, the first work with it is for another rank: a long
+// message between host memory here and device memory there.
+void reset_alone() {
+  constexpr int kBytes = 300000;
+  send_around(0);
+  barrier();
+  const bool has_reset = rank % 2 == 0;
+  if (has_reset)
+    CHECK(cuda("cuDevicePrimaryCtxReset_v2", each_sees_one ? 0 : device_of(rank)) == 0);
+  const int next = (rank + 1) % size, last = (rank + size - 1) % size;
+  const char kind = has_reset ? 'H' : 'D';
+  for (int i = 0; i < 2; ++i) {
+    Buffer out(kind, kBytes), in(kind, kBytes);
+    out.fill(rank + i);
+    MPI_Sendrecv(out.data(), kBytes, MPI_BYTE, next, kTag, in.data(), kBytes, MPI_BYTE, last, kTag,
+                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    CHECK(in.has(last + i, kBytes));
+  }
+  if (has_reset) take_device();
+}
+
 // The same after the last message.
 void reset_last() {
   send_around(0);
@@ -327,7 +348,8 @@ int main(int argc, char** argv) {
               {"elsewhere", elsewhere},
               {"bottom", bottom},
               {"attached", attached},
-              {"reset", reset}};
+              {"reset", reset},
+              {"reset_alone", reset_alone}};
   // Which end the program.
   cases["to_host"] = to_host;
   cases["to_another"] = to_another;

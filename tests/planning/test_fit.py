@@ -19,7 +19,7 @@ from nearpeak.planning.fit import (
     budget_for,
     cuts,
     expected_blocks,
-    is_held,
+    fits_budget,
 )
 from nearpeak.planning.make import make_plan
 from nearpeak.planning.options import Options
@@ -229,7 +229,7 @@ def test_a_library_may_be_left_out_on_each_path_that_was_not_named(
 def test_all_pairs_are_asked_for(standins: ModuleType, described: Description) -> None:
     plan = plan_of(standins, described, "h200x2", 2, budget_seconds=60, all_pairs=True)
     assert not [left for left in plan.left_out if left.kind == "path"]
-    assert not is_held(plan, blocks_wanted(plan))
+    assert not fits_budget(plan, blocks_wanted(plan))
     assert any("the budget is too small" in line for line in summary(plan))
     # And take as long as the default study, where nobody says how long.
     plan = plan_of(standins, described, "dgx-h100", 1, all_pairs=True)

@@ -24,6 +24,7 @@ constexpr int kOldestVersion = 11000;
 // cuda.h: CUDA_ERROR_MPS_CONNECTION_FAILED to CUDA_ERROR_MPS_CLIENT_TERMINATED.
 constexpr int kFirstMpsError = 805;
 constexpr int kLastMpsError = 810;
+constexpr int kContextDestroyed = 709;
 // Attributes of a device.
 constexpr int kCapabilityMajor = 75;
 constexpr int kCapabilityMinor = 76;
@@ -100,21 +101,20 @@ class PrimaryContext final : public gpu::Context {
   PrimaryContext(const CudaDriver& driver, int index, DeviceNumber number)
       : Context(driver, index, number, driver.set_current_.name), driver_(driver) {
     check(driver_.retain_(&handle_, number), driver_.retain_.name);
-    id_ = id();
+    if (driver_.get_id_.function != nullptr) driver_.get_id_(handle_, &id_);
   }
 
   void* handle() const override { return handle_; }
   // The handle stays the same; the number does not.
-  bool was_reset() const override { return id() != id_; }
+  bool was_reset() const override {
+    if (id_ == 0) return false;  // the driver does not number contexts
+    unsigned long long id = 0;
+    const int result = driver_.get_id_(handle_, &id);
+    return result == kContextDestroyed || (result == kSuccess && id != id_);
+  }
 
  private:
   int make_current() const noexcept override { return driver_.set_current_(handle_); }
-  // 0: it was reset and not taken again, or the driver does not number contexts.
-  unsigned long long id() const {
-    unsigned long long number = 0;
-    const auto& get = driver_.get_id_;
-    return get.function != nullptr && get(handle_, &number) == kSuccess ? number : 0;
-  }
 
   const CudaDriver& driver_;
   ContextHandle handle_ = nullptr;

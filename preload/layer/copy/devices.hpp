@@ -192,7 +192,7 @@ class Devices {
   bool pinned(const void* data, std::size_t bytes);
   // Whole pages.
   std::unique_ptr<RegisteredMemory> pin(int device, void* pages, std::size_t bytes);
-  Device& device(int index) { return accelerator().device(index); }
+  Device& device(int index) { return device_of(index); }
 
   Exported handle_of(const Located& memory);
   // From now on this process, `self` of all ranks, tells the others what is freed of that, and
@@ -208,8 +208,13 @@ class Devices {
   void close(std::uint32_t rank, std::uint64_t allocation);
   void close_all();
 
-  // From now on abandons what others hold of a device, too, where the application has reset it.
-  void when_reset(std::function<void(int device)> abandon) { when_reset_ = std::move(abandon); }
+  // From now on abandons what others hold of a device, too, where the application has reset it, and
+  // calls `taken_again` when it is taken again.
+  void when_reset(std::function<void(int device)> abandon,
+                  std::function<void(int device)> taken_again) {
+    when_reset_ = std::move(abandon);
+    taken_again_ = std::move(taken_again);
+  }
   // Before the end: of devices that were reset nothing may be destroyed.
   void abandon_reset();
 
@@ -254,7 +259,8 @@ class Devices {
   static constexpr std::size_t kMostScratch = std::size_t{1} << 30;  // of a device
 
   Accelerator& accelerator();
-  void begin_anew_if_reset(int device);
+  // A device, taken again first where the application has reset it.
+  Device& device_of(int device);
   void abandon_all_of(int device);
   void copy(int device, void* to, const void* from, std::size_t bytes);
   void copy(int device, const std::vector<Piece>& pieces);
@@ -296,12 +302,17 @@ class Devices {
   std::chrono::microseconds patience_{0};
   std::function<bool(int)> alone_;
   std::function<void(int)> when_reset_;
+  std::function<void(int)> taken_again_;
   std::map<int, Carrier> carriers_;  // by device
   std::map<std::uint32_t, KernelCopyCrossover> crossovers_;
   // By device: memory that nobody has now, by its bytes, and what there is in all.
+  struct Room {
+    std::size_t bytes = 0;
+    std::uint64_t allocation = 0;
+  };
   struct Store {
     std::multimap<std::size_t, void*> free;
-    std::map<void*, std::size_t> rooms;  // of all
+    std::map<void*, Room> rooms;  // of all
     std::size_t all = 0;
   };
   std::map<int, Store> stores_;

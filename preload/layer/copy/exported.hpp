@@ -27,7 +27,7 @@ inline void check_part(const Exported& exported, std::uint64_t offset, std::uint
 }
 
 // Allocations that a rank has found freed: who has them open keeps their memory from it. It alone
-// writes; who comes late misses some.
+// writes; who comes late misses some, and is told so.
 class Freed {
  public:
   void add(std::uint64_t allocation) {
@@ -35,13 +35,15 @@ class Freed {
     last_[count % kLast].store(allocation, std::memory_order_relaxed);
     count_.store(count + 1, std::memory_order_release);
   }
-  // Those since `seen`, which is all of them afterwards.
+  // Those since `seen`, which is all of them afterwards. False where some were missed.
   template <typename What>
-  void each_since(std::uint64_t& seen, const What& what) const {
+  bool each_since(std::uint64_t& seen, const What& what) const {
     const std::uint64_t count = count_.load(std::memory_order_acquire);
+    const bool all = count - seen <= kLast;
     for (std::uint64_t i = std::max(seen, count - std::min(count, kLast)); i < count; ++i)
       what(last_[i % kLast].load(std::memory_order_relaxed));
     seen = count;
+    return all;
   }
 
  private:

@@ -427,17 +427,20 @@ int free_of_application(MPI_Request* request) {
 
 namespace {
 
-// Before a persistent operation is started.
+// Before a persistent operation is started. Its address may be another allocation's since.
 void prepare(Operation& operation) {
   if (operation.kind == Operation::Kind::kReceive) {
     check_not_held(operation);
     clear(operation);
+    Target& target = operation.target;
+    if (target.on_device) target.place = world.devices.locate(target.data);
   } else if (operation.kind == Operation::Kind::kCollective) {
     for (HostShadow& shadow : operation.shadows) shadow.fill();
     ++world.counts.shadowed_calls;
   } else {
     const auto bytes = static_cast<std::size_t>(operation.bytes);
     const Copies copies;
+    operation.place = world.devices.locate(operation.data);
     copy_to_host(operation.place, operation.memory.get(), operation.data, bytes);
     ++world.counts.staged_sends;
     copies.note(End::kSent, Route::kThroughHost, bytes);

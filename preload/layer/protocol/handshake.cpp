@@ -28,6 +28,7 @@
 #include "layer/datatype/types.hpp"
 #include "layer/protocol/copy_proxy.hpp"
 #include "layer/protocol/launched.hpp"
+#include "layer/protocol/opening.hpp"
 #include "layer/protocol/operations.hpp"
 #include "layer/world/world.hpp"
 #include "options/options.hpp"
@@ -414,10 +415,15 @@ void begin() {
   (nullptr, 0, calls::byte_type(), 0, kNeverTag, world.own, &world.never);
   if (world.settings.keeps_code) gpu::keep_code_in(folder_of_code());
   world.devices.use_kernels(world.settings.kernel, is_alone);
-  world.devices.when_reset([](int device) {
-    abandon(world.pieces[device]);
-    world.pinned.forget(device);
-  });
+  world.devices.when_reset(
+      [](int device) {
+        abandon(world.pieces[device]);
+        world.pinned.forget(device);
+        if (device == world.home) world.trial = {};
+      },
+      [](int device) {
+        if (device == world.home && world.accepts_envelopes.load()) give_trial(device);
+      });
   Visit::expect(true);
   world.on = true;
 }

@@ -41,7 +41,8 @@ void move_rest(Slot& slot, int device, const Range& pinned, const MakeEnds& ends
   const std::size_t step = pinned.bytes() > 0 ? slot.fits : step_of(slot.fits);
   std::size_t at = slot.claimed.fetch_add(step, std::memory_order_relaxed);
   if (at >= slot.fits) return;
-  Mover mover(pieces_of(device), ends());
+  const Ends both = ends();  // first: the device may be taken again in it, with new pieces
+  Mover mover(pieces_of(device), both);
   std::size_t done = 0;
   do {
     const std::size_t bytes = std::min(step, slot.fits - at);
@@ -132,8 +133,9 @@ void bring_down(const Target& target, int sender, Slot& slot, std::size_t bytes)
 }  // namespace
 
 Pieces& pieces_of(int device) {
+  Device& of = world.devices.device(device);  // first: after a reset there are none
   auto& pieces = world.pieces[device];
-  if (!pieces) pieces = std::make_unique<Pieces>(world.devices.device(device));
+  if (!pieces) pieces = std::make_unique<Pieces>(of);
   return *pieces;
 }
 

@@ -20,9 +20,6 @@ bool opens(int rank) {
   return so;
 }
 
-namespace {
-
-// Before this rank accepts envelopes: gives others memory of its device to try with.
 void give_trial(int device) {
   try {
     world.trial = world.devices.scratch(device, 1);
@@ -32,6 +29,8 @@ void give_trial(int device) {
     // Who does not see the device does not open its memory, then.
   }
 }
+
+namespace {
 
 // Says of all ranks that have begun to accept envelopes whether this one, which does, opens memory
 // of the device that they use.

@@ -8,6 +8,9 @@
 
 namespace nearpeak::layer {
 
+// Gives others memory of this rank's device to try with: before it accepts envelopes, and where the
+// device was taken again.
+void give_trial(int device);
 // This rank has used memory of a device.
 void accept_envelopes(int device);
 // Whether this rank opens memory of the device that another one uses, where both accept envelopes;

@@ -203,7 +203,7 @@ class Compared(msgspec.Struct, kw_only=True):
     ceilings: list[PlaceChange]  # what each path carries without MPI
     failures: list[Failing]  # failures on the new side of what was tried on the old one
     missing: list[Missing]  # what the new side did not measure at all
-    allow_missing: bool  # that is no regression
+    allow_missing: bool  # `--allow-missing` was given: missing curves are no regression
     unmatched: list[Unmatched]  # what else is not compared
     # exit status 1: a regression, or something missing without a failure that is not allowed
     regressed: bool

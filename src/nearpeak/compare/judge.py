@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Judges the changes between the figures of both session_t_test."""
+"""Judges the changes between the figures of both sides."""
 
 import math
 from collections.abc import Mapping, Sequence

@@ -132,7 +132,7 @@ def _remove_left(base: Path) -> None:
 
 @contextlib.contextmanager
 def daemon() -> Iterator[None]:
-    """Runs the daemon, and ends it whatever happens. MpsError when it does not start."""
+    """Runs the daemon in a `with` block, and always stops it. MpsError if it does not start."""
     program = shutil.which(MPS_CONTROL)
     if program is None:
         raise MpsError(f"{MPS_CONTROL} was not found on PATH: leave out the paths with mps")

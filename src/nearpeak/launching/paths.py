@@ -187,7 +187,7 @@ def select_paths(
     ]
     if hosts and counts:
         chosen = [path for path in chosen if path.place.hosts == len(hosts)]
-    chosen = _of_so_many(named or chosen, counts, missing, hosts, wanted)
+    chosen = _with_rank_counts(named or chosen, counts, missing, hosts, wanted)
     if wanted and all(path.transport == "local" for path in chosen):
         others = ", ".join(path.id for path in usual if path.transport != "local")
         raise UserError(
@@ -215,7 +215,7 @@ def why_not(path_id: str, machine: Machine, hosts: Sequence[str]) -> str | None:
     return f"name it with --path {shlex.quote(path_id)} in a new one"
 
 
-def _of_so_many(
+def _with_rank_counts(
     paths: list[DataPath],
     counts: Sequence[int],
     missing: Sequence[NoPath],

@@ -50,7 +50,7 @@ def expected_seconds(plan: Plan) -> tuple[float, float]:
 
 
 def seconds_of(plan: Plan, blocks: int) -> float:
-    """The guess for so many blocks."""
+    """Returns the estimated seconds of `blocks` blocks."""
     first, later = expected_seconds(plan)
     pilots = min(blocks, PILOT_BLOCKS)
     return pilots * first + (blocks - pilots) * later
@@ -85,8 +85,8 @@ def blocks_wanted(plan: Plan) -> int:
     return min(fewest, plan.looks[-1])
 
 
-def is_held(plan: Plan, blocks: int) -> bool:
-    """True if a plan's budget holds so many blocks."""
+def fits_budget(plan: Plan, blocks: int) -> bool:
+    """True if `blocks` blocks fit a plan's budget."""
     return plan.fitted_seconds is None or budget_for(plan, blocks) <= plan.fitted_seconds
 
 
@@ -100,12 +100,12 @@ def fit(plan: Plan, options: Options, hold: Hold) -> None:
     reduction = _Reduction(plan, hold)
     kept = {0, QUOTED_BYTES, *set(options.kept_sizes).intersection(plan.sizes)}
     for step, largest in () if options.sizes else SIZE_STEPS:
-        if is_held(plan, options.launches or GOAL_LAUNCHES):
+        if fits_budget(plan, options.launches or GOAL_LAUNCHES):
             return
         reduction.sizes = sorted({*kept, *(2**power for power in range(largest, -1, -step))})
         reduction.hold_without([])
     blocks = blocks_wanted(plan)
-    if not is_held(plan, blocks):
+    if not fits_budget(plan, blocks):
         _leave_out(plan, reduction, list(cuts(plan, options)), blocks)
 
 
@@ -136,7 +136,7 @@ def _leave_out(plan: Plan, reduction: "_Reduction", possible: "Sequence[Cut]", b
     # A large cut after small ones may have made some of these unnecessary.
     for cut in list(reversed(made))[1:]:
         reduction.hold_without([other for other in made if other != cut])
-        if is_held(plan, blocks):
+        if fits_budget(plan, blocks):
             del made[cut]
     reduction.hold_without(list(made))
     plan.left_out = list(made.values())

@@ -13,7 +13,7 @@ from nearpeak.planning.fit import (
     budget_for,
     expected_blocks,
     expected_seconds,
-    is_held,
+    fits_budget,
     rounded,
     seconds_of,
 )
@@ -53,7 +53,7 @@ def summary(plan: Plan) -> list[str]:
         )
     if expected_blocks(plan) < FEWEST_FOR_INTERVAL:
         lines.append(f"note:       fewer than {FEWEST_FOR_INTERVAL} launches give no 95 % interval")
-    if not is_held(plan, blocks_wanted(plan)):
+    if not fits_budget(plan, blocks_wanted(plan)):
         needed = format_seconds(rounded(budget_for(plan, blocks_wanted(plan))))
         problem = "the budget is too small" if plan.job_seconds is None else "the job is too short"
         lines.append(

@@ -283,7 +283,7 @@ class Answers:
         raise ValueError(f"{record.benchmark} {record.axes} was not asked for")
 
 
-def believes(
+def usable(
     status: str, misplaced: str, problems: Iterable[ProblemRecord]
 ) -> Callable[[SamplesRecord], bool]:
     """Returns a predicate: whether the numbers of a case of a launch may be used.

@@ -17,7 +17,7 @@ from nearpeak.planning.stages import (
     PilotData,
     as_chosen,
 )
-from nearpeak.study.answers import Templates, believes
+from nearpeak.study.answers import Templates, usable
 from nearpeak.study.cells import Cell, Median, precise_together
 from nearpeak.study.distances import Distances
 from nearpeak.study.forecast import Forecast, forecast
@@ -287,7 +287,7 @@ class Schedule:
         self.estimate.add(template, manner, record.seconds, parts, ok=record.status == "ok")
         units = units_of(template, variants)
         self._count_failures(units, record.status, begun.block)
-        samples = list(filter(believes(record.status, "", self._problems), samples))
+        samples = list(filter(usable(record.status, "", self._problems), samples))
         if begun.block < PILOT_BLOCKS and samples:
             self.pilot.add(template, samples, parts)
         if begun.role == "mpi":

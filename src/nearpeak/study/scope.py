@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The parts of a plan that are still measured, block by block, as a value that is never changed.
 
-A question about another course of the study is asked of another scope.
+To ask "what if", derive a scope (`leaving_out`, `taking_up`) and query it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

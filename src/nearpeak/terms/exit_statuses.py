@@ -30,8 +30,8 @@ STATUSES = {
     "compare": {
         "0": "something could be judged, and nothing is proven to have regressed",
         "1": "something is surely slower, by more than the tolerance; or surely fails\n"
-        "more often; or returns wrong data now; or was not measured now\n"
-        "(--allow-missing accepts that)",
+        "more often; or returns wrong data now; or has no figure now, although no\n"
+        "launch of it failed (--allow-missing accepts that)",
         "2": "bad input, or studies that have nothing in common",
         "3": "nothing could be judged: no change can be told from the scatter, or no\n"
         "figure is in common (the last line says why)",
@@ -43,7 +43,7 @@ STATUSES = {
         "line says how much, or of which)",
         "2": "bad input",
     },
-    "doctor": {"0": "if nothing is bad", "1": "otherwise"},
+    "doctor": {"0": "if nothing is bad", "1": "if something will spoil measurements"},
     "explain": {
         "0": "the time of messages was looked at",
         "1": "the library failed, at one size or\n"
@@ -53,7 +53,8 @@ STATUSES = {
     "export": _PLAIN,
     "import": {
         "0": "",
-        "1": "if a launch crashed, or a validation failed, or a launch of\nthe study",
+        "1": "if a launch crashed or a validation failed; with --beside,\n"
+        "also if a launch of that study failed",
         "2": "for bad input",
     },
     "layer": {
@@ -102,8 +103,8 @@ STATUSES = {
         "128 + N": "ended by signal N, as 130 by Ctrl-C: it is passed on to the\ncommand",
     },
     "tune": {
-        "0": "it ended, whatever came of it",
-        "1": "the library failed as it is",
+        "0": "the search ended, with or without better settings",
+        "1": "the library failed with its default settings",
         "2": "bad\ninput",
         "128 + N": "for a signal N: --resume goes on",
     },

@@ -96,10 +96,10 @@ class Unblocked(msgspec.Struct, kw_only=True):
     known: int  # of these, to ranks of the same host, of sizes that the study measured
     others: int  # collective, one-sided and file operations that the same calls wait for
     seconds: float  # of the calls that begin these messages, receive, wait or test
-    # in which the quickest path carries the known ones without MPI; more than `seconds` if they
-    # overlap with the application's work
+    # least time in which the quickest path carries the known ones without MPI; more than `seconds`
+    # if they overlap with the application's work
     least_seconds: float
-    saved_seconds: float  # at most
+    saved_seconds: float  # upper bound of what these messages could save: the difference, or 0
 
 
 class Trace(msgspec.Struct, kw_only=True):

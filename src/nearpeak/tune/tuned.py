@@ -50,7 +50,7 @@ class Tried(msgspec.Struct, kw_only=True):
 
 
 class Ceiling(msgspec.Struct, kw_only=True, frozen=True):
-    """A rate or time that this machine sustains without MPI (calibrate.MEASUREMENTS)."""
+    """A rate or time that this machine sustains without MPI."""
 
     name: str  # of the measurement (docs/tuning.md#measured-ceilings-in-a-librarys-own-cost-model)
     value: float  # rate of 16 MiB, or time of 8 B, in `unit`

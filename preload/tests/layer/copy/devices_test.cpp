@@ -134,6 +134,16 @@ TEST_CASE("devices of the layer: after a reset of a device nothing of before is 
     use();
     CHECK(std::exchange(abandoned, -1) == 1);
   }
+  {
+    // Room of before goes nowhere, though room of afterwards may have its address.
+    const auto cuda = FakeCuda::load();
+    SlotBuffer buffer(cuda->device(1).memory(BufferKind::kDevice), 1000, 1);
+    Scratch before = devices.scratch(1, 1000);
+    REQUIRE(reset(1) == 0);
+    const Scratch after = devices.scratch(1, 1000);
+    before = Scratch();
+    CHECK(devices.scratch(1, 1000).data() != after.data());
+  }
   REQUIRE(reset(1) == 0);
   devices.close_all();
 }

@@ -74,11 +74,11 @@ def ask(nvml: ModuleType, environment: Mapping[str, str]) -> dict[str, str]:
     except nvml.NVMLError as error:
         return {f"{FACTS}/error": str(error)}
     finally:
-        Asker(nvml)("nvmlShutdown")
+        NvmlClient(nvml)("nvmlShutdown")
 
 
-class Asker:
-    """Calls NVML; whatever it refuses is None."""
+class NvmlClient:
+    """Calls NVML; None for what it refuses."""
 
     def __init__(self, nvml: ModuleType) -> None:
         self.nvml = nvml
@@ -109,7 +109,7 @@ class Asker:
 
 
 def _machine(nvml: ModuleType, environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    asker = Asker(nvml)
+    asker = NvmlClient(nvml)
     if driver := asker("nvmlSystemGetDriverVersion"):
         yield "driver", _text(driver)
     if cuda := asker("nvmlSystemGetCudaDriverVersion_v2"):
@@ -165,7 +165,7 @@ def pci_address(bus_id: str) -> str:
     return f"{int(domain, 16):04x}:{rest}"
 
 
-def _gpu(asker: Asker, device: Any) -> Iterator[tuple[str, str]]:
+def _gpu(asker: NvmlClient, device: Any) -> Iterator[tuple[str, str]]:
     if name := asker("nvmlDeviceGetName", device):
         yield "name", _text(name)
     if memory := asker("nvmlDeviceGetMemoryInfo", device):
@@ -189,7 +189,7 @@ def _gpu(asker: Asker, device: Any) -> Iterator[tuple[str, str]]:
     yield from _health(asker, device)
 
 
-def _nvlinks(asker: Asker, device: Any) -> Iterator[tuple[str, str]]:
+def _nvlinks(asker: NvmlClient, device: Any) -> Iterator[tuple[str, str]]:
     """The active NVLinks: `26562 MB/s to switch`, `... to cpu`,
     `... to gpu 0000:17:00.0`."""
     nvml = asker.nvml
@@ -208,7 +208,7 @@ def _nvlinks(asker: Asker, device: Any) -> Iterator[tuple[str, str]]:
         yield f"nvlink{link}", f"{speed or 'unknown'} MB/s to {kind}{remote}"
 
 
-def _c2c(asker: Asker, device: Any) -> int:
+def _c2c(asker: NvmlClient, device: Any) -> int:
     """MB/s of all active links between a Grace CPU and its GPU together; 0 where there is none."""
     nvml = asker.nvml
     total = 0
@@ -218,7 +218,7 @@ def _c2c(asker: Asker, device: Any) -> int:
     return total
 
 
-def _health(asker: Asker, device: Any) -> Iterator[tuple[str, str]]:
+def _health(asker: NvmlClient, device: Any) -> Iterator[tuple[str, str]]:
     if (persistence := asker("nvmlDeviceGetPersistenceMode", device)) is not None:
         yield "persistence", _switch(persistence)
     if ecc := asker("nvmlDeviceGetEccMode", device):
@@ -234,7 +234,7 @@ def _health(asker: Asker, device: Any) -> Iterator[tuple[str, str]]:
         yield "slowed", ", ".join(slow)
 
 
-def _pair(asker: Asker, device: Any, peer: Any) -> Iterator[tuple[str, str]]:
+def _pair(asker: NvmlClient, device: Any, peer: Any) -> Iterator[tuple[str, str]]:
     ancestor = asker("nvmlDeviceGetTopologyCommonAncestor", device, peer)
     if ancestor in ANCESTORS:
         yield "ancestor", ANCESTORS[ancestor]

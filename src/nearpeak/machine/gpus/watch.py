@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from nearpeak.machine.gpus.nvml import REASONS, Asker
+from nearpeak.machine.gpus.nvml import REASONS, NvmlClient
 
 SM, MEMORY = 1, 2  # NVML_CLOCK_SM, NVML_CLOCK_MEM
 ECC = {0: "ecc corrected", 1: "ecc uncorrected"}  # nvmlMemoryErrorType_t
@@ -48,14 +48,14 @@ class GpuWatch:
     def close(self) -> None:
         """Lets NVML go."""
         if self._nvml is not None:
-            Asker(self._nvml)("nvmlShutdown")
+            NvmlClient(self._nvml)("nvmlShutdown")
             self._nvml = None
 
     def read(self, gpu: str) -> GpuState:
         """The state of the GPU with this uuid, or with this index as NVML counts."""
         if self._nvml is None:
             return GpuState(gpu=gpu)
-        asker = Asker(self._nvml)
+        asker = NvmlClient(self._nvml)
         if gpu.isdecimal():
             device = asker("nvmlDeviceGetHandleByIndex", int(gpu))
         else:
@@ -75,7 +75,7 @@ class GpuWatch:
         )
 
 
-def _errors(asker: Asker, device: Any) -> Iterator[tuple[str, int]]:
+def _errors(asker: NvmlClient, device: Any) -> Iterator[tuple[str, int]]:
     for kind, word in ECC.items():
         count = asker("nvmlDeviceGetTotalEccErrors", device, kind, SINCE_DRIVER_LOADED)
         if count is not None:

@@ -37,7 +37,7 @@ from nearpeak.observations.observed import (
 from nearpeak.planning.plan import SCHEMA as PLAN_SCHEMA
 from nearpeak.planning.plan import LaunchId, Plan
 from nearpeak.study import journal, records
-from nearpeak.study.answers import Answers, believes, expected_cases
+from nearpeak.study.answers import Answers, expected_cases, usable
 from nearpeak.terms import logs
 from nearpeak.terms.benchmarks import by_name, named
 from nearpeak.terms.identity import Case, Curve, Place, Who
@@ -97,7 +97,7 @@ class _Recorded:
     @property
     def believable(self) -> list[tuple[program_records.SamplesRecord, Floats]]:
         """The cases whose numbers may be used."""
-        use = believes(self.status, self.misplaced, self.problems)
+        use = usable(self.status, self.misplaced, self.problems)
         return [pair for pair in self.samples if use(pair[0])]
 
 
