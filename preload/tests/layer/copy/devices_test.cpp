@@ -107,8 +107,8 @@ TEST_CASE("devices of the layer: after a reset of a device nothing of before is 
   Devices devices;
   std::string why;
   REQUIRE(devices.load(why));
-  int abandoned = -1;
-  devices.when_reset([&](int device) { abandoned = device; });
+  int abandoned = -1, again = -1;
+  devices.when_reset([&](int device) { abandoned = device; }, [&](int device) { again = device; });
   const auto reset = [](int device) {
     void* const driver = dlopen(FAKE_CUDA, RTLD_NOW | RTLD_LOCAL);
     return reinterpret_cast<int (*)(int)>(dlsym(driver, "cuDevicePrimaryCtxReset_v2"))(device);
@@ -133,6 +133,7 @@ TEST_CASE("devices of the layer: after a reset of a device nothing of before is 
     REQUIRE(reset(1) == 0);
     use();
     CHECK(std::exchange(abandoned, -1) == 1);
+    CHECK(std::exchange(again, -1) == 1);
   }
   {
     // Room of before goes nowhere, though room of afterwards may have its address.
