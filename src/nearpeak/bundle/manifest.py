@@ -79,7 +79,7 @@ def read(folder: Path) -> Manifest:
 
 
 def decoded(content: bytes) -> Manifest:
-    """The manifest in a file; ValueError where there is none."""
+    """The manifest in a file; ValueError without one."""
     try:
         return msgspec.json.decode(content, type=Manifest)
     except msgspec.MsgspecError as error:

@@ -22,7 +22,7 @@ class GrowingFile:
             return b""
 
     def take(self, count: int) -> None:
-        """Skips so many bytes, which are done with."""
+        """Skips `count` bytes, which are done with."""
         self._offset += count
 
 

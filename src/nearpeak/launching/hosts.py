@@ -36,7 +36,7 @@ def describe(
 ) -> dict[str, Machine | str]:
     """Returns the machine that each host reports itself to be, or the reason why it does not
     report: this program runs there, from the same folder. For this host it is `this_machine`.
-    `ranks`: with doctor's diagnoses for so many.
+    `ranks`: also doctor's diagnoses for that number of ranks.
 
     Nodes of a job describe themselves by srun, if no remote shell is given; others are called.
     UserError for an invalid name of a host.

@@ -153,7 +153,7 @@ def select_paths(
     """Returns the data paths asked for; without any, those of this machine, or between the hosts.
 
     `all_pairs`: without any, those between all pairs of GPUs, and of NUMA nodes and GPUs. `ranks`:
-    only paths of so many ranks. UserError names a missing path, and the reason.
+    only paths with that number of ranks. UserError names a missing path, and the reason.
     """
     if hosts and (uneven := [n for n in ranks.counts if n < len(hosts) or n % len(hosts)]):
         raise UserError(
@@ -222,7 +222,7 @@ def _with_rank_counts(
     hosts: Sequence[str],
     wanted: Sequence[str],
 ) -> list[DataPath]:
-    """Returns the paths between so many ranks. UserError for a number without a path; in a job of
+    """Returns the paths with these numbers of ranks. UserError for a number without a path; in a job of
     several nodes, none of which was named, it says how to have ranks on all of them. `wanted`: the
     names of the paths, if they were named."""
     if not counts:

@@ -158,7 +158,7 @@ def _try(library: Library, hosts: Sequence[str], tools: Tools) -> frozenset[int]
 
 
 def _benchmark(library: Library, tools: Tools, ranks: int) -> str:
-    """Returns the first benchmark that a study measures between so many ranks."""
+    """Returns the first benchmark that a study measures between this number of ranks."""
     described = describe_library(library, tools).benchmarks
     return next(
         benchmark.name

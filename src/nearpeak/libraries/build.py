@@ -134,7 +134,7 @@ class Target:
 
     @property
     def tools(self) -> list[str]:
-        """The C++ compiler; UserError where there is none."""
+        """The C++ compiler; UserError without one."""
         return portable.compiler() if self.portable else compiler()
 
     def identity(self) -> str:

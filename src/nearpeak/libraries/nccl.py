@@ -90,7 +90,7 @@ def is_file(path: Path) -> bool:
 
 
 def resolve(name: str) -> Library:
-    """The library with this name; MissingError with a remedy where there is none."""
+    """The library with this name; MissingError with a remedy without one."""
     discovery = discover()
     for library in discovery.libraries:
         if library.name == name:

@@ -189,7 +189,7 @@ def _from_unknown_node(machine: Machine, cores: Cores) -> list[DataPath | NoPath
 
 
 def _held(machine: Machine, cores: Cores, node: int, gpu: Gpu) -> Gpu | None:
-    """The other GPU nearest to a node; None where there is none.
+    """The other GPU nearest to a node; None without one.
 
     A rank with memory of the node holds it, as programs give each rank its own GPU.
     """

@@ -71,7 +71,7 @@ def pmix_checks(patient: Patient) -> Iterator[Diagnosis]:
 
 
 def version_of(text: str) -> tuple[int, int] | None:
-    """Major and minor of the first version in a text; None where there is none."""
+    """Major and minor of the first version in a text; None without one."""
     version = re.search(r"(\d+)\.(\d+)", text)
     return (int(version[1]), int(version[2])) if version else None
 

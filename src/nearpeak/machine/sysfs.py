@@ -42,7 +42,7 @@ ARM_MODELS = {
 def from_sysfs(root: Path = Path("/")) -> Machine:
     """The machine whose /sys and /proc lie under `root`, or which was recorded in that file.
 
-    UserError where there is none.
+    UserError without one.
     """
     tree = Tree(root)
     numa_nodes = _numa_nodes(tree)

@@ -107,7 +107,7 @@ class Found(msgspec.Struct, kw_only=True):
     failed: str | None  # how the last launch ended; null: well
     launches: list[Launched]  # those that have ended well
     pairs_measured: int  # different pairs of the first launch
-    pairs_of_all: int  # pairs of so many nodes
+    pairs_of_all: int  # pairs of all nodes
     node_hours: float  # of all launches
     margin: float  # a message that takes at most this many times as long (1.1) is not called slow
     told_apart: bool  # there are enough nodes to distinguish slow nodes from slow links

@@ -39,7 +39,7 @@ class Measured:
 
     @property
     def share(self) -> str:
-        """`97.4 %`; empty where there is none."""
+        """`97.4 %`; "" without one."""
         return "" if self.fraction is None else f"{percent(self.fraction)} %"
 
     @property

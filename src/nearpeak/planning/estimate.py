@@ -81,7 +81,7 @@ class Cost:
         )
 
     def seconds(self, slot_ms: float, least_samples: int) -> float:
-        """Returns the seconds with such a slot, and so many samples at least."""
+        """Returns the seconds with this slot and this least number of samples."""
         return self.fixed + self.per_ms * slot_ms + self.per_sample * least_samples
 
 

@@ -57,7 +57,7 @@ def seconds_of(plan: Plan, blocks: int) -> float:
 
 
 def budget_for(plan: Plan, blocks: int) -> float:
-    """Seconds of a budget that holds so many blocks, and the trials before them."""
+    """Seconds of a budget that holds `blocks` blocks, and the trials before them."""
     return (seconds_of(plan, blocks) + plan.trial_seconds) / BUDGET_SHARE
 
 
@@ -110,7 +110,7 @@ def fit(plan: Plan, options: Options, hold: Hold) -> None:
 
 
 def _leave_out(plan: Plan, reduction: "_Reduction", possible: "Sequence[Cut]", blocks: int) -> None:
-    """Makes cuts until the budget holds so many blocks."""
+    """Makes cuts until the budget holds `blocks` blocks."""
     made: dict[Cut, LeftOut] = {}
     complete = needed = budget_for(plan, blocks)
     for cut in possible:

@@ -25,7 +25,7 @@ def of_study(options: Options, folder: Path) -> JobRequest:
 
 
 def check_paths(options: Options, required: Sequence[str]) -> None:
-    """UserError for required paths that a job of so many nodes, as other paths take, would not
+    """UserError for required paths that a job of this number of nodes, as other paths take, would not
     measure."""
     nodes, named = _nodes(options), options.paths
     for path in required:

@@ -96,7 +96,7 @@ def prepare(
     options = within_job(options, say)
 
     def make(outcomes: Sequence[Awareness], seconds: float) -> Plan:
-        """Returns the plan, with the outcomes of trials that took so many seconds."""
+        """Returns the plan, with the outcomes of trials and the seconds that they took."""
         support = GpuSupport(outcomes, described)
         plan = make_plan(
             options,

@@ -181,7 +181,7 @@ def variants_label(plan: Plan, variants: Iterable[Variant]) -> str:
 
 
 def promise(deviation: float, launches: int) -> str:
-    """Describes the precision that so many launches give if launch medians deviate so much
+    """Describes the precision that this number of launches gives if launch medians deviate so much
     (relative)."""
     from nearpeak.statistics.intervals import expected_half_width  # numpy takes long to import
 

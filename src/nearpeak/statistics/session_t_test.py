@@ -79,7 +79,7 @@ class Group(NamedTuple):
     # lacks the launch. Each size has a launch on either side.
     curves: Sequence[Floats]
     columns: Columns
-    # Of each curve, in the same shape: values relative to a control, nan where there is none.
+    # Of each curve, in the same shape: values relative to a control, nan without one.
     controls: Sequence[Floats] = ()
 
 

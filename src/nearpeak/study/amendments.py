@@ -26,7 +26,7 @@ def amend(
     off.
 
     `budget_seconds`: additional time, for cells that are not precise yet. `launches`: until each
-    case has so many, precise ones too. With both, until either is reached.
+    case has that number, precise ones too. With both, until either is reached.
 
     UserError if the study has as many already.
     """
@@ -57,7 +57,7 @@ def extend(
     """Returns an amendment as `amend`, with contenders that are measured together with all existing
     ones.
 
-    `launches`: so many more blocks; `budget_seconds`: so much time. Without both, as many blocks as
+    `launches`: the number of further blocks; `budget_seconds`: the time for them. Without both, as many blocks as
     judge every two contenders, and no fewer than a new study has.
     """
     contenders = len(state.plan.contenders) + len(adds.contenders)

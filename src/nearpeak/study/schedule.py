@@ -168,7 +168,7 @@ class Schedule:
         return block
 
     def may_run(self, block: int, seconds: float) -> bool:
-        """True if the budget holds a block after which so many seconds are spent.
+        """True if the budget holds a block after which `seconds` are spent.
 
         The first two are run in any case, as are the first two with an addition, and one that was
         begun is completed. Blocks that the plan was fitted to may take longer than guessed.
@@ -383,7 +383,7 @@ class Schedule:
         self._scope = self._scope.ending_ceilings(look)
 
     def _is_over(self, blocks: int) -> bool:
-        """True if nothing is left of so many first blocks."""
+        """True if the first `blocks` blocks have no launches left to run."""
         while self._whole < blocks:
             if any(self._is_left(planned, self._scope) for planned in self.plan.block(self._whole)):
                 return False

@@ -13,7 +13,7 @@ from nearpeak.study.scope import Scope, Unit, units_of
 
 
 def to_leave_out(schedule: Schedule, first: int, until: int, seconds: float) -> dict[int, float]:
-    """Chooses what to leave out, so that the blocks [first, until) take at most so many seconds.
+    """Chooses what to leave out, so that the blocks [first, until) take at most `seconds`.
     Returns the parts, each with the seconds that would have kept it: first what is slow (`_slow`),
     then the rest in the plan's order.
 
@@ -42,8 +42,8 @@ def to_leave_out(schedule: Schedule, first: int, until: int, seconds: float) -> 
 
 
 def to_take_up(schedule: Schedule, first: int, blocks: int, seconds: float) -> list[int]:
-    """Chooses what to measure again of what was left out: the parts that reach so many blocks in
-    all from block `first` on, while all else reaches as many, in at most so many seconds. The part
+    """Chooses what to measure again of what was left out: the parts that reach `blocks` blocks in
+    all from block `first` on, while all else reaches as many, in at most `seconds`. The part
     that was left out last, and so is the most important, comes first; libraries that were slow come
     last."""
     scope = schedule.scope_at(first)

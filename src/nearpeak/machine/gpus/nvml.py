@@ -209,7 +209,7 @@ def _nvlinks(asker: NvmlClient, device: Any) -> Iterator[tuple[str, str]]:
 
 
 def _c2c(asker: NvmlClient, device: Any) -> int:
-    """MB/s of all active links between a Grace CPU and its GPU together; 0 where there is none."""
+    """MB/s of all active links between a Grace CPU and its GPU together; 0 without any."""
     nvml = asker.nvml
     total = 0
     for link in range(asker.field(device, nvml.NVML_FI_DEV_C2C_LINK_COUNT) or 0):

@@ -59,7 +59,7 @@ def addresses(path: str) -> list[str]:
 
 def device_address(tree: Tree, folder: str) -> str | None:
     """The PCI address of the device in this folder of sys/class, or of the PCI device that has it
-    (virtio, USB); None where there is none."""
+    (virtio, USB); None without one."""
     device = f"{folder}/device"
     paths = [tree.link(device) or "", *itertools.islice(tree.above(device), 1)]
     chain = [address for path in paths for address in addresses(path)]
