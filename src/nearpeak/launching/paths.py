@@ -222,9 +222,9 @@ def _with_rank_counts(
     hosts: Sequence[str],
     wanted: Sequence[str],
 ) -> list[DataPath]:
-    """Returns the paths with these numbers of ranks. UserError for a number without a path; in a job of
-    several nodes, none of which was named, it says how to have ranks on all of them. `wanted`: the
-    names of the paths, if they were named."""
+    """Returns the paths with these numbers of ranks. UserError for a number without a path; in a
+    job of several nodes, none of which was named, it says how to have ranks on all of them.
+    `wanted`: the names of the paths, if they were named."""
     if not counts:
         return paths
     for number in counts:

@@ -25,8 +25,8 @@ def of_study(options: Options, folder: Path) -> JobRequest:
 
 
 def check_paths(options: Options, required: Sequence[str]) -> None:
-    """UserError for required paths that a job of this number of nodes, as other paths take, would not
-    measure."""
+    """UserError for required paths that the job would not measure with the nodes that its other
+    paths take."""
     nodes, named = _nodes(options), options.paths
     for path in required:
         if path in named:

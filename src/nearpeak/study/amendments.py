@@ -57,8 +57,8 @@ def extend(
     """Returns an amendment as `amend`, with contenders that are measured together with all existing
     ones.
 
-    `launches`: the number of further blocks; `budget_seconds`: the time for them. Without both, as many blocks as
-    judge every two contenders, and no fewer than a new study has.
+    `launches`: the number of further blocks; `budget_seconds`: the time for them. Without both, as
+    many blocks as judge every two contenders, and no fewer than a new study has.
     """
     contenders = len(state.plan.contenders) + len(adds.contenders)
     least = max(LOOKS[0], blocks_needed(math.comb(contenders, 2)))

@@ -132,7 +132,7 @@ def imprecise(precise: Sequence[bool]) -> str:
 
 
 def _later(values: Sequence[float], width: float | None, launches: int) -> float | None:
-    """Returns the half width with this number of launches. None if there is none now: the scatter of few
+    """Returns the half width with this number of launches. None without one now: the scatter of few
     launches says too little of that of more."""
     now, then = expected_half_width(1.0, len(values)), expected_half_width(1.0, launches)
     return width * then / now if width is not None and now and then else None
