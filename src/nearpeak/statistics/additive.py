@@ -40,7 +40,7 @@ class Design(NamedTuple):
 
     first: Indices
     second: Indices
-    # nodes x most values of any node: indexes of values; where a node has fewer, the number of values
+    # nodes x most values of any node: indexes of values, or the number of values as a filler
     rows: NDArray[np.int32]
     numbers: Indices  # values of each node
 
