@@ -329,17 +329,18 @@ def test_offered_are_the_librarys_own_defaults(tmp_path: Path) -> None:
 def test_what_nearpeak_gives_and_nobody_proved_is_tried_without(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("I_MPI_ROOT", "/of/the/shell")  # launches would inherit it
+    monkeypatch.setenv("MV2_USE_CUDA", "1")  # launches would inherit it
 
     def without(family: str) -> dict[str, tunables.Offered]:
         offered = tunables.offered(library(tmp_path / family, family=family))
         return {each.tunable.name: each for each in offered if UNSET in each.values}
 
-    found = without("intel")
-    assert set(found) == {"I_MPI_PIN"}  # harmless and needed ones stay
-    pin, on_gpus = found["I_MPI_PIN"], without("mpich")["MPIR_CVAR_ENABLE_GPU"]
+    assert without("intel") == {}  # harmless and needed ones stay
+    unproven = without("mvapich")
+    pin, on_gpus = unproven["MV2_ENABLE_AFFINITY"], unproven["MVP_USE_CUDA"]
     assert (pin.there, pin.default, pin.values, pin.tunable.needs) == (True, "0", [UNSET], [])
     assert on_gpus.tunable.needs == ["gpu"]
+    assert "MV2_USE_CUDA" not in unproven
     assert pin.tunable.summary.startswith("Nearpeak gives it: its own binding is off")
 
 

@@ -305,11 +305,10 @@ def sources() -> Path:
     brought = package / "bench"
     default = brought if brought.is_dir() else package.parents[1] / "bench"
     folder = Path(named).resolve() if named else default
-    preloaded = folder.with_name("preload") / "preload.cmake"
-    if not (folder / "CMakeLists.txt").is_file() or not preloaded.is_file():
+    if not (folder / "CMakeLists.txt").is_file():
         raise UserError(
-            f"no measuring programs in {folder}, or no {preloaded.parent} beside it: set "
-            "NEARPEAK_BENCH to the bench folder of a checkout of Nearpeak"
+            f"no measuring programs in {folder}: set NEARPEAK_BENCH to the bench folder of a "
+            "checkout of Nearpeak"
         )
     return folder
 
