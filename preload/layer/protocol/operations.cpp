@@ -68,11 +68,11 @@ struct All {
   std::vector<Operation*> copying;            // in the order in which their copies began
   int waiting = 0;
 };
-All& all = *new All;
+All& tracked = *new All;
 
 void drop(Operation& operation) {
   wait_copy(operation);
-  if (operation.unchecked) --all.unchecked;
+  if (operation.unchecked) --tracked.unchecked;
   if (operation.owns_type) free_type(&operation.target.type);
   delete &operation;
 }
@@ -81,7 +81,7 @@ void drop(Operation& operation) {
 void close_receive(Operation& operation) {
   if (operation.settled || operation.kind != Operation::Kind::kReceive || !operation.active) return;
   operation.settled = true;
-  all.receives.remove(operation);
+  tracked.receives.remove(operation);
 }
 
 Slot& slot_of(const Operation& offered) { return world.area().slot(offered.envelope.slot); }
@@ -142,7 +142,7 @@ void look_at_leaving(Operation& operation) {
   if (operation.done || !operation.sent) return;
   if (over) return complete_for_application(operation);
   const auto now = Clock::now();
-  auto& taken = all.taken_at[operation.to];
+  auto& taken = tracked.taken_at[operation.to];
   if (operation.in_parts->over > before) taken = now;
   if (operation.awaited && now - since(operation, taken) > world.settings.patience) {
     ++world.counts.set_aside_sends;
@@ -162,12 +162,12 @@ void look_at_offered(Operation& operation) {
   const State state = slot.state.load(std::memory_order_acquire);
   if (operation.done || !operation.sent) return;
   if (state == State::kDone) {
-    all.taken_at[operation.to] = Clock::now();
+    tracked.taken_at[operation.to] = Clock::now();
     complete_for_application(operation);
   } else if (state == State::kShared) {
     help(operation, slot);
   } else if (state == State::kOffered && operation.awaited) {
-    if (Clock::now() - since(operation, all.taken_at[operation.to]) > patience_for(operation))
+    if (Clock::now() - since(operation, tracked.taken_at[operation.to]) > patience_for(operation))
       set_aside(operation);
   }
 }
@@ -178,14 +178,14 @@ void end_offered(Operation& operation) {
   if (operation.in_parts) {
     if (!operation.in_parts->all_over()) return;
     end_sent(operation);
-    all.offered.remove(operation);
+    tracked.offered.remove(operation);
     return drop(operation);
   }
   Slot& slot = slot_of(operation);
   if (slot.state.load(std::memory_order_acquire) != State::kDone) return;
   slot.state.store(State::kFree, std::memory_order_relaxed);
   world.free_slots.give(operation.envelope.slot);
-  all.offered.remove(operation);
+  tracked.offered.remove(operation);
   drop(operation);
 }
 
@@ -217,15 +217,15 @@ void end_freed(Operation& operation) {
   if (done == 0) return;
   settle(operation, status);
   if (is_arriving(operation)) return;
-  all.table.drop(request);
+  tracked.table.drop(request);
   NEARPEAK_REAL(MPI_Request_free)(&request);
-  --all.freed;
+  --tracked.freed;
   drop(operation);
 }
 
 void advance_freed() {
   std::vector<Operation*> freed;
-  all.table.each([&](Operation& operation) {
+  tracked.table.each([&](Operation& operation) {
     if (operation.freed) freed.push_back(&operation);
   });
   for (Operation* const operation : freed) end_freed(*operation);
@@ -233,7 +233,7 @@ void advance_freed() {
 
 }  // namespace
 
-Operation* known(MPI_Request request) { return all.table.find(request); }
+Operation* known(MPI_Request request) { return tracked.table.find(request); }
 
 bool is_complete(MPI_Request request) {
   int done = 0;
@@ -247,7 +247,7 @@ void put_in_table(Operation& operation, MPI_Request request) {
   operation.request = request;
   operation.has_request = true;
   // One that was completed by a call that passed by: the MPI library has given its handle again.
-  Operation* const lost = all.table.put(request, &operation);
+  Operation* const lost = tracked.table.put(request, &operation);
   if (lost == nullptr) return;
   close_receive(*lost);
   if (lost->kind == Operation::Kind::kOffered) {
@@ -262,7 +262,7 @@ void put_in_table(Operation& operation, MPI_Request request) {
 }  // namespace
 
 Operation& keep(std::unique_ptr<Operation> operation, MPI_Request request) {
-  if (operation->unchecked) ++all.unchecked;
+  if (operation->unchecked) ++tracked.unchecked;
   Operation& kept = *operation.release();
   put_in_table(kept, request);
   return kept;
@@ -270,7 +270,7 @@ Operation& keep(std::unique_ptr<Operation> operation, MPI_Request request) {
 
 void rename(Operation& operation, MPI_Request request) {
   if (operation.request == request) return;
-  all.table.drop(operation.request);
+  tracked.table.drop(operation.request);
   put_in_table(operation, request);
 }
 
@@ -282,13 +282,13 @@ void open_receive(Operation& operation) {
   operation.active = true;
   operation.settled = operation.replaced = operation.awaited = false;
   operation.error = MPI_SUCCESS;
-  all.receives.add(operation);
+  tracked.receives.add(operation);
 }
 
 Operation& keep_offered(std::unique_ptr<Operation> operation) {
   Operation& kept = *operation.release();
   kept.kept = true;
-  all.offered.add(kept);
+  tracked.offered.add(kept);
   return kept;
 }
 
@@ -297,33 +297,33 @@ void release_offered(Operation& operation) {
   end_offered(operation);
 }
 
-bool has_unchecked_receives() { return all.unchecked > 0; }
+bool has_unchecked_receives() { return tracked.unchecked > 0; }
 
 bool busy() {
-  return all.freed > 0 || !all.copying.empty() || have_arrivals() || is_asked() ||
+  return tracked.freed > 0 || !tracked.copying.empty() || have_arrivals() || is_asked() ||
          have_sendrecvs() ||
-         (world.accepts_envelopes.load(std::memory_order_relaxed) && !all.receives.empty());
+         (world.accepts_envelopes.load(std::memory_order_relaxed) && !tracked.receives.empty());
 }
 
 void wait_copy(Operation& operation) {
   await_arrival(operation);
   if (operation.copying == nullptr) return;
   world.devices.wait_copy(operation.lane);
-  std::erase(all.copying, &operation);
+  std::erase(tracked.copying, &operation);
   std::exchange(operation.copying, nullptr)->state.store(State::kDone, std::memory_order_release);
 }
 
 namespace {
 
 void wait_copies() {
-  while (!all.copying.empty()) wait_copy(*all.copying.front());
+  while (!tracked.copying.empty()) wait_copy(*tracked.copying.front());
 }
 
 // Those of which the copy has ended by itself.
 void note_ended_copies() {
-  for (std::size_t i = 0; i < all.copying.size();) {
-    if (world.devices.copy_ended(all.copying[i]->lane))
-      wait_copy(*all.copying[i]);
+  for (std::size_t i = 0; i < tracked.copying.size();) {
+    if (world.devices.copy_ended(tracked.copying[i]->lane))
+      wait_copy(*tracked.copying[i]);
     else
       ++i;
   }
@@ -333,13 +333,13 @@ void note_ended_copies() {
 
 Waiting::Waiting() {
   const Guard guard;
-  ++all.waiting;
+  ++tracked.waiting;
 }
 
 void Waiting::end() {
   if (std::exchange(ended_, true)) return;
   const Guard guard;
-  if (--all.waiting > 0) return;
+  if (--tracked.waiting > 0) return;
   try {
     wait_copies();
   } catch (const std::exception& error) {
@@ -360,7 +360,7 @@ void have_library_go_on() {
 void advance() {
   if (is_asked()) serve();
   note_ended_copies();
-  all.offered.some([](Operation& operation) {
+  tracked.offered.some([](Operation& operation) {
     look_at_offered(operation);
     end_offered(operation);
   });
@@ -369,7 +369,7 @@ void advance() {
     // envelope is asked after: of others MPICH 5 raises an error of the message here, and not on
     // the communicator.
     bool went_on = false;
-    all.receives.some([&](Operation& operation) {
+    tracked.receives.some([&](Operation& operation) {
       if (may_be_envelope(operation))
         advance_receive(operation);
       else if (!std::exchange(went_on, true))
@@ -378,13 +378,13 @@ void advance() {
   }
   advance_arrivals();
   if (have_sendrecvs()) advance_sendrecvs();
-  if (all.freed > 0) advance_freed();
-  if (all.waiting == 0) wait_copies();
+  if (tracked.freed > 0) advance_freed();
+  if (tracked.waiting == 0) wait_copies();
 }
 
 void advance_asked(Operation& operation) {
   if (!operation.settled) advance_receive(operation);
-  if (all.waiting == 0) wait_copies();
+  if (tracked.waiting == 0) wait_copies();
 }
 
 void progress() {
@@ -448,11 +448,11 @@ namespace {
 
 // A copy that goes on beside others.
 void begin_copy(Operation& operation, Slot& slot, const char* from, std::size_t bytes) {
-  if (all.copying.size() == Devices::kLanes) wait_copy(*all.copying.front());
+  if (tracked.copying.size() == Devices::kLanes) wait_copy(*tracked.copying.front());
   const Target& target = operation.target;
   operation.lane = world.devices.begin_copy(target.place, target.data, from, bytes);
   operation.copying = &slot;
-  all.copying.push_back(&operation);
+  tracked.copying.push_back(&operation);
 }
 
 // Memory of a device goes where a receive without gaps wants it. A kernel does one copy after the
@@ -464,7 +464,7 @@ void fetch(Operation& operation, Slot& slot, const Located& source, const char* 
   if (!target.on_device) return devices.copy_to_host(source, target.data, from, bytes);
   if (until != Until::kUnderWay || bytes <= Devices::kShort)
     return devices.copy_between_devices(target.place, target.data, source, from, bytes, rank);
-  const bool alone = all.receives.empty() && all.copying.empty();
+  const bool alone = tracked.receives.empty() && tracked.copying.empty();
   if (!alone || !devices.carry(target.place, target.data, source, from, bytes, rank))
     begin_copy(operation, slot, from, bytes);
 }
@@ -606,7 +606,7 @@ int finished(Operation& operation, MPI_Status& status, int error) {
     operation.active = false;
     return own;
   }
-  all.table.drop(operation.request);
+  tracked.table.drop(operation.request);
   operation.has_request = false;
   if (operation.kind == Operation::Kind::kOffered)
     end_offered(operation);
@@ -621,19 +621,19 @@ void free_request(Operation& operation) {
     if (!operation.done) NEARPEAK_REAL(MPI_Grequest_complete)(request);
     operation.done = true;
     operation.has_request = false;
-    all.table.drop(request);
+    tracked.table.drop(request);
     NEARPEAK_REAL(MPI_Request_free)(&request);
     end_offered(operation);
     return;
   }
   operation.freed = true;
-  ++all.freed;
+  ++tracked.freed;
   end_freed(operation);
 }
 
 void note_comm_freed(MPI_Comm comm, bool freed) {
   const Guard guard;
-  all.table.each([&](Operation& operation) {
+  tracked.table.each([&](Operation& operation) {
     if (operation.comm == comm) operation.comm_freed = freed;
   });
 }
