@@ -14,7 +14,7 @@ import nearpeak
 ROOT = Path(nearpeak.__file__).parent
 CPP = {name: Path(__file__).parents[1] / name for name in ("bench", "preload")}
 LAYERS = [
-    {"arrays", "fields"},
+    {"arrays", "fields", "markdown"},
     {
         "clock",
         "statistics",

@@ -9,12 +9,12 @@ Schema, its meaning the field's comment.
 import inspect
 import re
 import sys
-import textwrap
 from collections.abc import Iterator, Sequence
 from importlib import import_module
 from typing import Any
 
 from nearpeak.fields import descriptions, enumerations, structs
+from nearpeak.markdown import code, filled, table
 
 # Each format's schema module. Its names: the docstring, TITLE, WHOLE (the outermost struct, or the
 # union of those that a line may be) and schema().
@@ -28,7 +28,6 @@ FORMATS = {
     "trace": "nearpeak.trace.schema",
     "tuning": "nearpeak.tune.schema",
 }
-WIDTH = 110
 MANY = 12  # values of an enumeration: more have a page elsewhere, which the meaning names
 Enumerations = dict[frozenset[str], tuple[str, dict[str, str]]]
 
@@ -95,9 +94,8 @@ def _struct(
             yield _table(("Value", "Meaning"), [(_value(value), texts[value]) for value in texts])
 
 
-def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
-    lines = [head, ("---",) * len(head), *rows]
-    return _linked("\n".join(f"| {' | '.join(cells)} |" for cells in lines))
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    return _linked(table(head, rows).rstrip())
 
 
 def _enumerated(declared: dict[str, Any]) -> Iterator[frozenset[str]]:
@@ -148,17 +146,13 @@ def _choices(values: list[str | None], named: Enumerations) -> str:
 
 
 def _value(value: str) -> str:
-    return f"`{value}`" if value else "empty"
+    return code(value) or "empty"
 
 
 def _text(text: str) -> str:
     """Paragraphs of a docstring; lists stay as they are."""
     paragraphs = text.split("\n\n")
-    return _linked("\n\n".join(part if part[:2] == "- " else _filled(part) for part in paragraphs))
-
-
-def _filled(text: str) -> str:
-    return textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)
+    return _linked("\n\n".join(part if part[:2] == "- " else filled(part) for part in paragraphs))
 
 
 def _linked(text: str) -> str:

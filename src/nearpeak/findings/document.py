@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """docs/rules.md, made of the rules: `python -m nearpeak.findings.document > docs/rules.md`."""
 
-import textwrap
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import Rule
 from nearpeak.findings.rules import all_rules
 from nearpeak.findings.settings import COMPONENTS, SHARED
+from nearpeak.markdown import filled
 
-WIDTH = 110
 BEGINNING = """# Rules
 
 What a report finds in the figures of a study, and in what was recorded beside them. Each rule is
@@ -37,24 +36,20 @@ def document() -> str:
 
 def _parts(rule: Rule) -> Iterator[str]:
     yield f"## {rule.name}"
-    yield _filled(rule.tells)
-    yield _filled(f"**Remedy.** {rule.remedy}")
+    yield filled(rule.tells)
+    yield filled(f"**Remedy.** {rule.remedy}")
     for setting in rule.settings:
         scope = ", host memory inside a host," if setting.component == SHARED else ""
         scope = ", buffers in a GPU," if setting.of_device else scope
         assignment = f"{COMPONENTS[setting.component]}{scope} `{setting.name}={setting.value}`"
-        yield _filled(f"**Setting.** {assignment}: {setting.effect}.")
+        yield filled(f"**Setting.** {assignment}: {setting.effect}.")
     for setting in rule.reasons:
         assignment = f"{COMPONENTS[setting.component]} `{setting.name}={setting.value}`"
-        yield _filled(f"**May be the reason.** {assignment}: {setting.effect}.")
+        yield filled(f"**May be the reason.** {assignment}: {setting.effect}.")
     for reference in rule.sources:
         source = reference.source
         only = f" (for {reference.conditions})" if reference.conditions else ""
-        yield _filled(f"**Source.** [{source.text}]({source.address}){only}")
-
-
-def _filled(text: str) -> str:
-    return textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)
+        yield filled(f"**Source.** [{source.text}]({source.address}){only}")
 
 
 if __name__ == "__main__":

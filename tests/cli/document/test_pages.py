@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import typer.main
 
-from nearpeak.cli.document import PAGES, commands, markdown, tunables
+from nearpeak.cli.document import PAGES, commands, tunables
 from nearpeak.cli.main import build_app
 from nearpeak.libraries.families import all_families
 from nearpeak.terms.exit_statuses import PROGRAMS, STATUSES
@@ -73,8 +73,3 @@ def test_examples_in_a_line_and_in_paragraphs() -> None:
 def test_every_component_of_a_family_has_its_tunables() -> None:
     used = {name for family in all_families().values() for name in family.components}
     assert set(tunables.components()) == used
-
-
-def test_no_line_of_a_paragraph_begins_like_an_item() -> None:
-    assert markdown.filled("- is standard input") == "\\- is standard input"
-    assert markdown.table(("a",), [("b|c",)]) == "| a |\n| --- |\n| b\\|c |\n"

@@ -8,8 +8,9 @@ from typing import Any
 
 import typer.main
 
-from nearpeak.cli.document.markdown import code, filled, first, table
+from nearpeak.cli.document.beginning import first
 from nearpeak.cli.main import build_app
+from nearpeak.markdown import code, filled, table
 
 BEGINNING = """The commands of `nearpeak`, as `--help` prints them. [Exit
 statuses](exit-statuses.md) and [environment variables](environment.md) have pages of their own."""

@@ -6,7 +6,8 @@ from importlib import resources
 
 import msgspec
 
-from nearpeak.cli.document.markdown import code, first, table
+from nearpeak.cli.document.beginning import first
+from nearpeak.markdown import code, table
 
 BEGINNING = "All environment variables of Nearpeak."
 READERS = {  # in the order of the sections

@@ -3,10 +3,11 @@
 
 from collections.abc import Iterator
 
-from nearpeak.cli.document.markdown import code, codes, first, table
+from nearpeak.cli.document.beginning import first
 from nearpeak.libraries.families import all_families
 from nearpeak.libraries.library import Settings
 from nearpeak.libraries.settings import QUERIES, family_settings
+from nearpeak.markdown import code, codes, table
 
 BEGINNING = """Named settings of each family of libraries, for `--mpi NAME@SETTINGS`. `nearpeak mpi
 show NAME` lists those of one library. `default`, which every family has, changes nothing. `QUERIES`

@@ -3,7 +3,8 @@
 
 from collections.abc import Iterator
 
-from nearpeak.cli.document.markdown import first, table
+from nearpeak.cli.document.beginning import first
+from nearpeak.markdown import table
 from nearpeak.terms.exit_statuses import PROGRAMS, STATUSES
 
 BEGINNING = """The exit status of each command, and of the measuring programs. With status 2, one

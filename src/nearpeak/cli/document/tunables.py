@@ -4,8 +4,9 @@
 from collections.abc import Iterator
 from importlib import resources
 
-from nearpeak.cli.document.markdown import code, codes, first, table
+from nearpeak.cli.document.beginning import first
 from nearpeak.libraries.tunables import Tunable, of_component
+from nearpeak.markdown import code, codes, table
 
 BEGINNING = """The environment variables that `nearpeak tune` tries, one table for each component: a
 library, or the UCX that it loads. `nearpeak mpi settings NAME` lists those that an installation

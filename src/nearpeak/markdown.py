@@ -8,12 +8,6 @@ from collections.abc import Iterable, Sequence
 WIDTH = 110
 
 
-def first(title: str, name: str, text: str) -> str:
-    """The beginning of a page: its title, its content, and the command that makes it."""
-    made = f"`python -m nearpeak.cli.document {name} > docs/reference/{name}.md` makes this page."
-    return f"# {title}\n\n{filled(f'{text} {made}')}\n"
-
-
 def filled(text: str) -> str:
     """A paragraph in lines. No line begins like an item of a list."""
     lines = textwrap.fill(
