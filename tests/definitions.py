@@ -3,7 +3,7 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -11,6 +11,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "nearpeak"
 BENCH = ROOT / "bench"
 PRELOAD = ROOT / "preload"
+CPP = {".cpp", ".hpp", ".inc"}
 
 TYPE = re.compile(r"\b(?:class|struct|enum class|enum) (?:alignas\([^)]*\) )?(\w+)[^;]*\{")
 FUNCTION = re.compile(r"^(?![ #/]).*?\b((?:\w+::)?\w+)\(", re.MULTILINE)  # in the first column
@@ -54,14 +55,19 @@ def in_file(file: Path) -> frozenset[str]:
     return frozenset(name for pattern in patterns for name in pattern.findall(text))
 
 
+def below(root: Path, suffixes: Collection[str]) -> Iterator[Path]:
+    """Yields the sources below a folder that end so, without its tests and third parties."""
+    for file in sorted(root.rglob("*")):
+        inside = file.relative_to(root).parts[0] not in ("tests", "third_party")
+        if inside and file.suffix in suffixes:
+            yield file
+
+
 def sources() -> Iterator[Path]:
-    """Python of the study and C++ of the measuring programs, without tests and third parties."""
-    yield from sorted(PACKAGE.rglob("*.py"))
+    """Python of the study, and C++ of the measuring programs and of what is preloaded."""
+    yield from below(PACKAGE, {".py"})
     for root in (BENCH, PRELOAD):
-        for suffix in ("*.hpp", "*.cpp", "*.inc"):
-            for file in sorted(root.rglob(suffix)):
-                if file.relative_to(root).parts[0] not in ("tests", "third_party"):
-                    yield file
+        yield from below(root, CPP)
 
 
 @cache

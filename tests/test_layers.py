@@ -3,16 +3,18 @@
 
 import ast
 import re
+import sys
 from collections.abc import Iterator
 from importlib.util import resolve_name
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import nearpeak
 
 ROOT = Path(nearpeak.__file__).parent
-CPP = {name: Path(__file__).parents[1] / name for name in ("bench", "preload")}
+definitions: Any = sys.modules["definitions"]  # loaded by tests/conftest.py
 LAYERS = [
     {"arrays", "fields", "markdown"},
     {
@@ -172,13 +174,9 @@ def test_commands_share_nothing_but_what_stands_above_them() -> None:
 
 def sources() -> Iterator[tuple[Path, Path]]:
     """Yields the sources of bench/ and preload/, each with its path below that folder."""
-    for root in CPP.values():
-        for file in sorted(
-            file for end in ("cpp", "hpp", "inc") for file in root.rglob(f"*.{end}")
-        ):
-            name = file.relative_to(root)
-            if name.parts[0] not in ("tests", "third_party"):
-                yield file, name
+    for root in (definitions.BENCH, definitions.PRELOAD):
+        for file in definitions.below(root, definitions.CPP):
+            yield file, file.relative_to(root)
 
 
 def including() -> Iterator[tuple[str, Path, str]]:

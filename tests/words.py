@@ -7,7 +7,8 @@ Prints one line for each folder of `src/nearpeak`, then each place (`--places`).
 import ast
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -63,17 +64,18 @@ class Place(NamedTuple):
         return f"{self.file}:{self.line}: {self.text}"
 
 
-class Counts(NamedTuple):
-    """Counts of one folder."""
+@dataclass
+class Counts:
+    """Counts of some files."""
 
-    names: int
-    vague: list[Place]
-    banned: list[Place]
-    docstrings: int
-    beginnings: list[Place]
-    branches: int
-    nested: int
-    lines: int
+    names: int = 0
+    vague: list[Place] = field(default_factory=list)
+    banned: list[Place] = field(default_factory=list)
+    docstrings: int = 0
+    beginnings: list[Place] = field(default_factory=list)
+    branches: int = 0
+    nested: int = 0
+    lines: int = 0
 
 
 Bound = tuple[str, int]  # a name, and its line
@@ -133,30 +135,26 @@ def nested(tree: ast.AST) -> int:
     )
 
 
-def counted(files: list[Path]) -> Counts:
+def counted(files: Iterable[Path]) -> Counts:
     """The counts of these files together."""
-    counts = Counts(0, [], [], 0, [], 0, 0, 0)
+    counts = Counts()
     for file in files:
         source = file.read_text(encoding="utf-8")
         tree = ast.parse(source)
-        names = list(bound(tree))
-        texts = list(docstrings(tree))
-        plain = [(name.strip("_"), line) for name, line in names]
-        counts = Counts(
-            counts.names + len(names),
-            counts.vague + [Place(file, line, name) for name, line in plain if name in VAGUE],
-            counts.banned + [Place(file, line, name) for name, line in plain if name in BANNED],
-            counts.docstrings + len(texts),
-            counts.beginnings
-            + [
-                Place(file, line, text)
-                for text, line in texts
-                if text.split()[0].strip(",.:").lower() in BEGINNINGS
-            ],
-            counts.branches + sum(isinstance(node, BRANCHES) for node in ast.walk(tree)),
-            counts.nested + nested(tree),
-            counts.lines + source.count("\n"),
-        )
+        for name, number in bound(tree):
+            counts.names += 1
+            place = Place(file, number, name.strip("_"))
+            if place.text in VAGUE:
+                counts.vague.append(place)
+            if place.text in BANNED:
+                counts.banned.append(place)
+        for text, number in docstrings(tree):
+            counts.docstrings += 1
+            if text.split()[0].strip(",.:").lower() in BEGINNINGS:
+                counts.beginnings.append(Place(file, number, text))
+        counts.branches += sum(isinstance(node, BRANCHES) for node in ast.walk(tree))
+        counts.nested += nested(tree)
+        counts.lines += source.count("\n")
     return counts
 
 

@@ -2,13 +2,15 @@
 """The list of environment variables has every one that the sources name, and no other."""
 
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from nearpeak.cli.document.environment import READERS, variables
 
-ROOT = Path(__file__).parents[3]
-BENCH, PRELOAD = ROOT / "bench", ROOT / "preload"
+definitions: Any = sys.modules["definitions"]  # loaded by tests/conftest.py
+PRELOAD: Path = definitions.PRELOAD
 NAME = r"NEARPEAK_[A-Z0-9_]*[A-Z0-9]"
 # In C++ a name in quotes is a variable, as macros have none; CMake marks variables. In Python and
 # in scripts all names are variables, except the options of CMake.
@@ -26,11 +28,8 @@ PRELOADED = ("layer", "trace", "explain", "queries")
 
 def sources() -> Iterator[Path]:
     """The sources that read the environment: not tests, nor libraries that are not Nearpeak's."""
-    for folder in (BENCH, PRELOAD, ROOT / "src" / "nearpeak"):
-        for file in sorted(folder.rglob("*")):
-            parts = file.relative_to(folder).parts
-            if file.suffix in PATTERNS and parts[0] not in ("tests", "third_party"):
-                yield file
+    for folder in (definitions.BENCH, definitions.PRELOAD, definitions.PACKAGE):
+        yield from definitions.below(folder, PATTERNS)
 
 
 def named() -> Iterator[tuple[Path, str]]:
