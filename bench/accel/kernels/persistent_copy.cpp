@@ -58,7 +58,7 @@ WAITING_KERNEL persistent_copy(u8* mailbox, u64 next, u64 number, u64 patience_n
   // Of this lane, in the line: the first one finds the order there.
   const u32 word = (lane + kWarp - 1) % kWarp;
   const Quad* const line = (const Quad*)(mailbox + kOrder);
-  u32* const told = (u32*)(mailbox + kDone);
+  u32* const answered = (u32*)(mailbox + kDone);
   u32 mark = (u32)next;
   bool wide = false;
   bool rests = false;
@@ -114,7 +114,7 @@ WAITING_KERNEL persistent_copy(u8* mailbox, u64 next, u64 number, u64 patience_n
       warp_meets();
       if (lane == 0 && kind != kToHost && own.bytes == 0 && !over) {
         fence();
-        put(told, mark);
+        put(answered, mark);
       }
       mark = mark_after(mark);
       since = now_ns();
@@ -132,7 +132,7 @@ WAITING_KERNEL persistent_copy(u8* mailbox, u64 next, u64 number, u64 patience_n
     since = now_ns();
     if (threadIdx.x == 0 && !over) {
       fence();
-      put(told, job.mark);
+      put(answered, job.mark);
     }
   }
   if (threadIdx.x > 0) return;

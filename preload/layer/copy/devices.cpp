@@ -322,20 +322,20 @@ PersistentCopyKernel* Devices::copy_kernel(int device,
   ++carrier.asked;
   if (!carrier.copy_kernel) {
     if (carrier.asked < kFirst || !kernels_of(of).persistent_copy_ready()) return nullptr;
-    begin_persistent_copy(device, carrier);
+    begin_persistent_copy(of, carrier);
     if (!carrier.copy_kernel) return nullptr;
   }
   if (carrier.copy_kernel->slow())
     end_persistent_copy(carrier, "its answers took long");
   else if (carrier.asked % kAgain == 0 && !alone_(device))
     end_persistent_copy(carrier, "processes that share the GPU take turns");
-  return reaches(device, places) ? carrier.copy_kernel.get() : nullptr;
+  return reaches(of, places) ? carrier.copy_kernel.get() : nullptr;
 }
 
-void Devices::begin_persistent_copy(int device, Carrier& carrier) {
+void Devices::begin_persistent_copy(Device& device, Carrier& carrier) {
   try {
-    if (alone_(device)) {
-      carrier.copy_kernel = std::make_unique<PersistentCopyKernel>(device_of(device), patience_);
+    if (alone_(device.info().index)) {
+      carrier.copy_kernel = std::make_unique<PersistentCopyKernel>(device, patience_);
     } else {
       end_persistent_copy(carrier, "processes that share the GPU take turns");
     }
@@ -347,10 +347,11 @@ void Devices::begin_persistent_copy(int device, Carrier& carrier) {
 
 // Whether kernels of this device reach memory. That of a pool, or mapped by hand, belongs to no
 // context.
-bool Devices::reaches(int device, std::initializer_list<const Located*> places) {
-  const void* const context = device_of(device).own_context();
+bool Devices::reaches(Device& device, std::initializer_list<const Located*> places) {
+  const void* const context = device.own_context();
+  const int index = device.info().index;
   return std::all_of(places.begin(), places.end(), [&](const Located* place) {
-    return place->context != nullptr ? place->context == context : place->device == device;
+    return place->context != nullptr ? place->context == context : place->device == index;
   });
 }
 
@@ -367,15 +368,15 @@ BlockMover* Devices::mover(int device, const Layout& layout,
     if (carrier.moves_never ||
         (layout.blocks() < kWorthWaiting && !kernels_of(of).persistent_copy_ready()))
       return nullptr;
-    begin_mover(device, carrier);
+    begin_mover(of, carrier);
     if (!carrier.mover) return nullptr;
   }
-  return reaches(device, places) ? carrier.mover.get() : nullptr;
+  return reaches(of, places) ? carrier.mover.get() : nullptr;
 }
 
-void Devices::begin_mover(int device, Carrier& carrier) {
+void Devices::begin_mover(Device& device, Carrier& carrier) {
   try {
-    carrier.mover = std::make_unique<BlockMover>(device_of(device));
+    carrier.mover = std::make_unique<BlockMover>(device);
   } catch (const std::exception&) {  // the persistent copy kernel says why
     carrier.moves_never = true;
   }
@@ -444,7 +445,7 @@ bool Devices::reduces(const Located& place, const Combination& reduction, std::s
     }
     known = carrier.reducers.emplace(made, std::move(reducer)).first;
   }
-  return known->second && reaches(place.device, {&place});
+  return known->second && reaches(device, {&place});
 }
 
 void Devices::reduce(const Located& place, const Combination& reduction, void* to,
@@ -481,10 +482,11 @@ Scratch Devices::scratch(int device, std::size_t bytes) {
     } catch (const std::bad_alloc&) {
       return {};
     }
-    store.rooms[data] = {room, locate(data).allocation};
     store.all += room;
   }
-  return {*this, locate(data), data};
+  const Located place = locate(data);
+  store.rooms[data] = {room, place.allocation};
+  return {*this, place, data};
 }
 
 void Devices::give_back(const Located& place, void* data) {

@@ -192,7 +192,8 @@ class Devices {
   bool pinned(const void* data, std::size_t bytes);
   // Whole pages.
   std::unique_ptr<RegisteredMemory> pin(int device, void* pages, std::size_t bytes);
-  Device& device(int index) { return device_of(index); }
+  // A device, taken again first where the application has reset it.
+  Device& device_of(int device);
 
   Exported handle_of(const Located& memory);
   // From now on this process, `self` of all ranks, tells the others what is freed of that, and
@@ -259,8 +260,6 @@ class Devices {
   static constexpr std::size_t kMostScratch = std::size_t{1} << 30;  // of a device
 
   Accelerator& accelerator();
-  // A device, taken again first where the application has reset it.
-  Device& device_of(int device);
   void abandon_all_of(int device);
   void copy(int device, void* to, const void* from, std::size_t bytes);
   void copy(int device, const std::vector<Piece>& pieces);
@@ -268,11 +267,11 @@ class Devices {
            const void* from, std::size_t bytes);
   // Null where the copy engine is to do a short copy from or to memory of this process.
   PersistentCopyKernel* copy_kernel(int device, std::initializer_list<const Located*> places);
-  void begin_persistent_copy(int device, Carrier& carrier);
+  void begin_persistent_copy(Device& device, Carrier& carrier);
   // Null where no kernel moves so many blocks.
   BlockMover* mover(int device, const Layout& layout, std::initializer_list<const Located*> places);
-  void begin_mover(int device, Carrier& carrier);
-  bool reaches(int device, std::initializer_list<const Located*> places);
+  void begin_mover(Device& device, Carrier& carrier);
+  bool reaches(Device& device, std::initializer_list<const Located*> places);
   void await_lanes();
   void give_back(const Located& place, void* data);
   void end_persistent_copy(Carrier& carrier, const std::string& why);

@@ -133,7 +133,7 @@ void bring_down(const Target& target, int sender, Slot& slot, std::size_t bytes)
 }  // namespace
 
 Pieces& pieces_of(int device) {
-  Device& of = world.devices.device(device);  // first: after a reset there are none
+  Device& of = world.devices.device_of(device);  // first: after a reset there are none
   auto& pieces = world.pieces[device];
   if (!pieces) pieces = std::make_unique<Pieces>(of);
   return *pieces;

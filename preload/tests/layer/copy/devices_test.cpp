@@ -89,7 +89,7 @@ Devices::Short short_copies(const std::string& nvrtc, bool alone, int count) {
   const auto cuda = FakeCuda::load();
   const SlotBuffer memory(cuda->device(1).memory(BufferKind::kDevice), 64, 1);
   const Located place = devices.locate(memory.slot(0));
-  while (!devices.device(1).kernels()->persistent_copy_ready()) usleep(100);
+  while (!devices.device_of(1).kernels()->persistent_copy_ready()) usleep(100);
   bool good = true;
   for (int i = 0; i < count; ++i) {
     int got = 0;
@@ -178,7 +178,7 @@ TEST_CASE("devices of the layer: kernels need no memory of a device that is busy
     // To take some would wait for all kernels of the device.
     const Variable none_left("NEARPEAK_FAKE_CUDA", "reachable=1,cuMemAlloc_v2:2");
     const Located place = devices.locate(memory.slot(0));
-    while (!devices.device(0).kernels()->persistent_copy_ready()) usleep(100);
+    while (!devices.device_of(0).kernels()->persistent_copy_ready()) usleep(100);
     for (int i = 0; i < 20'000 && devices.short_copies().carried == 0; ++i)
       devices.copy_to_device(place, memory.slot(0), &i, sizeof(i));
     CHECK(devices.short_copies().carried > 0);
