@@ -20,6 +20,7 @@
 using Byte = unsigned char;
 
 constexpr int kAllocations = 20;
+constexpr int kUses = 4;  // of each
 
 __host__ __device__ Byte value(size_t i, int seed) { return Byte(i + seed); }
 
@@ -66,34 +67,34 @@ int main() {
       unsigned long long by_kernel = 0, by_cpu = 0, copied_in = 0, copied_out = 0;
       Byte* const host = static_cast<Byte*>(malloc(bytes));
       Byte* data = nullptr;
-      for (int use = 0; use < 4 * kAllocations; ++use) {
-        const int seed = 3 * use + 1;
-        if (use % 4 != 0) {
-          // Each allocation is used four times.
-        } else if (pool != nullptr)
+      for (int allocation = 0; allocation < kAllocations; ++allocation) {
+        if (pool != nullptr)
           OK(cudaMallocFromPoolAsync(reinterpret_cast<void**>(&data), bytes, pool, 0));
         else
           OK(cudaMallocManaged(&data, bytes));
         OK(cudaStreamSynchronize(0));
-        fill<<<32, 256, 0, stream>>>(data, bytes, seed);
-        OK(cudaStreamSynchronize(stream));
-        by_kernel += wrong_in(data, bytes, seed);
-        put(data, bytes, seed + 1);
-        unsigned long long wrong = 0;
-        OK(cudaMemcpyAsync(found, &wrong, sizeof(wrong), cudaMemcpyDefault, stream));
-        count_wrong<<<32, 256, 0, stream>>>(data, bytes, seed + 1, found);
-        OK(cudaMemcpyAsync(&wrong, found, sizeof(wrong), cudaMemcpyDefault, stream));
-        OK(cudaStreamSynchronize(stream));
-        by_cpu += wrong;
-        put(host, bytes, seed + 2);
-        OK(cudaMemcpyAsync(data, host, bytes, cudaMemcpyDefault, stream));
-        OK(cudaStreamSynchronize(stream));
-        copied_in += wrong_in(data, bytes, seed + 2);
-        put(data, bytes, seed + 3);
-        OK(cudaMemcpyAsync(host, data, bytes, cudaMemcpyDefault, stream));
-        OK(cudaStreamSynchronize(stream));
-        copied_out += wrong_in(host, bytes, seed + 3);
-        if (use % 4 == 3) OK(pool != nullptr ? cudaFreeAsync(data, 0) : cudaFree(data));
+        for (int use = 0; use < kUses; ++use) {
+          const int seed = 3 * (kUses * allocation + use) + 1;
+          fill<<<32, 256, 0, stream>>>(data, bytes, seed);
+          OK(cudaStreamSynchronize(stream));
+          by_kernel += wrong_in(data, bytes, seed);
+          put(data, bytes, seed + 1);
+          unsigned long long wrong = 0;
+          OK(cudaMemcpyAsync(found, &wrong, sizeof(wrong), cudaMemcpyDefault, stream));
+          count_wrong<<<32, 256, 0, stream>>>(data, bytes, seed + 1, found);
+          OK(cudaMemcpyAsync(&wrong, found, sizeof(wrong), cudaMemcpyDefault, stream));
+          OK(cudaStreamSynchronize(stream));
+          by_cpu += wrong;
+          put(host, bytes, seed + 2);
+          OK(cudaMemcpyAsync(data, host, bytes, cudaMemcpyDefault, stream));
+          OK(cudaStreamSynchronize(stream));
+          copied_in += wrong_in(data, bytes, seed + 2);
+          put(data, bytes, seed + 3);
+          OK(cudaMemcpyAsync(host, data, bytes, cudaMemcpyDefault, stream));
+          OK(cudaStreamSynchronize(stream));
+          copied_out += wrong_in(host, bytes, seed + 3);
+        }
+        OK(pool != nullptr ? cudaFreeAsync(data, 0) : cudaFree(data));
         OK(cudaStreamSynchronize(0));
       }
       free(host);
