@@ -36,7 +36,7 @@ def bundle(
             "--for-processor",
             metavar="NAME",
             help="Smaller: of Intel MPI's tables of collectives only those for this processor, as "
-            "emr, and those for any. On another processor Intel MPI is not as it is shipped.",
+            "emr, and those for any. On another processor Intel MPI then lacks its tables.",
         ),
     ] = None,
     own_compiler: Annotated[

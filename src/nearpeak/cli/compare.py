@@ -14,8 +14,8 @@ HELP = f"""Judge studies against earlier ones: what became slower.
 
 OLD is the baseline; all folders that follow are the new side together. Each is
 a folder of `nearpeak study`, or a folder that holds such folders. Every run of
-a study is a session. Measure three sessions of each side: with fewer, most
-changes cannot be told from the scatter of sessions.
+a study is a session. Measure three sessions of each side: with fewer, the
+scatter of sessions hides most changes.
 
 Exit status:
 

@@ -82,7 +82,7 @@ def conform(
         typer.Option(
             metavar="ID",
             help="Where buffers on GPUs are tried, as `nearpeak machine` names it, like 'gpu-gpu"
-            " same-gpu mps'. Default: between two GPUs, or within one in turns.",
+            " same-gpu mps'. Default: between two GPUs, or within one, time-sliced.",
         ),
     ] = None,
     allocators: Annotated[

@@ -35,8 +35,8 @@ SIZES = "8,64K,16M"
 
 HELP = f"""Say where the time of a message goes: which calls, copies and waits.
 
-Each size is launched a few times, in turn as it is and with a small library loaded
-into every rank, which writes down what the MPI library asks of the CUDA driver
+Runs each size a few times, alternately without and with a small library that is
+loaded into every rank. It logs what the MPI library asks of the CUDA driver
 (through CUPTI) and of libc, and what the GPU does for it. The table says which
 part of a message's time each of these takes, and how much nothing is known of.
 No program and no library is changed. The same without MPI is measured beside it,

@@ -35,9 +35,9 @@ the adapters that the library takes by itself: GPUs and other adapters are not
 measured. In rounds of disjoint pairs, all pairs of a round are measured at the
 same time: the latency of small messages, then the bandwidth of large ones. Up to
 64 nodes, every launch measures every pair, also alone; of more nodes, one launch
-measures all pairs and others measure again what looked slow. What is slow is told
-as a node or as a link between two, with one error rate for all. The plan, with
-what it costs in node hours, is printed before it runs.
+measures all pairs and others measure again what looked slow. Reports slow nodes,
+and slow links between two, with one error rate for all. Prints the plan before it
+runs, with its price in node hours.
 
 In a job of Slurm, its nodes are measured, as far as its time allows; --resume goes
 on in another job of the same nodes. --sbatch writes the script of such a job.
@@ -90,7 +90,7 @@ def nodes(
             "--nodes",
             metavar="N",
             min=1,
-            help="With --dry-run or --sbatch: so many nodes, whichever they are.",
+            help="With --dry-run or --sbatch: the number of nodes, whichever they are.",
         ),
     ] = None,
     remote_shell: RemoteShell = None,

@@ -38,7 +38,7 @@ class Difference(msgspec.Struct, kw_only=True):
     part: str  # `variable` (inherited by launches), `machine`, `driver`, `library` or `build`
     name: str  # of the difference
     old: str  # values of the old side, joined by ` or `; `none`
-    new: str  # values of the new side, likewise
+    new: str  # values of the new side, joined in the same way
 
 
 class Ratio(msgspec.Struct, kw_only=True):
@@ -80,7 +80,7 @@ class CellChange(msgspec.Struct, kw_only=True):
     unit: str  # of `old` and `new`
     # median over the judged launches of the old side, as at the compared distance of the CPUs
     old: float
-    new: float  # likewise, of the new side
+    new: float  # the same of the new side
 
 
 class CurveChange(msgspec.Struct, kw_only=True):

@@ -54,7 +54,7 @@ class Evidence(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=
 
     case: str  # path, benchmark, buffers and size: `host-gpu pcie, latency H,D at 16 MiB`
     before: float  # median of launch medians with the base settings, in `unit`
-    after: float  # likewise, tuned
+    after: float  # the same with the tuned settings
     unit: str  # of both
     times: float  # speedup: median of the ratios within blocks
     ci95: list[float]  # its 95 % interval; empty: too few launches

@@ -35,8 +35,8 @@ class Curve(msgspec.Struct, kw_only=True, frozen=True):
     # relative standard deviation of most nodes (1.4826 times the median distance from the median);
     # null: fewer than five nodes
     nodes: float | None
-    links: float | None  # likewise, of links
-    # likewise, of single launches of a link from their median; null: only one launch
+    links: float | None  # the same of links
+    # the same of single launches of a link, from their median; null: only one launch
     launches: float | None
 
 

@@ -140,7 +140,7 @@ class Budget(msgspec.Struct, kw_only=True):
     # least share of the untraced time above the ceiling in named activities other than `wait`;
     # null: no ceiling, or not above it
     accounted_least: float | None = None
-    # most of it, if all of `added_us` lies in other time; null likewise
+    # greatest share, if all of `added_us` lies in other time; null: no ceiling, or not above it
     accounted_most: float | None = None
     shown_us: float  # time of the message in the lanes, that of median time, in us
     lanes: list[Lane]  # activity during that message
@@ -155,7 +155,7 @@ class Counters(msgspec.Struct, kw_only=True):
     voluntary_switches: float  # times that it waited
     involuntary_switches: float  # times that another process got its core
     user_us: float  # time in the program in us; inexact if all messages take less than some seconds
-    system_us: float  # time in the kernel in us; inexact likewise
+    system_us: float  # time in the kernel in us; as exact as `user_us`
 
 
 class ExplainedCase(msgspec.Struct, kw_only=True):
@@ -182,7 +182,7 @@ class ExplainedCase(msgspec.Struct, kw_only=True):
     budgets: list[Budget]  # parts of the time; empty: nothing was traced
     # as of a Budget, of messages there and back together; null: each has its own, or no ceiling
     accounted_least: float | None = None
-    accounted_most: float | None = None  # most, likewise
+    accounted_most: float | None = None  # the same for the greatest share
     counters: list[Counters]  # the kernel's, of each rank
     lost: int  # events without space to store them
     missing: list[int]  # ranks that left nothing

@@ -175,7 +175,7 @@ class Cell(msgspec.Struct, kw_only=True):
     # algorithm bandwidth in GB/s at the median, as nccl-tests defines it; null: no collective
     # operation that moves data
     algbw_gbs: float | None = None
-    busbw_gbs: float | None = None  # bus bandwidth in GB/s, likewise
+    busbw_gbs: float | None = None  # bus bandwidth in GB/s, as nccl-tests defines it
     launches: int  # number of launch medians
     failed: int = 0  # launches that ended in this cell as `status` says, if that counts as a loss
     ceiling: CeilingValue | None  # the ceiling at this size; null: none for this case

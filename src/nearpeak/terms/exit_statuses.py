@@ -33,7 +33,7 @@ STATUSES = {
         "more often; or returns wrong data now; or has no figure now, although no\n"
         "launch of it failed (--allow-missing accepts that)",
         "2": "bad input, or studies that have nothing in common",
-        "3": "nothing could be judged: no change can be told from the scatter, or no\n"
+        "3": "nothing could be judged: the scatter hides every change, or no\n"
         "figure is in common (the last line says why)",
     },
     "conform": {

@@ -62,7 +62,7 @@ HostDevice = Literal[
     "",
     "none",  # no GPU
     "own",  # a GPU of its own
-    "same",  # the GPU of the other end, which both use in turns
+    "same",  # the GPU of the other end, time-sliced
 ]
 HELD = {"none": "no GPU", "own": "a GPU of its own", "same": "the same GPU, time-sliced"}
 

@@ -40,8 +40,10 @@ class Outcome(msgspec.Struct, kw_only=True, frozen=True):
     byte: int | None = None  # of wrong data, the first bad byte of the message; else null
     expected: int | None = None  # of wrong data, that byte as sent; else null
     got: int | None = None  # of wrong data, that byte as received; else null
-    leaked_host_bytes: float = 0.0  # in each cycle of allocating, using and freeing buffers
-    leaked_device_bytes: float = 0.0  # likewise
+    leaked_host_bytes: float = (
+        0.0  # of the host in each cycle of allocating, using and freeing buffers
+    )
+    leaked_device_bytes: float = 0.0  # of the device in each of these cycles
     seconds: float = 0.0  # time of the case
     command: str = ""  # line for a POSIX shell that repeats it
 

@@ -13,7 +13,7 @@ Word = Literal[
     # a target is faster, nothing is broken, and no other case is slower by more than 5 % beyond
     # chance
     "taken",
-    # likewise, but another target, case or distance of the CPUs is slower: for this path only
+    # the same, but another target, case or core-to-core latency is slower: for this path only
     "taken here alone",
     "not taken",  # no target is faster in fresh launches, or something is broken
     "nothing helps",  # the search took nothing
@@ -73,7 +73,7 @@ class Free(msgspec.Struct, kw_only=True):
     do."""
 
     env: dict[str, str]  # variables of the search that cost nothing elsewhere
-    unset: list[str] = []  # variables that it leaves out, likewise
+    unset: list[str] = []  # variables that it leaves out at no cost elsewhere
     taken: bool  # fresh launches confirm it: then it is `profile.toml`
     evidence: list[Evidence]  # the targets, confirmed
     slower: list[Evidence]  # other cases that are slower nevertheless
