@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+import definitions
+
 chains: Any = sys.modules["chains"]  # loaded by tests/conftest.py
-definitions: Any = sys.modules["definitions"]
 HERE = Path(__file__).parent
 
 

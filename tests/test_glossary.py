@@ -2,13 +2,13 @@
 """GLOSSARY.md has each term once, in one sentence, and names code that there is."""
 
 import re
-import sys
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
-definitions: Any = sys.modules["definitions"]  # loaded by tests/conftest.py
+import definitions
+
 ROOT: Path = definitions.ROOT
 PAGE = ROOT / "GLOSSARY.md"
 MOST_WORDS = 25

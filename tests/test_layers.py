@@ -3,18 +3,16 @@
 
 import ast
 import re
-import sys
 from collections.abc import Iterator
 from importlib.util import resolve_name
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+import definitions
 import nearpeak
 
 ROOT = Path(nearpeak.__file__).parent
-definitions: Any = sys.modules["definitions"]  # loaded by tests/conftest.py
 LAYERS = [
     {"arrays", "fields", "markdown"},
     {

@@ -2,14 +2,12 @@
 """The list of environment variables has every one that the sources name, and no other."""
 
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
+import definitions
 from nearpeak.cli.document.environment import READERS, variables
 
-definitions: Any = sys.modules["definitions"]  # loaded by tests/conftest.py
 PRELOAD: Path = definitions.PRELOAD
 NAME = r"NEARPEAK_[A-Z0-9_]*[A-Z0-9]"
 # In C++ a name in quotes is a variable, as macros have none; CMake marks variables. In Python and
