@@ -32,6 +32,7 @@ LAYERS = [
     {"journal"},
     {"machine"},
     {"libraries", "picture"},
+    {"document"},
     {"launching"},
     {"conform", "nodes", "planning"},
     {"study"},

@@ -3,8 +3,8 @@
 
 import msgspec
 
+from nearpeak.document.model import Value
 from nearpeak.report import awareness
-from nearpeak.report.sections import Value
 from nearpeak.results.results import Results
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
+from nearpeak.document.model import Table
 from nearpeak.report.families import chains, families, measured_with, title
-from nearpeak.report.sections import Table
 from nearpeak.results.results import Results
 from nearpeak.terms.awareness import Awareness
 from nearpeak.terms.identity import Curve, Who

@@ -3,8 +3,8 @@
 
 from typing import Any
 
+from nearpeak.document.model import Row
 from nearpeak.report.imported import table
-from nearpeak.report.sections import Row
 from nearpeak.results.results import Difference, Imported, Reference, Results
 from nearpeak.terms.identity import Case, Place, Who
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import msgspec
 
+from nearpeak.document.model import Notice
 from nearpeak.report.notices import notices
-from nearpeak.report.sections import Notice
 from nearpeak.results.results import Results, Skip
 from nearpeak.terms.identity import CEILING
 from nearpeak.terms.left_out import LeftOut

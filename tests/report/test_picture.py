@@ -12,7 +12,7 @@ from nearpeak.machine.machine import Gpu
 from nearpeak.picture.layout import layout
 from nearpeak.picture.measured import Measured, summed
 from nearpeak.report.picture import measured, notes, picture
-from nearpeak.report.sections import PAIRED
+from nearpeak.report.remarks import PAIRED
 from nearpeak.results.results import Failure, Results
 from nearpeak.terms.identity import CEILING
 from nearpeak.terms.path import DataPath, Endpoint

@@ -3,8 +3,8 @@
 
 from collections.abc import Callable
 
+from nearpeak.document.model import Row
 from nearpeak.report import headlines, tables
-from nearpeak.report.sections import Row
 from nearpeak.results.results import Results
 
 ORDER = ["bw", "bibw", "latency"]

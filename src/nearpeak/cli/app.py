@@ -156,8 +156,8 @@ def _distance(text: str) -> float:
 
 def _what_if(folder: Path, name: str, label: str) -> None:
     from nearpeak.console import PlainConsole
+    from nearpeak.document.terminal import print_block
     from nearpeak.findings.build import build_results
-    from nearpeak.report.terminal import print_groups
     from nearpeak.report.what_if import what_if
 
     results = build_results(folder)
@@ -169,4 +169,4 @@ def _what_if(folder: Path, name: str, label: str) -> None:
             f"--what-if {label}: the study measured {name} with this library only, so there is"
             " nothing to predict: name another library whose messages the study has"
         )
-    print_groups(what_if(results, name, label), PlainConsole())
+    print_block(what_if(results, name, label), PlainConsole())

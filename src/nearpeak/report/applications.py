@@ -6,8 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from nearpeak.document.model import Column, Row, Rows, Table, Value
 from nearpeak.numbers import count, number, percent, size, spread, unit
-from nearpeak.report.sections import Column, Row, Rows, Table, Value
 from nearpeak.results.applications import SCALING, scales
 from nearpeak.results.cells import ABOVE
 from nearpeak.results.deviations import FAR

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The table of the operations that each library does with each kind of GPU buffers."""
 
+from nearpeak.document.model import Column, Row, Rows, Table, Tone, Value
 from nearpeak.numbers import count
-from nearpeak.report.sections import Column, Row, Rows, Table, Tone, Value
 from nearpeak.results.results import Results
 from nearpeak.terms.awareness import Awareness
 from nearpeak.terms.identity import Who

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import msgspec
 
+from nearpeak.document.model import Column, Row, Rows, Table, Value
 from nearpeak.errors import UserError, closest
 from nearpeak.numbers import NOTHING, number, percent, size, unit
-from nearpeak.report.sections import Column, Row, Rows, Table, Value
 from nearpeak.results import order
 from nearpeak.results.best import best_cell
 from nearpeak.results.cells import is_defect

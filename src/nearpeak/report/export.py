@@ -8,13 +8,13 @@ from typing import get_args, get_origin, get_type_hints
 
 import msgspec
 
+from nearpeak.document import latex
 from nearpeak.errors import UserError
 from nearpeak.observations.imported import SOME_RANKS
 from nearpeak.report import applications, awareness, fits, tables, verdicts
 from nearpeak.report.columns import Getter, fields, flat
 from nearpeak.report.families import families
 from nearpeak.report.headlines import groups
-from nearpeak.report.sections import Row, Table, Value
 from nearpeak.results import order
 from nearpeak.results.results import Application, Cell, Headline, Results
 from nearpeak.terms.benchmarks import Benchmark
@@ -35,27 +35,6 @@ LISTS = {
     if get_origin(declared) is list and issubclass(item := get_args(declared)[0], msgspec.Struct)
 }
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet evaluates a text that begins with one
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "$": r"\$",
-    "&": r"\&",
-    "#": r"\#",
-    "%": r"\%",
-    "_": r"\_",
-    "^": r"\textasciicircum{}",
-    "~": r"\textasciitilde{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    '"': "''",  # \textquotedbl is in no document without the package fontenc
-    "µ": r"\textmu{}",
-    "[": "{[}",
-    "]": "{]}",
-    "✓": r"\(\surd\)",
-    "½": r"\textonehalf{}",
-}
 
 
 def to_csv(results: Results, rows: str = CELLS) -> str:
@@ -139,70 +118,4 @@ def to_latex(results: Results) -> str:
         tables.table_two(groups(results), order.figures(results)),
         *(table for table in others if table.groups),
     ]
-    return "\n".join(map(_latex, shown))
-
-
-def escape(text: str) -> str:
-    """`text` as LaTeX prints it; a control character becomes a blank."""
-    return "".join(_LATEX.get(char, char if char.isprintable() else " ") for char in text)
-
-
-def _latex(section: Table) -> str:
-    """A table with its caption; values without intervals, for which columns have no room."""
-    columns = section.columns
-    left_out = " Intervals and ranges are left out here; the CSV has them."
-    promised = "interval" in section.caption
-    heads = [section.head] if _untitled(section) else ["Path", section.head]
-    empty = [""] * len(heads)
-    over = [rf"\multicolumn{{{span}}}{{c}}{{{escape(text)}}}" for text, span in section.spans]
-    titles = [escape(column.title) for column in columns]
-    units = [escape(f"({column.unit})" if column.unit else "") for column in columns]
-    return _latex_table(
-        caption=escape(f"{section.title} {section.caption}{left_out if promised else ''}"),
-        columns="l" * len(heads) + "".join("r" if column.figure else "l" for column in columns),
-        heads=[
-            *([[*empty, *over]] if any(column.over for column in columns) else []),
-            [*heads, *titles],
-            *([[*empty, *units]] if any(units) else []),
-        ],
-        rows=[
-            _latex_row(section, group.title, row) for group in section.groups for row in group.rows
-        ],
-    )
-
-
-def _untitled(section: Table) -> bool:
-    """True if no group of rows has a heading, so that the table needs no column for headings."""
-    return not any(group.title for group in section.groups)
-
-
-def _latex_row(section: Table, title: str, row: Row) -> list[str]:
-    head = f"{row.head} ({row.detail})" if row.detail else row.head
-    first = [head] if _untitled(section) else [title, head]
-    return [*map(escape, first), *(_field(value) for _, value in row.fields(section.columns))]
-
-
-def _field(value: Value | None) -> str:
-    if value is None:
-        return ""
-    detail = f"({value.detail})" if value.detail else ""
-    text = escape(" ".join(filter(None, [value.text, detail, value.remark])))
-    return text if value.columns == 1 else rf"\multicolumn{{{value.columns}}}{{c}}{{{text}}}"
-
-
-def _latex_table(caption: str, columns: str, heads: list[list[str]], rows: list[list[str]]) -> str:
-    lines = [
-        r"% needs \usepackage{booktabs}",
-        r"\begin{table}",
-        r"\centering",
-        rf"\caption{{{caption}}}",
-        rf"\begin{{tabular}}{{{columns}}}",
-        r"\toprule",
-        *(" & ".join(head) + r" \\" for head in heads),
-        r"\midrule",
-        *(" & ".join(row).replace("–", "--") + r" \\" for row in rows),
-        r"\bottomrule",
-        r"\end{tabular}",
-        r"\end{table}",
-    ]
-    return "\n".join(lines) + "\n"
+    return "\n".join(map(latex.to_latex, shown))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The launches that failed, grouped by kind of failure, and the cases that a program left out."""
 
+from nearpeak.document.model import Column, Row, Rows, Table, Value
 from nearpeak.numbers import extent
-from nearpeak.report.sections import Column, Row, Rows, Table, Value
 from nearpeak.results.results import FailureKind, Results, Skip
 from nearpeak.terms.outcomes import given_up
 

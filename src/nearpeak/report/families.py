@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import starmap
 
+from nearpeak.document.model import Column, Row, Rows, Table, Value
 from nearpeak.numbers import count, number, percent, size, unit
-from nearpeak.report.sections import NO_COMMON_BLOCK, PAIRED, Column, Row, Rows, Table, Value
+from nearpeak.report.remarks import NO_COMMON_BLOCK, PAIRED
 from nearpeak.report.wording import defect
 from nearpeak.results import order
 from nearpeak.results.names import axes_words, loses, status

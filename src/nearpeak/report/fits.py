@@ -3,8 +3,8 @@
 
 from itertools import groupby
 
+from nearpeak.document.model import Column, Row, Rows, Table, Value
 from nearpeak.numbers import size
-from nearpeak.report.sections import Column, Row, Rows, Table, Value
 from nearpeak.results import names
 from nearpeak.results.order import places, ranking
 from nearpeak.results.results import Fit, Results

@@ -3,9 +3,9 @@
 
 from collections import defaultdict
 
+from nearpeak.document.model import Column, Row, Rows, Table, Value
 from nearpeak.numbers import count, number, size
 from nearpeak.report.families import named, sample_sizes
-from nearpeak.report.sections import Column, Row, Rows, Table, Value
 from nearpeak.results.results import InGpuMemory, Results, SlowerInGpuMemory
 from nearpeak.terms.identity import Curve, Place, Who
 

@@ -3,8 +3,8 @@
 
 from itertools import groupby
 
+from nearpeak.document.model import Column, Row, Rows, Table, Value
 from nearpeak.numbers import size, span, unit
-from nearpeak.report.sections import Column, Row, Rows, Table, Value
 from nearpeak.results import names
 from nearpeak.results.imported import FIGURE
 from nearpeak.results.results import Difference, Imported, Results

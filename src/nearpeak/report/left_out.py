@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The table of measurements that a study left out for lack of time."""
 
+from nearpeak.document.model import Column, Row, Rows, Table, Value
 from nearpeak.numbers import count
-from nearpeak.report.sections import Column, Row, Rows, Table, Value
 from nearpeak.results.results import Results
 from nearpeak.terms.left_out import LeftOut
 from nearpeak.terms.sizes import format_seconds

@@ -4,11 +4,11 @@
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
+from nearpeak.document.model import Notice, Tone
 from nearpeak.journal import resume_study
 from nearpeak.libraries.library import lacking_words
 from nearpeak.numbers import count, number, percent, resting, size
 from nearpeak.report import drift, failures, sessions, wording
-from nearpeak.report.sections import Notice, Tone
 from nearpeak.report.summary import defects
 from nearpeak.results import methods
 from nearpeak.results.names import case, no_fraction, reference

@@ -16,6 +16,8 @@ from typing import Any, TypeVar
 from markupsafe import Markup
 
 from nearpeak import numbers
+from nearpeak.document import templates
+from nearpeak.document.model import Table, Value
 from nearpeak.files import write_whole
 from nearpeak.machine.provenance import labelled_facts
 from nearpeak.picture import svg
@@ -39,7 +41,6 @@ from nearpeak.report import (
     sessions,
     summary,
     tables,
-    templates,
     verdicts,
     wording,
 )
@@ -48,7 +49,7 @@ from nearpeak.report.beside import Published
 from nearpeak.report.explained.page import sections
 from nearpeak.report.headlines import Group
 from nearpeak.report.picture import picture
-from nearpeak.report.sections import BY_TRIALS, Table, Value
+from nearpeak.report.remarks import BY_TRIALS
 from nearpeak.results import methods, names, order
 from nearpeak.results.build import write_results
 from nearpeak.results.ceilings import Ceilings
@@ -113,7 +114,7 @@ def write_page(
 
 def render(results: Results, machines: Sequence[Published] = (), study: Path = Path("DIR")) -> str:
     """Returns the whole page of the study in that folder."""
-    charts, script = templates.script("charts.js"), templates.script("report.js")
+    charts, script = templates.script(_HERE / "charts.js"), templates.script(_HERE / "report.js")
     environment = templates.environment(_HERE)
     environment.globals |= {
         "curve_label": names.label,

@@ -11,7 +11,7 @@ from nearpeak.picture.canvas import NARROW, WIDE
 from nearpeak.picture.layout import layout
 from nearpeak.picture.measured import Measured, ends_words, is_drawn
 from nearpeak.picture.svg import inline
-from nearpeak.report.sections import PAIRED
+from nearpeak.report.remarks import PAIRED
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.order import default_curves, first_sheet, places
 from nearpeak.results.results import CeilingPoint, Cell, Headline, Reference, Results

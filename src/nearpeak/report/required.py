@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The requirements of a study: a table for the page, and JUnit XML for CI."""
 
+from nearpeak.document import junit
+from nearpeak.document.junit import Outcome
+from nearpeak.document.model import Column, Row, Rows, Table, Value
 from nearpeak.numbers import count
-from nearpeak.report import junit
-from nearpeak.report.junit import Outcome
-from nearpeak.report.sections import Column, Row, Rows, Table, Value
 from nearpeak.results.faults import faults
 from nearpeak.results.results import Judgement, Results
 

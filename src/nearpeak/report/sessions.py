@@ -5,9 +5,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from nearpeak.document.model import Notice
 from nearpeak.journal import resume_study
 from nearpeak.numbers import count
-from nearpeak.report.sections import Notice
 from nearpeak.results.results import Cell, Results, SessionInfo
 from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL
 from nearpeak.terms.fingerprints import ByPart, changes, common

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import msgspec
 
+from nearpeak.document import templates
 from nearpeak.errors import UserError
 from nearpeak.files import write_whole
-from nearpeak.report import templates
 
 SCHEMA = 1
 PAGE, PICTURES = ".html", (".png", ".svg", ".pdf")
@@ -78,7 +78,7 @@ def _rounded(value: float) -> float:
 
 
 def _page(solution: Solution) -> str:
-    charts, script = templates.script("charts.js"), templates.script("solution.js")
+    charts, script = templates.script(_HERE / "charts.js"), templates.script(_HERE / "solution.js")
     values = [list(map(_rounded, row)) for row in solution.values]
     return (
         templates.environment(_HERE)

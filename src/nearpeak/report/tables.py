@@ -4,18 +4,10 @@
 from collections.abc import Iterable, Mapping
 from itertools import groupby
 
+from nearpeak.document.model import Column, Row, Rows, Table, Value
 from nearpeak.numbers import number, percent, size, unit
 from nearpeak.report.headlines import Group
-from nearpeak.report.sections import (
-    BY_TRIALS,
-    NO_COMMON_BLOCK,
-    PAIRED,
-    Column,
-    Row,
-    Rows,
-    Table,
-    Value,
-)
+from nearpeak.report.remarks import BY_TRIALS, NO_COMMON_BLOCK, PAIRED
 from nearpeak.report.wording import convention, defect
 from nearpeak.results import methods, names
 from nearpeak.results.peaks import HEALTHY, JUDGED_FROM

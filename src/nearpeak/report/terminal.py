@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """A study in the terminal: Table 2, what stands out, the notices, and where the report is."""
 
-import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from operator import itemgetter
 from pathlib import Path
 
 from rich.table import Table
 from rich.text import Text
 
 from nearpeak.console import PlainConsole
+from nearpeak.document.terminal import plain, plain_console, print_block, print_rows, remainder
 from nearpeak.numbers import count, printable, size
 from nearpeak.picture.measured import summed
 from nearpeak.report import (
@@ -30,30 +29,12 @@ from nearpeak.report.families import families
 from nearpeak.report.headlines import Group, groups
 from nearpeak.report.notices import notices
 from nearpeak.report.picture import measured
-from nearpeak.report.sections import PAIRED, Column, Notice, Tone, Value
-from nearpeak.report.sections import Table as Section
+from nearpeak.report.remarks import PAIRED
 from nearpeak.results.order import figures
 from nearpeak.results.results import Results
 
 _SHOWN = 8  # lines of failures, of defects, ...; the page has all of them
 _FINDINGS = 5
-_LONGEST = 200  # characters of one of them: libraries may say a lot; the page has it
-_WIDTH = 80
-_EMPTY = Value("", "text")
-_STYLES: dict[Tone, str] = {"bad": "bold red", "note": "yellow", "good": "green", "": "dim"}
-
-
-def print_groups(section: Section, console: PlainConsole) -> None:
-    """Prints a table, with each group under a heading, and its caption."""
-    _print_groups(section, console)
-    console.print(_text(section.caption, "dim"))
-
-
-def _print_groups(section: Section, console: PlainConsole, name: str = "") -> None:
-    for rows in section.groups:
-        console.print()
-        console.print(_text(f"{name}, {rows.title}" if name else rows.title, "bold"))
-        _print_table(replace(section, groups=[rows]), console)
 
 
 def print_summary(
@@ -69,24 +50,22 @@ def print_summary(
 
     Never narrower than 80 columns: a line that wraps is better than a figure cut off.
     """
-    console = console or PlainConsole()
-    if console.width < _WIDTH:
-        console.width = _WIDTH
-    console.print(_text(_study(results), "bold"))
+    console = console or plain_console()
+    console.print(plain(_study(results), "bold"))
     if text := wording.conditions(results):
-        console.print(_text(text, _STYLES["bad"]))
+        console.print(plain(text, "bold red"))
     _print_links(results, console)
     console.print()
     table_groups = groups(results)
     for sentence in advice(results):
-        console.print(_text(sentence))
+        console.print(plain(sentence))
     for group in table_groups:
         if group.place.pair:
             continue  # a matrix on the page, a line here
         console.print()
         held = f"  {group.place.held}" if group.place.held else ""
-        console.print(Text.assemble(_text(group.title, "bold"), _text(held, "dim")))
-        _print_table(tables.table_two([group], figures(results)), console)
+        console.print(Text.assemble(plain(group.title, "bold"), plain(held, "dim")))
+        print_rows(tables.table_two([group], figures(results)), console)
     _print_families(results, console)
     _print_applications(results, console)
     _print_imported(results, console)
@@ -97,14 +76,9 @@ def print_summary(
         _print_beside(results, machine, console)
     _print_left_out(results, console)
     for notice in reversed(notices(results, study)):  # the most serious is read last
-        _print_notice(notice, console)
+        print_block(notice, console)
     if page is not None:
         console.print(Text.assemble("Report: ", (printable(str(page)), "bold")), soft_wrap=True)
-
-
-def _text(text: str, style: str = "") -> Text:
-    """Text that is printed unmodified: names from outside are no markup."""
-    return Text(printable(text), style=style)
 
 
 def _study(results: Results) -> str:
@@ -128,8 +102,8 @@ def _print_links(results: Results, console: PlainConsole) -> None:
     table.add_column(overflow="fold", no_wrap=fits)
     table.add_column(justify="right", no_wrap=True)
     for row in rows:
-        name, message_size = _text(f"{row.name}:"), _text(size(row.size_bytes))
-        table.add_row(name, _text(row.ends), message_size, _text(row.figures), _text(row.share))
+        name, message_size = plain(f"{row.name}:"), plain(size(row.size_bytes))
+        table.add_row(name, plain(row.ends), message_size, plain(row.figures), plain(row.share))
     console.print()
     console.print(table)
     caption = (
@@ -138,122 +112,52 @@ def _print_links(results: Results, console: PlainConsole) -> None:
     )
     if any(row.path.transport == "local" for row in rows):
         caption += "; of memory, what a copy moves, with each byte counted once"
-    console.print(_text(caption, "dim"))
-
-
-def _print_table(section: Section, console: PlainConsole) -> None:
-    """Prints a table without title and caption; splits one that is too wide."""
-    for columns in _fitting(section, console):
-        console.print(_table(section, columns))
-
-
-def _fitting(section: Section, console: PlainConsole) -> Iterator[list[Column]]:
-    """The columns in parts of as many figures as fit side by side; a long text folds instead."""
-    if any(column.long for column in section.columns):
-        yield section.columns
-        return
-    start = end = 0
-    for _, span in section.spans:
-        wider = _table(section, section.columns[start : end + span])
-        if end > start and console.whole_width(wider) > console.width:
-            yield section.columns[start:end]
-            start = end
-        end += span
-    if section.columns:
-        yield section.columns[start:]
-
-
-def _table(section: Section, columns: Sequence[Column]) -> Table:
-    shown = Table(box=None, pad_edge=False, padding=(0, 1), header_style="")
-    shown.add_column("", overflow="fold", min_width=12)
-    for column, heading in zip(columns, _headings(columns), strict=True):
-        _add_column(shown, column, heading)
-    for row in (row for rows in section.groups for row in rows.rows):
-        values = [row.values.get(column.key, _EMPTY) for column in columns]
-        if values == [_EMPTY] * len(values):
-            continue
-        shown.add_row(_text(row.head), *map(_value, values), style="dim" if row.ceiling else "")
-    return shown
-
-
-def _headings(columns: Sequence[Column]) -> list[Text]:
-    """The headings of the columns, on as many lines as any column needs."""
-    spans = ["", *(column.over for column in columns)]
-    headings = [
-        ("" if column.over == before else column.over, column.title, column.unit)
-        for before, column in zip(spans, columns, strict=False)
-    ]
-    used = [line for line in range(3) if any(map(itemgetter(line), headings))]
-
-    def joined(heading: Sequence[str]) -> Text:
-        return Text("\n").join(_text(heading[line]) for line in used)
-
-    return list(map(joined, headings))
-
-
-def _add_column(table: Table, column: Column, heading: Text) -> None:
-    if column.long:
-        table.add_column(heading, overflow="fold", ratio=1)
-    elif column.figure:
-        table.add_column(heading, justify="right", no_wrap=True, min_width=7)
-    else:
-        table.add_column(heading, overflow="fold", min_width=7)
-
-
-def _value(value: Value) -> Text:
-    """A value with the notes below it, without small print."""
-    lines = [
-        f"{value.text}{'!' if value.tone == 'bad' and value.remark else ''}",
-        value.span,
-        *value.notes,
-    ]
-    style = "red" if value.tone == "bad" else ""
-    return Text("\n").join(_text(line, style) for line in lines if line)
+    console.print(plain(caption, "dim"))
 
 
 def _print_families(results: Results, console: PlainConsole) -> None:
     """Prints the sentences of each family: fractions by place and library, and failures."""
     for family in families(results):
         console.print()
-        console.print(_text(family.title, "bold"))
+        console.print(plain(family.title, "bold"))
         for sentence in family.sentences[:_SHOWN]:
-            console.print(_text(f"  {sentence}"))
-        for line in _remainder(len(family.sentences)):
+            console.print(plain(f"  {sentence}"))
+        for line in remainder(len(family.sentences)):
             console.print(line)
 
 
 def _print_applications(results: Results, console: PlainConsole) -> None:
     for section in applications.sections(results):
-        _print_groups(section.table, console, section.name)
+        print_block(replace(section.table, name=section.name, caption=""), console)
         for sentence in section.sentences[:_SHOWN]:
-            console.print(_text(f"  {sentence}"))
-        for line in _remainder(len(section.sentences)):
+            console.print(plain(f"  {sentence}"))
+        for line in remainder(len(section.sentences)):
             console.print(line)
 
 
 def _notes(results: Results, table_groups: list[Group]) -> Iterator[Text]:
-    yield _text(
+    yield plain(
         "Headings have the message size of the figures below. Ceiling: what the path carries"
         f" without MPI at that size. {tables.PLATEAU} [a, b]: 95 % interval. {PAIRED}",
         "dim",
     )
     if any(map(tables.has_bound, table_groups)):
-        yield _text(tables.BOUND.strip(), "dim")
+        yield plain(tables.BOUND.strip(), "dim")
     if text := wording.windows(results):
-        yield _text(text, "dim")
+        yield plain(text, "dim")
     for about in (wording.cached_plateaus, wording.cached_ceilings, wording.low_plateaus):
         if text := about(table_groups):
-            yield _text(text, "dim")
+            yield plain(text, "dim")
     with_cells = {group.place for group in table_groups}
     for headline in wording.headlines(results, table_groups):
         measured = headline.place in with_cells
         sentences = [headline.first, headline.modes] if measured else headline.sentences
         for text in [*sentences, *headline.why]:
             if text:
-                yield Text.assemble(_text(headline.place.path, "bold"), ": ", _text(text))
+                yield Text.assemble(plain(headline.place.path, "bold"), ": ", plain(text))
     for sentences in (gpu_memory.sentences(results), pairs.sentences(results)):
-        yield from map(_text, sentences[:_SHOWN])
-        yield from _remainder(len(sentences))
+        yield from map(plain, sentences[:_SHOWN])
+        yield from remainder(len(sentences))
     yield from _findings(results)
 
 
@@ -261,54 +165,39 @@ def _findings(results: Results) -> Iterator[Text]:
     notable = wording.stands_out(results)
     if not notable:
         return
-    yield _text(
+    yield plain(
         "What stands out (the largest certain losses first, what is no certain loss last):", "bold"
     )
     for finding in notable[:_FINDINGS]:
         parts = findings.sentence(finding), findings.lost(finding), findings.advised(finding)
-        yield _text(f"  {' '.join(filter(None, parts))}")
-    yield from _remainder(len(notable), _FINDINGS)
-
-
-def _remainder(count: int, shown: int = _SHOWN) -> Iterator[Text]:
-    if count > shown:
-        yield _text(f"  and {count - shown} more: see the report", "dim")
+        yield plain(f"  {' '.join(filter(None, parts))}")
+    yield from remainder(len(notable), _FINDINGS)
 
 
 def _print_imported(results: Results, console: PlainConsole) -> None:
     section = imported.table(results)
     if section.groups:
         console.print()
-        console.print(_text(section.title, "bold"))
-        print_groups(section, console)
+        console.print(plain(section.title, "bold"))
+        print_block(section, console)
 
 
 def _print_left_out(results: Results, console: PlainConsole) -> None:
     section = left_out.table(results)
     if section.groups:
         console.print()
-        console.print(_text(section.title, "bold"))
-        _print_table(section, console)
-        console.print(_text(section.caption, "dim"))
-
-
-def _print_notice(notice: Notice, console: PlainConsole) -> None:
-    """Prints a notice and its first details."""
-    text = f"{notice.text} {notice.command}".rstrip()
-    console.print(_text(text, _STYLES[notice.tone]))
-    for item in notice.items[:_SHOWN]:
-        console.print(_text(f"  {textwrap.shorten(item, _LONGEST)}"))
-    for line in _remainder(len(notice.items)):
-        console.print(line)
+        console.print(plain(section.title, "bold"))
+        print_rows(section, console)
+        console.print(plain(section.caption, "dim"))
 
 
 def _print_beside(results: Results, machine: Published, console: PlainConsole) -> None:
     """Prints both tables of a study next to those of one published machine."""
     comparison = beside(results, machine)
     console.print()
-    console.print(_text(f"Beside {machine.id}", "bold"))
+    console.print(plain(f"Beside {machine.id}", "bold"))
     for section in beside_tables(comparison):
-        _print_table(section, console)
+        print_rows(section, console)
     for line in lines(comparison):
-        console.print(_text(line, "dim"))
+        console.print(plain(line, "dim"))
     console.print()

@@ -4,8 +4,8 @@
 from collections.abc import Sequence
 from itertools import groupby, starmap
 
+from nearpeak.document.model import Column, Row, Rows, Table, Tone, Value
 from nearpeak.numbers import count
-from nearpeak.report.sections import Column, Row, Rows, Table, Tone, Value
 from nearpeak.report.summary import VERDICTS, judged_curves
 from nearpeak.results import names
 from nearpeak.results.order import default_curves

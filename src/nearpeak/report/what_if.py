@@ -3,10 +3,10 @@
 
 from collections import defaultdict
 
+from nearpeak.document.model import Column, Row, Rows, Table, Value
 from nearpeak.errors import UserError, closest
 from nearpeak.numbers import unit
 from nearpeak.report.applications import problem_size, way
-from nearpeak.report.sections import Column, Row, Rows, Table, Value
 from nearpeak.results.results import Application, Results, WhatIf
 from nearpeak.terms.benchmarks import Benchmark
 from nearpeak.terms.identity import Place

@@ -17,10 +17,10 @@ from nearpeak.compare.compared import (
     Missing,
     PlaceChange,
 )
+from nearpeak.document import junit
+from nearpeak.document.junit import Outcome
 from nearpeak.numbers import extent, number, unit
-from nearpeak.report import junit
 from nearpeak.report.compared import words
-from nearpeak.report.junit import Outcome
 from nearpeak.results.names import label
 from nearpeak.statistics.verdicts import UNDECIDED
 from nearpeak.terms.identity import Place

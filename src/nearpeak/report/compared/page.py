@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from nearpeak import numbers
 from nearpeak.compare.compared import Change, Compared
-from nearpeak.report import templates
+from nearpeak.document import templates
 from nearpeak.report.compared import words
 from nearpeak.results import names
 

@@ -4,7 +4,7 @@
 from pathlib import Path
 
 from nearpeak.conform.conformance import Conformance
-from nearpeak.report import templates
+from nearpeak.document import templates
 from nearpeak.report.conformed import words
 from nearpeak.terms.outcomes import GOOD, NOT_TRIED
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from markupsafe import Markup
 
+from nearpeak.document import templates
 from nearpeak.observations.explained import Explanation
-from nearpeak.report import templates
 from nearpeak.report.explained import words
 from nearpeak.report.explained.lanes import lanes
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from markupsafe import Markup
 
+from nearpeak.document import templates
 from nearpeak.nodes.found import Found, Map
-from nearpeak.report import templates
 from nearpeak.report.nodes import map as maps
 from nearpeak.report.nodes import words
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The requirements of nodes as JUnit XML."""
 
+from nearpeak.document import junit
+from nearpeak.document.junit import Outcome
 from nearpeak.nodes.found import Found
-from nearpeak.report import junit
-from nearpeak.report.junit import Outcome
 from nearpeak.report.nodes import words
 
 

@@ -4,8 +4,8 @@
 import shlex
 from pathlib import Path
 
+from nearpeak.document import templates
 from nearpeak.files import write_whole
-from nearpeak.report import templates
 from nearpeak.report.traced import drawing, words
 from nearpeak.trace.trace import Trace
 

@@ -4,8 +4,8 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from nearpeak.document import templates
 from nearpeak.files import write_whole
-from nearpeak.report import templates
 from nearpeak.report.tuned import words
 from nearpeak.report.tuned.drawing import before_after, each_value
 from nearpeak.tune.tuned import Tried, Tuned

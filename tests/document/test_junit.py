@@ -3,7 +3,7 @@
 
 from xml.etree import ElementTree
 
-from nearpeak.report.junit import Outcome, to_junit
+from nearpeak.document.junit import Outcome, to_junit
 
 
 def test_every_test_is_counted_and_says_why() -> None:

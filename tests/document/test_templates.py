@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Words of templates."""
 
-from nearpeak.report.templates import cpus, marked, moment
+from nearpeak.document.templates import cpus, marked, moment
 
 
 def test_code_is_marked_and_all_else_escaped() -> None:

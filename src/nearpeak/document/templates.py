@@ -20,10 +20,11 @@ _HERE = Path(__file__).parent
 
 
 @functools.cache
-def environment(folder: Path) -> jinja2.Environment:
-    """The environment of the templates in a folder; an undefined name is an error."""
+def environment(folder: Path = _HERE) -> jinja2.Environment:
+    """The environment of the templates in a folder, which may use the blocks of this one; an
+    undefined name is an error."""
     made = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(folder),
+        loader=jinja2.FileSystemLoader([folder, _HERE]),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -67,14 +68,14 @@ def moment(written: str) -> str:
     return f"{instant.astimezone(timezone.utc):%Y-%m-%d %H:%M} UTC"
 
 
-def script(name: str) -> Markup:
-    """A script of this folder, as it stands between script tags."""
-    return Markup((_HERE / name).read_text(encoding="utf-8"))
+def script(file: Path) -> Markup:
+    """A script, as it stands between script tags."""
+    return Markup(file.read_text(encoding="utf-8"))
 
 
 def css() -> Markup:
     """The style sheet of every page."""
-    return Markup(palette() + (_HERE / "report.css").read_text(encoding="utf-8"))
+    return Markup(palette() + (_HERE / "page.css").read_text(encoding="utf-8"))
 
 
 def policy(*scripts: str) -> str:

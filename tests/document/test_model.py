@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Typed values of tables."""
 
-from nearpeak.report.sections import Column, Row, Table, Value
+from nearpeak.document.model import Column, Row, Table, Value
 
 
 def test_every_kind_has_one_way_to_be_written() -> None:

@@ -1,28 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parts of a report as data: tables with named columns and typed values, and notices.
+"""One model of what is shown: sections of prose, tables, drawings and notices.
 
-Terminal, page and LaTeX render the same parts; only numbers.py formats numbers.
+Each kind of run makes a `Document`, and the writers of this folder put it on the terminal or on a
+page. Only numbers.py formats numbers. Text between backticks is code; nothing else is markup.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from markupsafe import Markup
+
 from nearpeak import numbers
 
 Kind = Literal["number", "percent", "size", "count", "probability", "text", "command"]
-Tone = Literal["", "good", "bad", "note"]
+Tone = Literal["", "good", "bad", "note", "muted"]
+Medium = Literal["", "terminal", "page"]  # the only one that shows a block; "": both
 Span = tuple[float, float]
-
-# Printed with each percentage that stands next to the two figures of its ratio.
-PAIRED = (
-    "Each percentage is the median of the ratios within single blocks, of those in which both had"
-    " their CPUs as far apart, so it may differ from the ratio of the two figures."
-)
-
-BY_TRIALS = "by short trials"  # a remark on host-driven ceilings
-# Printed instead of a percentage: a notice gives the reason.
-NO_COMMON_BLOCK = "no common block"
 
 
 @dataclass(frozen=True)
@@ -42,6 +36,8 @@ class Value:
     notes: tuple[str, ...] = ()  # below it, a line each
     hover: str = ""  # the page shows it under the pointer
     columns: int = 1  # the number that it spans, from its own on; the others are empty
+    mark: str = ""  # class of a coloured mark that the page has before it
+    drawing: Markup | None = None  # the page has it in place of the text
 
     @property
     def text(self) -> str:
@@ -84,6 +80,8 @@ class Row:
     head: str
     values: Mapping[str, Value]
     detail: str = ""  # behind the head, in small print
+    hover: str = ""  # the page shows it under the pointer
+    strong: bool = False
     ceiling: bool = False  # no library's
     opens: int | None = None  # the index of the details that the page shows on demand
 
@@ -119,6 +117,9 @@ class Table:
     empty: str = ""  # what the page says in its place where it has no rows
     folded: str = ""  # the page folds it under this summary
     compact: bool = False  # no wider than its columns need
+    heads: bool = False  # the terminal has the heading of the first column, too
+    name: str = ""  # the terminal has it before the title of each group
+    medium: Medium = ""
 
     @property
     def spans(self) -> list[tuple[str, int]]:
@@ -141,3 +142,105 @@ class Notice:
     tone: Tone = ""
     command: str = ""  # what to run, behind the text
     details: str = ""  # id of the part of the page that has the details
+    medium: Medium = ""
+
+
+@dataclass(frozen=True)
+class Prose:
+    """A paragraph."""
+
+    text: str
+    tone: Tone = ""
+    strong: bool = False
+    medium: Medium = ""
+
+
+@dataclass(frozen=True)
+class Heading:
+    """A heading below that of a section."""
+
+    text: str
+    medium: Medium = ""
+
+
+@dataclass(frozen=True)
+class Items:
+    """A list of lines under a title, of which the terminal shows the first ones."""
+
+    lines: Sequence[str]
+    title: str = ""
+    most: int = 8  # lines on the terminal
+    elsewhere: str = "see the report"  # where the terminal says that the others are
+    medium: Medium = ""
+
+
+@dataclass(frozen=True)
+class Terms:
+    """Definitions: names, each with its text."""
+
+    entries: Sequence[tuple[str, str]]
+    medium: Medium = "page"
+
+
+@dataclass(frozen=True)
+class Code:
+    """Lines as they are: a command, or the output of another program."""
+
+    text: str
+    title: str = ""  # before it
+    medium: Medium = ""
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A picture of the page, with its caption and the coloured marks that the caption explains."""
+
+    markup: Markup  # its maker has escaped all text in it
+    title: str = ""
+    caption: str = ""
+    legend: Sequence[tuple[str, str]] = ()  # class of a mark, and its meaning
+    medium: Medium = "page"
+
+
+@dataclass(frozen=True)
+class Drawings:
+    """Pictures side by side."""
+
+    drawings: Sequence[Drawing]
+    medium: Medium = "page"
+
+
+@dataclass(frozen=True)
+class Folded:
+    """Blocks that the page folds under a summary."""
+
+    summary: str
+    blocks: Sequence["Block"]
+    medium: Medium = "page"
+
+
+Block = Code | Drawing | Drawings | Folded | Heading | Items | Notice | Prose | Table | Terms
+
+
+@dataclass(frozen=True)
+class Section:
+    """Blocks under a heading."""
+
+    title: str
+    blocks: Sequence[Block]
+    id: str = ""  # by which a link finds it on the page
+    medium: Medium = ""
+
+
+@dataclass(frozen=True)
+class Document:
+    """What is shown of one run."""
+
+    title: str  # of the window
+    heading: str  # the question that it answers
+    byline: Sequence[str]  # machine, date, versions
+    sections: Sequence[Section]
+    conclusion: str = ""  # the terminal's last line
+    footer: str = ""
+    bad: bool = False  # the conclusion is bad news
+    style: str = ""  # further rules of the page's style sheet

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A document on the terminal."""
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import singledispatch
+from operator import itemgetter
+
+from rich.table import Table as Grid
+from rich.text import Text
+
+from nearpeak.console import PlainConsole
+from nearpeak.document.model import (
+    Block,
+    Code,
+    Column,
+    Document,
+    Heading,
+    Items,
+    Notice,
+    Prose,
+    Row,
+    Table,
+    Tone,
+    Value,
+)
+from nearpeak.numbers import printable
+
+NARROWEST = 80  # columns: a line that wraps is better than a figure cut off
+LONGEST = 200  # characters of an item of a notice: the page has all
+_ITEMS = 8  # of a notice
+_EMPTY = Value("", "text")
+_STYLES: dict[Tone, str] = {
+    "bad": "bold red",
+    "note": "yellow",
+    "good": "green",
+    "muted": "dim",
+    "": "",
+}
+
+
+def plain_console() -> PlainConsole:
+    """Returns a console of at least 80 columns."""
+    console = PlainConsole()
+    console.width = max(console.width, NARROWEST)
+    return console
+
+
+def print_document(document: Document, page: str = "", console: PlainConsole | None = None) -> None:
+    """Prints what a document has for the terminal. `page`: where the whole report is, if it was
+    written."""
+    console = console or plain_console()
+    for section in document.sections:
+        if section.medium == "page":
+            continue
+        console.print()
+        if section.title:
+            console.print(plain(section.title, "bold"))
+        print_blocks(section.blocks, console)
+    console.print()
+    conclusion = f"{document.conclusion}{f'; {page}' if page and document.conclusion else page}"
+    style = "bold red" if document.bad else "bold"
+    console.print(plain(conclusion, style), soft_wrap=True)
+
+
+def print_blocks(blocks: Sequence[Block], console: PlainConsole) -> None:
+    """Prints blocks one below the other."""
+    for block in blocks:
+        if block.medium != "page":
+            print_block(block, console)
+
+
+@singledispatch
+def print_block(block: Block, _: PlainConsole) -> None:
+    """Prints one block; TypeError for one that is for the page alone."""
+    raise TypeError(f"{type(block).__name__} is for the page alone")
+
+
+@print_block.register
+def _(block: Prose, console: PlainConsole) -> None:
+    style = "bold" if block.strong and not block.tone else _STYLES[block.tone]
+    console.print(plain(block.text, style))
+
+
+@print_block.register
+def _(block: Heading, console: PlainConsole) -> None:
+    console.print()
+    console.print(plain(block.text, "bold"))
+
+
+@print_block.register
+def _(block: Items, console: PlainConsole) -> None:
+    if block.title and block.lines:
+        console.print(plain(block.title, "bold"))
+    for line in block.lines[: block.most]:
+        console.print(plain(f"  {line}"))
+    for line in remainder(len(block.lines), block.most, block.elsewhere):
+        console.print(line)
+
+
+@print_block.register
+def _(block: Code, console: PlainConsole) -> None:
+    console.print(plain(f"{block.title} {block.text}".lstrip()), soft_wrap=True)
+
+
+@print_block.register
+def _(block: Notice, console: PlainConsole) -> None:
+    text = f"{block.text} {block.command}".rstrip()
+    console.print(plain(text, _STYLES[block.tone] or "dim"))
+    lines = [textwrap.shorten(item, LONGEST) for item in block.items]
+    print_block(Items(lines, most=_ITEMS), console)
+
+
+@print_block.register
+def _(block: Table, console: PlainConsole) -> None:
+    for group in block.groups:
+        console.print()
+        if title := ", ".join(filter(None, [block.name, group.title])):
+            console.print(plain(title, "bold"))
+        print_rows(replace(block, groups=[group]), console)
+    if block.groups and block.caption:
+        console.print(plain(block.caption, "dim"))
+
+
+def plain(text: str, style: str = "") -> Text:
+    """Text that is printed unmodified: names from outside are no markup."""
+    return Text(printable(text), style=style)
+
+
+def remainder(count: int, shown: int, elsewhere: str = "see the report") -> Iterator[Text]:
+    """Yields a line about those that are not shown, if there are any."""
+    if count > shown:
+        yield plain(f"  and {count - shown} more: {elsewhere}", "dim")
+
+
+def print_rows(table: Table, console: PlainConsole) -> None:
+    """Prints a table without title and caption; splits one that is too wide."""
+    for columns in _fitting(table, console):
+        console.print(_grid(table, columns))
+
+
+def _fitting(table: Table, console: PlainConsole) -> Iterator[list[Column]]:
+    """Yields the columns in parts of as many figures as fit side by side; a long text folds."""
+    if any(column.long for column in table.columns):
+        yield table.columns
+        return
+    start = end = 0
+    for _, span in table.spans:
+        wider = _grid(table, table.columns[start : end + span])
+        if end > start and console.whole_width(wider) > console.width:
+            yield table.columns[start:end]
+            start = end
+        end += span
+    if table.columns:
+        yield table.columns[start:]
+
+
+def _grid(table: Table, columns: Sequence[Column]) -> Grid:
+    grid = Grid(box=None, pad_edge=False, padding=(0, 1), header_style="")
+    grid.add_column(plain(table.head if table.heads else ""), overflow="fold", min_width=12)
+    for column, heading in zip(columns, _headings(columns), strict=True):
+        _add_column(grid, column, heading)
+    for group in table.groups:
+        for row in group.rows:
+            _add_row(grid, row, columns)
+    return grid
+
+
+def _add_row(grid: Grid, row: Row, columns: Sequence[Column]) -> None:
+    """Adds a row, unless it has nothing in these columns."""
+    values = [row.values.get(column.key, _EMPTY) for column in columns]
+    if values == [_EMPTY] * len(values):
+        return
+    style = "dim" if row.ceiling else "bold" if row.strong else ""
+    grid.add_row(plain(row.head), *map(_text, values), style=style)
+
+
+def _headings(columns: Sequence[Column]) -> list[Text]:
+    """The headings of the columns, on as many lines as any column needs."""
+    spans = ["", *(column.over for column in columns)]
+    headings = [
+        ("" if column.over == before else column.over, column.title, column.unit)
+        for before, column in zip(spans, columns, strict=False)
+    ]
+    used = [line for line in range(3) if any(map(itemgetter(line), headings))]
+
+    def joined(heading: Sequence[str]) -> Text:
+        return Text("\n").join(plain(heading[line]) for line in used)
+
+    return list(map(joined, headings))
+
+
+def _add_column(grid: Grid, column: Column, heading: Text) -> None:
+    if column.long:
+        grid.add_column(heading, overflow="fold", ratio=1)
+    elif column.figure:
+        grid.add_column(heading, justify="right", no_wrap=True, min_width=7)
+    else:
+        grid.add_column(heading, overflow="fold", min_width=7)
+
+
+def _text(value: Value) -> Text:
+    """A value with the notes below it, without small print."""
+    lines = [
+        f"{value.text}{'!' if value.tone == 'bad' and value.remark else ''}",
+        value.span,
+        *value.notes,
+    ]
+    style = _CELL_STYLES.get(value.tone, "")
+    return Text("\n").join(plain(line, style) for line in lines if line)
+
+
+_CELL_STYLES: dict[Tone, str] = {"bad": "red", "good": "green", "muted": "dim"}
