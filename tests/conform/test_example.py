@@ -9,7 +9,8 @@ import pytest
 
 from nearpeak.conform import journal
 from nearpeak.conform.build import build, to_json
-from nearpeak.report.conformed.page import render
+from nearpeak.conform.present import present
+from nearpeak.document.page import render
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 RUNS = sorted(file.parent.relative_to(EXAMPLES) for file in EXAMPLES.rglob("conform.jsonl"))
@@ -23,7 +24,7 @@ def test_it_is_made_again_from_its_records(run: Path) -> None:
 
 def test_the_page_is_made_again() -> None:
     run = EXAMPLES / "conform" / "h200x2"
-    assert render(build(journal.read(run))) == (run / "conform.html").read_text()
+    assert render(present(build(journal.read(run)))) == (run / "conform.html").read_text()
 
 
 @pytest.mark.parametrize("run", RUNS, ids=str)

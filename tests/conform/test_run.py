@@ -14,20 +14,20 @@ import jsonschema
 import msgspec
 import pytest
 
-from nearpeak.conform import run
+from nearpeak.conform import run, wording
 from nearpeak.conform.build import build, to_json
 from nearpeak.conform.conformance import Conformance, Tried
 from nearpeak.conform.journal import ConformJournal, read
 from nearpeak.conform.plan import Chosen
+from nearpeak.conform.present import present
 from nearpeak.conform.schema import schema
+from nearpeak.document.page import render
+from nearpeak.document.terminal import print_document
 from nearpeak.errors import UserError
 from nearpeak.launching import trials
 from nearpeak.launching.describe import Allocator, Description
 from nearpeak.machine.machine import Machine
 from nearpeak.machine.sysfs import from_sysfs
-from nearpeak.report.conformed import words
-from nearpeak.report.conformed.page import render
-from nearpeak.report.conformed.terminal import print_conformance
 from nearpeak.terms.outcomes import Status
 from nearpeak.terms.sizes import format_sizes
 from nearpeak.terms.trials import Outcome, TrialCase
@@ -102,8 +102,8 @@ def test_all_is_done(runner: Runner) -> None:
     assert statuses(found) == {"ok": 3 * 6}
     assert found.complete
     assert not found.failed
-    assert [words.memory_label(memory) for memory in found.memories] == ["D", "D vmm"]
-    assert words.conclusion(found) == "18 cases tried, none failed"
+    assert [wording.memory_label(memory) for memory in found.memories] == ["D", "D vmm"]
+    assert wording.conclusion(found) == "18 cases tried, none failed"
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_what_fails_after_others_alone_keeps_its_status_and_goes_on(runner: Runn
     )
     bad = of(found, "latency")
     assert (bad.status, bad.alone) == ("crashed", "ok")
-    assert words.evidence(bad).startswith("crashed (alone: ok): ended by SIGSEGV")
+    assert wording.evidence(bad).startswith("crashed (alone: ok): ended by SIGSEGV")
     # The other ways of it are tried as those of any other operation.
     assert "not tried" not in statuses(found)
     assert len(told) == len(found.libraries[0].outcomes) == 18
@@ -231,9 +231,9 @@ def test_a_job_that_ends_badly_after_its_cases_is_told_and_no_case_blamed(
     assert all("-end.txt" in end.command for end in ends)
     jsonschema.validate(json.loads(to_json(found)), schema())
     told = f"18 cases tried, none failed, {len(ends)} jobs ended badly after the last case"
-    assert words.conclusion(found) == told
-    assert "Jobs that ended badly after the last case" in render(found)
-    print_conformance(found, Path("conform.html"))
+    assert wording.conclusion(found) == told
+    assert "Jobs that ended badly after the last case" in render(present(found))
+    print_document(present(found), Path("conform.html"))
     printed = capsys.readouterr().out
     assert f"a job after {ends[0].cases} cases: {status}: " in printed
     assert told in printed
@@ -252,21 +252,21 @@ def test_json_satisfies_its_schema_and_the_page_escapes_and_loads_nothing(
         put, status="refused", message="<script>alert(1)</script>"
     )
     jsonschema.validate(json.loads(to_json(found)), schema())
-    page = render(found)
+    page = render(present(found))
     assert "<script" not in page
     assert "&lt;script&gt;alert(1)" in page
     assert "&lt;h&gt;" in page
     assert "http://" not in page.replace("http://www.w3.org", "")
     assert "probe --buffers D,D --operations bw --sizes 8,1000" in page
-    print_conformance(found, Path("conform.html"))
+    print_document(present(found), Path("conform.html"))
     told = capsys.readouterr().out
     assert "bw, D,D, 8 B: crashed: ended by SIGSEGV" in told
     assert "13 cases tried, 2 of them failed, 5 not tried; conform.html" in told
     outcomes = found.libraries[0].outcomes
     left = [outcome for outcome in outcomes if outcome.status == "not tried"]
     found.libraries[0].outcomes = [outcome for outcome in outcomes if outcome not in left[1:]]
-    assert words.conclusion(found).endswith(
-        f", 1 not tried ({words.case(left[0])}: {left[0].message})"
+    assert wording.conclusion(found).endswith(
+        f", 1 not tried ({wording.case(left[0])}: {left[0].message})"
     )
     assert left[0].message
 
@@ -290,12 +290,12 @@ def test_failures_are_grouped_by_how_they_ended() -> None:
         ],
         bad_ends=[],
     )
-    first, second = words.failures(tried)
+    first, second = wording.failures(tried)
     assert first.cases == "get, D,D; put, D,D"
     assert first.evidence == "refused: rank 0: MPI_Put(0x...) failed"
     assert second.cases == "bw, D,D"
     tried.outcomes.append(refused("scan", "rank 1: MPI_Put(0x7f56) failed"))
-    first, _ = words.failures(tried)
+    first, _ = wording.failures(tried)
     assert first.evidence == "refused; the first: rank 0: MPI_Put(0x...) failed"
     assert [first.own_message(outcome) for outcome in first.outcomes] == [
         "",
@@ -321,7 +321,7 @@ def ended(status: Status, alone: Status | None = None) -> Outcome:
     ],
 )
 def test_a_cell_says_the_worst_and_of_how_many(outcomes: list[Outcome], said: str) -> None:
-    assert words.cell(outcomes) == said
+    assert wording.cell(outcomes) == said
 
 
 @pytest.mark.parametrize(
@@ -329,20 +329,20 @@ def test_a_cell_says_the_worst_and_of_how_many(outcomes: list[Outcome], said: st
     [("grow", "put, D,D, buffers that grow"), ("inplace", "put, D,D, in place")],
 )
 def test_a_check_is_told_in_words(check: str, said: str) -> None:
-    assert words.case(Outcome(case=TrialCase("D,D", "put", check=check), status="ok")) == said
+    assert wording.case(Outcome(case=TrialCase("D,D", "put", check=check), status="ok")) == said
 
 
 def test_the_conclusion_counts_what_was_tried(runner: Runner) -> None:
     found = runner.run("probe D,D latency crash later", replace_operations(CHOSEN, [], "quick"))
     # 7 operations, one of which runs among 3 and 4 ranks too, and one among 4.
-    assert words.conclusion(found) == "10 cases tried, 1 of them failed (1 ok alone)"
+    assert wording.conclusion(found) == "10 cases tried, 1 of them failed (1 ok alone)"
 
 
 def test_more_ranks_have_jobs_of_their_own(runner: Runner) -> None:
     found = runner.run(chosen=replace_operations(CHOSEN, ["allreduce"], "quick"))
     [tried] = found.libraries
     assert [outcome.case.ranks for outcome in tried.outcomes] == [2, 3, 4]
-    assert [words.case(outcome) for outcome in tried.outcomes] == [
+    assert [wording.case(outcome) for outcome in tried.outcomes] == [
         "allreduce, D,D",
         "allreduce, D,D, 3 ranks",
         "allreduce, D,D, 4 ranks",

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from nearpeak.document.latex import escape
 from nearpeak.errors import UserError
-from nearpeak.report.export import LISTS, columns, escape, to_csv, to_latex
+from nearpeak.report.export import LISTS, columns, to_csv, to_latex
 from nearpeak.results.build import from_json, to_json
 from nearpeak.results.results import Finding, Results
 from nearpeak.terms.identity import Who

@@ -140,6 +140,7 @@ def _run(folder: Path, chosen: "Chosen | None", *, accept: bool) -> "Conformance
     from nearpeak.conform import run
     from nearpeak.conform.journal import FORM, ConformJournal, check_new, read
     from nearpeak.conform.progress import Progress
+    from nearpeak.conform.wording import finding
     from nearpeak.launching.mps import MpsError
     from nearpeak.launching.paths import paths_within
     from nearpeak.launching.programs import TOOLS, build_programs
@@ -148,7 +149,6 @@ def _run(folder: Path, chosen: "Chosen | None", *, accept: bool) -> "Conformance
     from nearpeak.planning.contenders import choose_contenders
     from nearpeak.planning.options import library_choice
     from nearpeak.planning.prepare import start
-    from nearpeak.report.conformed.words import finding
     from nearpeak.signals import ending, status_of
     from nearpeak.study import begun
 
@@ -205,15 +205,18 @@ def _run(folder: Path, chosen: "Chosen | None", *, accept: bool) -> "Conformance
 def write(folder: Path | None, records: "Sequence[Record]") -> "Conformance":
     """Builds the results from the records, prints and writes them. `folder` None: only prints."""
     from nearpeak.conform.build import build, to_json
+    from nearpeak.conform.present import present
+    from nearpeak.document.page import write_page
+    from nearpeak.document.terminal import print_document
     from nearpeak.files import write_whole
-    from nearpeak.report.conformed.page import render
-    from nearpeak.report.conformed.terminal import print_conformance
 
     conformance = build(records)
-    if folder is not None:
+    document = present(conformance)
+    page = folder and folder / "conform.html"
+    if folder is not None and page is not None:
         write_whole(folder / "conform.json", to_json(conformance))
-        write_whole(folder / "conform.html", render(conformance))
-    print_conformance(conformance, folder and folder / "conform.html")
+        write_page(document, page)
+    print_document(document, page)
     return conformance
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import singledispatch
 from operator import itemgetter
+from pathlib import Path
 
 from rich.table import Table as Grid
 from rich.text import Text
@@ -29,7 +30,7 @@ from nearpeak.numbers import printable
 
 NARROWEST = 80  # columns: a line that wraps is better than a figure cut off
 LONGEST = 200  # characters of an item of a notice: the page has all
-_ITEMS = 8  # of a notice
+ITEMS = 8  # of a list, where it does not say otherwise
 _EMPTY = Value("", "text")
 _STYLES: dict[Tone, str] = {
     "bad": "bold red",
@@ -40,17 +41,18 @@ _STYLES: dict[Tone, str] = {
 }
 
 
-def plain_console() -> PlainConsole:
-    """Returns a console of at least 80 columns."""
-    console = PlainConsole()
+def widened(console: PlainConsole | None) -> PlainConsole:
+    """Returns this console, or a new one, with at least 80 columns."""
+    console = console or PlainConsole()
     console.width = max(console.width, NARROWEST)
     return console
 
 
-def print_document(document: Document, page: str = "", console: PlainConsole | None = None) -> None:
-    """Prints what a document has for the terminal. `page`: where the whole report is, if it was
-    written."""
-    console = console or plain_console()
+def print_document(
+    document: Document, page: Path | None = None, console: PlainConsole | None = None
+) -> None:
+    """Prints what a document has for the terminal. `page`: its page, if that was written."""
+    console = widened(console)
     for section in document.sections:
         if section.medium == "page":
             continue
@@ -59,9 +61,8 @@ def print_document(document: Document, page: str = "", console: PlainConsole | N
             console.print(plain(section.title, "bold"))
         print_blocks(section.blocks, console)
     console.print()
-    conclusion = f"{document.conclusion}{f'; {page}' if page and document.conclusion else page}"
-    style = "bold red" if document.bad else "bold"
-    console.print(plain(conclusion, style), soft_wrap=True)
+    ending = "; ".join(filter(None, [document.conclusion, str(page or "")]))
+    console.print(plain(ending, "bold red" if document.bad else "bold"), soft_wrap=True)
 
 
 def print_blocks(blocks: Sequence[Block], console: PlainConsole) -> None:
@@ -95,8 +96,8 @@ def _(block: Items, console: PlainConsole) -> None:
         console.print(plain(block.title, "bold"))
     for line in block.lines[: block.most]:
         console.print(plain(f"  {line}"))
-    for line in remainder(len(block.lines), block.most, block.elsewhere):
-        console.print(line)
+    for rest in remainder(len(block.lines), block.most, block.elsewhere):
+        console.print(rest)
 
 
 @print_block.register
@@ -109,7 +110,7 @@ def _(block: Notice, console: PlainConsole) -> None:
     text = f"{block.text} {block.command}".rstrip()
     console.print(plain(text, _STYLES[block.tone] or "dim"))
     lines = [textwrap.shorten(item, LONGEST) for item in block.items]
-    print_block(Items(lines, most=_ITEMS), console)
+    print_block(Items(lines), console)
 
 
 @print_block.register
@@ -128,7 +129,7 @@ def plain(text: str, style: str = "") -> Text:
     return Text(printable(text), style=style)
 
 
-def remainder(count: int, shown: int, elsewhere: str = "see the report") -> Iterator[Text]:
+def remainder(count: int, shown: int = ITEMS, elsewhere: str = "see the report") -> Iterator[Text]:
     """Yields a line about those that are not shown, if there are any."""
     if count > shown:
         yield plain(f"  and {count - shown} more: {elsewhere}", "dim")

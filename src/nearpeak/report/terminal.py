@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from nearpeak.console import PlainConsole
-from nearpeak.document.terminal import plain, plain_console, print_block, print_rows, remainder
+from nearpeak.document.terminal import plain, print_block, print_rows, remainder, widened
 from nearpeak.numbers import count, printable, size
 from nearpeak.picture.measured import summed
 from nearpeak.report import (
@@ -50,7 +50,7 @@ def print_summary(
 
     Never narrower than 80 columns: a line that wraps is better than a figure cut off.
     """
-    console = console or plain_console()
+    console = widened(console)
     console.print(plain(_study(results), "bold"))
     if text := wording.conditions(results):
         console.print(plain(text, "bold red"))

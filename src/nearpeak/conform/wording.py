@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Text about a conformance run that the terminal and the page share."""
+"""Text about the cases of a conformance run."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
