@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All findings of a study: losses, the largest significant one first.
+"""All findings of a study: what costs most time first.
 
 All ratios that the rules test are judged together: each question is a row of logarithms of ratio /
 limit, one in each block, and asks if the median is above 0. At most 5 % of studies have a false
@@ -20,6 +20,7 @@ from nearpeak.findings.evidence import Noticed, PossibleLoss, Rule, View
 from nearpeak.findings.rules import all_rules
 from nearpeak.findings.settings import contradicted, given, suggested
 from nearpeak.findings.sources import fitting
+from nearpeak.findings.weights import weight
 from nearpeak.libraries.library import Settings
 from nearpeak.observations.observed import Observations
 from nearpeak.results.results import (
@@ -53,11 +54,9 @@ class Judged(NamedTuple):
 def find(results: Results, observations: Observations) -> list[Finding]:
     """One finding for each rule, library with settings, path and buffers, and all recorded facts.
 
-    Significant findings come first, then those with too few blocks, then losses that occur only
-    with settings that are not the default. Within these, findings are ranked by the least factor of
-    the better figure beyond the ceilings (the low end of the interval, or of the range), or by the
-    factor that a message would gain; then other facts. Findings with the same cause as another one
-    are listed under it.
+    The order is that of the time that an operation loses, times how common it is (weights.py); then
+    what has no time, the significant ones first; last, losses that occur only with settings that
+    are not the default. Findings with the same cause as another one are listed under it.
     """
     return find_in(View.from_results(results, observations))
 
@@ -81,15 +80,9 @@ def find_in(view: View) -> list[Finding]:
     return [finding for _, finding in ranked]
 
 
-def _rank(finding: Finding) -> tuple[bool, float]:
-    """Significant findings first, then by the possible gain."""
-    times = 0.0
-    if finding.cost is not None:
-        low, _ = finding.cost.ci95 or finding.cost.range
-        times = low / max(1.0, finding.cost.ceilings or 1.0)
-    elif finding.message is not None:
-        times = 1 / max(1 - finding.message.share, 0.01)
-    return not finding.sure, -times
+def _rank(finding: Finding) -> tuple[float, bool]:
+    """What costs most first; without a cost, significant ones first."""
+    return -finding.weighted_us, not finding.sure
 
 
 def _judge(questions: list[tuple[Rule, PossibleLoss]]) -> list[Judged]:
@@ -137,7 +130,7 @@ def _causes(
             and (cause.sure or not judged.sure)
         ]
         if explain:
-            cause_of[id(judged)] = max(explain, key=_greatest)
+            cause_of[id(judged)] = max(explain, key=_ratio)
     return cause_of
 
 
@@ -171,19 +164,34 @@ def _group(judged: Judged) -> Group:
 
 
 def _worst(view: View, group: Iterable[Judged]) -> tuple[Judged, Finding]:
-    """The finding of a group, at the case with the greatest ratio."""
+    """The finding of a group, at the case that costs most."""
     cases: dict[tuple[Who, Place, Case], Judged] = {}  # a cell may lose to several others
     for judged in group:
         key = _whose(judged.seen.cell)
-        cases[key] = max(judged, cases.get(key, judged), key=_greatest)
-    worst = max(cases.values(), key=_greatest)
+        cases[key] = max(judged, cases.get(key, judged), key=_ratio)
+    worst = max(cases.values(), key=lambda judged: (judged.sure, *_loss(view, judged)))
     alike = sum(judged.seen.cell.place == worst.seen.cell.place for judged in cases.values())
     return worst, _finding(view, worst, alike)
 
 
-def _greatest(judged: Judged) -> tuple[bool, float]:
-    """The order of losses: significant ones last, then by the ratio beyond the ceilings."""
+def _ratio(judged: Judged) -> tuple[bool, float]:
+    """The order of losses of one cell: significant ones last, then by the ratio beyond ceilings."""
     return judged.sure, judged.seen.loss.ratio / judged.seen.natural
+
+
+def _loss(view: View, judged: Judged) -> tuple[float, float]:
+    """The order of cases: by the time that they lose, times their weight, then by the ratio."""
+    seen = judged.seen
+    low, _ = judged.bounds or seen.loss.range
+    lost = _surely_lost(view.lost_us(seen), seen.loss.ratio, low, seen.natural)
+    return lost * weight(view.benchmarks[seen.cell.case.benchmark]), _ratio(judged)[1]
+
+
+def _surely_lost(lost_us: float, ratio: float, low: float, ceilings: float) -> float:
+    """The least of a loss that is sure, and that the ceilings do not have too, in us. `low`: the
+    low end of the interval of the ratio."""
+    own_us = lost_us * ratio / (ratio - 1)
+    return max(0.0, own_us * (1 - ceilings / low))
 
 
 def _whose(cell: Cell) -> tuple[Who, Place, Case]:
@@ -212,7 +220,20 @@ def _finding(view: View, worst: Judged, cases: int) -> Finding:
         ],
     )
     finding.sources = fitting(worst.rule.sources, finding, view.observations)
+    finding.weighted_us = _weighted(view, finding)
     return finding
+
+
+def _weighted(view: View, finding: Finding) -> float:
+    """The time that one operation loses, times its weight, in us; 0 if it is not known."""
+    lost = finding.cost or finding.message
+    if lost is None or finding.case is None:
+        return 0.0
+    lost_us = lost.lost_us
+    if cost := finding.cost:
+        low, _ = cost.ci95 or cost.range
+        lost_us = _surely_lost(lost_us, cost.ratio, low, max(1.0, cost.ceilings or 1.0))
+    return lost_us * weight(view.benchmarks[finding.case.benchmark])
 
 
 def _cost(view: View, worst: Judged, cases: int) -> Cost:
@@ -278,6 +299,7 @@ def _fact(view: View, rule: Rule, noticed: Noticed) -> Finding:
         check=[Check(of="own", command=command)] if command else [],
     )
     finding.sources = fitting(rule.sources, finding, observations)
+    finding.weighted_us = _weighted(view, finding)
     return finding
 
 

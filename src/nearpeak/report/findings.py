@@ -28,8 +28,7 @@ def sentence(finding: Finding) -> str:
 
 
 def lost(finding: Finding) -> str:
-    """`Each such operation loses 12.3 µs. 4 more cases lose in the same way, by smaller
-    factors.`; for a traced message `That is some 12.3 µs of such a message.`"""
+    """`Each such operation loses 12.3 µs. 4 more cases lose in the same way, and less.`; for a traced message `That is some 12.3 µs of such a message.`"""
     cost = finding.cost
     if finding.message is not None:
         return _lost_of(finding.message, finding.sure)
@@ -41,8 +40,8 @@ def lost(finding: Finding) -> str:
         if finding.sure
         else f"Not certain: in {count(cost.blocks, 'block')} this may be chance.",
         _lost_by(finding, cost.lost_us) if cost.lost_us else "",
-        f"{count(others, 'more case')} {'loses' if others == 1 else 'lose'} in the same way, by"
-        " smaller factors."
+        f"{count(others, 'more case')} {'loses' if others == 1 else 'lose'} in the same way, and"
+        " less."
         if others
         else "",
     ]

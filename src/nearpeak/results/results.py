@@ -1011,15 +1011,10 @@ class Finding(msgspec.Struct, kw_only=True):
     `cost`; or a figure far worse than one of something that does less (`noncontiguous`,
     `reductions`, `overlap`), without a `cost` and never `sure`. There is one loss for each kind,
     library with its settings, path (all pairs of GPUs are one) and buffers, reported at the case
-    with the greatest ratio. It is sure, or beyond the limit in each of its blocks, 4 or more.
+    that loses most time. It is sure, or beyond the limit in each of its blocks, 4 or more.
 
-    The order, where losses have the low end of `ci95` (or `range`) of their `cost`, over its
-    `ceilings` where above 1, the largest first:
-
-    - losses that are `sure`;
-    - facts: by their share of a message, then by the name of the rule;
-    - losses with too few blocks to be sure, then figures compared with what does less;
-    - losses with settings that nobody has without asking for them.
+    The order is that of `weighted_us`, the largest first; then those without a time, the `sure`
+    ones first; last, losses with settings that nobody has without asking for them.
 
     Times of different sizes are never added up: nobody runs one message of each size.
     """
@@ -1030,7 +1025,7 @@ class Finding(msgspec.Struct, kw_only=True):
     sure: bool
     who: Who | None  # the library that loses, or that facts concern; null: all, as in the next two
     place: Place | None  # the path
-    case: Case | None  # where the ratio is greatest; null: all
+    case: Case | None  # that loses most time; null: all
     apart: dict[str, str] = {}  # axes of `case` that distinguish it from other cases of the study
     # what does better, or does less; null: a bound is better, or it is a fact
     alternative: Alternative | None = None
@@ -1038,6 +1033,9 @@ class Finding(msgspec.Struct, kw_only=True):
     facts: list[Fact] = []  # recorded facts that it rests on; empty for losses
     cost: Cost | None = None  # what is lost; null: no figures show it, or the alternative does less
     message: InMessage | None = None  # of facts about messages: their share of one; else null
+    # time that one operation surely loses (by the low end of the interval) beyond what its ceilings
+    # explain, times how common it is (findings/weights.py), in us; 0: not known
+    weighted_us: float = 0.0
     remedy: Remedy  # what to do about it
     check: list[Check]  # how to see it: a launch of each of the two, or of what was recorded
     sources: list[Source] = []  # descriptions of the rule
