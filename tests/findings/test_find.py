@@ -36,7 +36,7 @@ def test_a_finding_is_reported_where_most_time_is_lost_and_counts_all_that_lose(
     (finding,) = found(by_hand, cells)
     cost = finding.cost
     assert (finding.kind, finding.case.x, cost.cases) == ("mps", 1 << 20, 2)
-    assert cost.lost_us == pytest.approx(90.0)  # of one message of 8 B, and of no other size
+    assert cost.lost_us == pytest.approx(200.0)  # of one message of 1 MiB, and of no other size
     assert finding.sure
     assert cost.range[0] < cost.ratio < cost.range[1]
     assert cost.share == pytest.approx(1 - 1 / cost.ratio)

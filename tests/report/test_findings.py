@@ -387,10 +387,10 @@ def test_the_time_lost_is_that_of_one_operation(finding: Finding) -> None:
         cost = msgspec.structs.replace(finding.cost, lost_us=lost_us, cases=cases)
         return lost(msgspec.structs.replace(finding, cost=cost))
 
-    more = "4 more cases lose in the same way, by smaller factors."
+    more = "4 more cases lose in the same way, and less."
     assert of(12.34, 5) == f"Each such operation loses 12.3 µs. {more}"
     assert of(0.0, 5) == more
-    assert of(0.0, 2) == "1 more case loses in the same way, by smaller factors."
+    assert of(0.0, 2) == "1 more case loses in the same way, and less."
     assert of(0.0, 1) == ""
 
 

@@ -20,6 +20,14 @@ Span = tuple[float, float]
 
 
 @dataclass(frozen=True)
+class Bar:
+    """A share as a bar, with a mark at another share."""
+
+    share: float  # from 0 on; what is above 1 is drawn as 1
+    mark: float | None = None
+
+
+@dataclass(frozen=True)
 class Value:
     """The content of one field of a table."""
 
@@ -36,6 +44,7 @@ class Value:
     notes: tuple[str, ...] = ()  # below it, a line each
     hover: str = ""  # the page shows it under the pointer
     columns: int = 1  # the number that it spans, from its own on; the others are empty
+    bar: Bar | None = None  # drawn in place of the text
     mark: str = ""  # class of a coloured mark that the page has before it
     drawing: Markup | None = None  # the page has it in place of the text
 
@@ -142,6 +151,27 @@ class Notice:
     tone: Tone = ""
     command: str = ""  # what to run, behind the text
     details: str = ""  # id of the part of the page that has the details
+    medium: Medium = ""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something to act on, in two lines; the evidence is folded below."""
+
+    text: str  # what is the matter, and what it costs
+    action: str = ""  # what to do, in words
+    command: str = ""  # what to run
+    doubt: str = ""  # why it is not certain
+    evidence: Sequence[str] = ()
+    sources: Sequence[tuple[str, str]] = ()  # a text, and its address
+    medium: Medium = ""
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What costs most, numbered."""
+
+    findings: Sequence[Finding]
     medium: Medium = ""
 
 

@@ -13,10 +13,12 @@ from rich.text import Text
 
 from nearpeak.console import PlainConsole
 from nearpeak.document.model import (
+    Bar,
     Block,
     Code,
     Column,
     Document,
+    Findings,
     Heading,
     Items,
     Notice,
@@ -29,6 +31,7 @@ from nearpeak.document.model import (
 from nearpeak.numbers import printable
 
 NARROWEST = 80  # columns: a line that wraps is better than a figure cut off
+PLACES = 10  # of a bar
 LONGEST = 200  # characters of an item of a notice: the page has all
 ITEMS = 8  # of a list, where it does not say otherwise
 _EMPTY = Value("", "text")
@@ -103,6 +106,15 @@ def _(block: Items, console: PlainConsole) -> None:
 @print_block.register
 def _(block: Code, console: PlainConsole) -> None:
     console.print(plain(f"{block.title} {block.text}".lstrip()), soft_wrap=True)
+
+
+@print_block.register
+def _(block: Findings, console: PlainConsole) -> None:
+    for number, finding in enumerate(block.findings, 1):
+        doubt = "Unconfirmed: " if finding.doubt else ""
+        console.print(plain(f"{number}. {doubt}{finding.text}", "bold"))
+        action = " ".join(filter(None, [finding.action, finding.command]))
+        console.print(plain(f"   {action}"), soft_wrap=bool(finding.command))
 
 
 @print_block.register
@@ -196,13 +208,24 @@ def _add_column(grid: Grid, column: Column, heading: Text) -> None:
     if column.long:
         grid.add_column(heading, overflow="fold", ratio=1)
     elif column.figure:
-        grid.add_column(heading, justify="right", no_wrap=True, min_width=7)
+        grid.add_column(heading, justify="right", no_wrap=True, min_width=4)
     else:
         grid.add_column(heading, overflow="fold", min_width=7)
 
 
+def bar(drawn: Bar) -> str:
+    """`██████|···`: ten places, of which a mark takes one."""
+    filled = round(PLACES * min(1.0, drawn.share))
+    places = [*"█" * filled, *"·" * (PLACES - filled)]
+    if drawn.mark is not None:
+        places[min(PLACES - 1, int(PLACES * drawn.mark))] = "|"
+    return "".join(places)
+
+
 def _text(value: Value) -> Text:
     """A value with the notes below it, without small print."""
+    if value.bar:
+        return plain(bar(value.bar))
     lines = [
         f"{value.text}{'!' if value.tone == 'bad' and value.remark else ''}",
         value.span,

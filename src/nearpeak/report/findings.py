@@ -27,8 +27,26 @@ def sentence(finding: Finding) -> str:
     return SENTENCES[finding.kind](finding)
 
 
+def headline(finding: Finding) -> str:
+    """What is the matter and what it costs, in one line."""
+    return sentence(finding)
+
+
+def action(finding: Finding) -> str:
+    """What to do, in one line."""
+    return finding.remedy.text
+
+
+def doubt(finding: Finding) -> str:
+    """Why a finding is not certain."""
+    if finding.cost is not None:
+        return f"In {count(finding.cost.blocks, 'block')} this may be chance."
+    return "Too few messages or launches show it."
+
+
 def lost(finding: Finding) -> str:
-    """`Each such operation loses 12.3 µs. 4 more cases lose in the same way, and less.`; for a traced message `That is some 12.3 µs of such a message.`"""
+    """`Each such operation loses 12.3 µs. 4 more cases lose in the same way, and less.`; for a
+    traced message `That is some 12.3 µs of such a message.`"""
     cost = finding.cost
     if finding.message is not None:
         return _lost_of(finding.message, finding.sure)

@@ -56,7 +56,7 @@ def _summary(results: Results, place: Place, groups: list[Group]) -> PathSummary
     mine = [group for group in groups if group.place == place]
     if not mine:
         return PathSummary(place, [_others(results, place) or _ceiling_alone(results, place)])
-    figures = [(group, name) for group in mine for name in _main_figures(results, group)]
+    figures = [(group, name) for group in mine for name in main_figures(results, group)]
     sentences = []
     for label in dict.fromkeys(row.label for group in mine for row in group.rows):
         parts = [
@@ -112,7 +112,7 @@ def _others(results: Results, place: Place) -> str:
     return f"Measured here, shown in the sections below: {', '.join(names)}." if names else ""
 
 
-def _main_figures(results: Results, group: Group) -> list[str]:
+def main_figures(results: Results, group: Group) -> list[str]:
     """The figures that represent a group: the time of a message and the one-way rate.
 
     If it has neither, those with a ceiling, else all.

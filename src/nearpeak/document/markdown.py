@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A document as Markdown, for a merge request or an issue: what the terminal has."""
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import singledispatch
+
+from nearpeak import markdown
+from nearpeak.document.model import (
+    Block,
+    Code,
+    Document,
+    Finding,
+    Findings,
+    Heading,
+    Items,
+    Notice,
+    Prose,
+    Table,
+    Value,
+)
+from nearpeak.document.terminal import bar
+from nearpeak.numbers import printable
+
+_MARKUP = re.compile(r"([\\*_\[\]<>#])")
+
+
+def render(document: Document) -> str:
+    """Returns the whole text."""
+    lines = [f"## {_escaped(document.heading)}", ""]
+    for section in document.sections:
+        if section.medium != "page":
+            lines += [f"### {_escaped(section.title)}", ""] if section.title else []
+            lines += blocks(section.blocks)
+    lines += [f"**{_escaped(document.conclusion)}**", ""] if document.conclusion else []
+    return "\n".join(lines)
+
+
+def blocks(shown: Sequence[Block]) -> Iterator[str]:
+    """Yields the lines of blocks, an empty one after each."""
+    for block in shown:
+        if block.medium != "page":
+            yield from lines_of(block)
+            yield ""
+
+
+@singledispatch
+def lines_of(block: Block) -> list[str]:
+    """The lines of one block; TypeError for one that is for the page alone."""
+    raise TypeError(f"{type(block).__name__} is for the page alone")
+
+
+@lines_of.register
+def _(block: Prose) -> list[str]:
+    text = _escaped(block.text)
+    return [f"**{text}**" if block.strong else text]
+
+
+@lines_of.register
+def _(block: Heading) -> list[str]:
+    return [f"#### {_escaped(block.text)}"]
+
+
+@lines_of.register
+def _(block: Items) -> list[str]:
+    title = [f"{_escaped(block.title)}", ""] if block.title else []
+    return [*title, *(f"- {_escaped(line)}" for line in block.lines[: block.most])]
+
+
+@lines_of.register
+def _(block: Code) -> list[str]:
+    return [*([_escaped(block.title), ""] if block.title else []), f"    {printable(block.text)}"]
+
+
+@lines_of.register
+def _(block: Notice) -> list[str]:
+    command = f" {_code(block.command)}" if block.command else ""
+    return [f"> {_escaped(block.text)}{command}"]
+
+
+@lines_of.register
+def _(block: Findings) -> list[str]:
+    return [line for number, one in enumerate(block.findings, 1) for line in _finding(number, one)]
+
+
+def _finding(number: int, finding: Finding) -> Iterator[str]:
+    doubt = "Unconfirmed: " if finding.doubt else ""
+    yield f"{number}. **{doubt}{_escaped(finding.text)}**"
+    command = f" {_code(finding.command)}" if finding.command else ""
+    yield f"   {_escaped(finding.action)}{command}"
+
+
+@lines_of.register
+def _(block: Table) -> list[str]:
+    heads = [block.head, *(f"{column.title} {column.unit}".rstrip() for column in block.columns)]
+    rows = [
+        [row.head, *(_text(row.values.get(column.key)) for column in block.columns)]
+        for group in block.groups
+        for row in group.rows
+    ]
+    cells = [list(map(_escaped, row)) for row in rows]
+    return markdown.table(list(map(_escaped, heads)), cells).splitlines()
+
+
+def _text(value: Value | None) -> str:
+    if value is None:
+        return ""
+    return bar(value.bar) if value.bar else value.text
+
+
+def _code(command: str) -> str:
+    return f"`{printable(command).replace('`', '')}`"
+
+
+def _escaped(text: str) -> str:
+    """A text whose characters are no markup; code stays between its backticks."""
+    parts = printable(text).split("`")
+    parts[::2] = [_MARKUP.sub(r"\\\1", part) for part in parts[::2]]
+    return "`".join(parts)
