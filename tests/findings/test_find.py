@@ -31,7 +31,9 @@ def shared(by_hand: Any, without: float, under: float, **how: Any) -> list[Any]:
     ]
 
 
-def test_a_finding_is_reported_where_most_time_is_lost_and_counts_all_that_lose(by_hand: Any) -> None:
+def test_a_finding_is_reported_where_most_time_is_lost_and_counts_all_that_lose(
+    by_hand: Any,
+) -> None:
     cells = [*shared(by_hand, 100.0, 10.0), *shared(by_hand, 300.0, 100.0, x=1 << 20)]
     (finding,) = found(by_hand, cells)
     cost = finding.cost
@@ -170,7 +172,9 @@ def test_what_the_ceilings_have_too_does_not_count_for_the_order(by_hand: Any) -
     assert second.weighted_us == pytest.approx(315 - 109 - 21, rel=0.1)
 
 
-@pytest.mark.parametrize(("own_us", "kinds"), [(60.0, ["dma_buf", "mps"]), (99, ["mps", "dma_buf"])])
+@pytest.mark.parametrize(
+    ("own_us", "kinds"), [(60.0, ["dma_buf", "mps"]), (99, ["mps", "dma_buf"])]
+)
 def test_a_message_ranks_by_the_time_of_what_was_noticed(
     by_hand: Any, own_us: float, kinds: list[str]
 ) -> None:

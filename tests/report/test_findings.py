@@ -10,7 +10,7 @@ import pytest
 from nearpeak.findings.find import find_in
 from nearpeak.findings.rules import all_rules
 from nearpeak.libraries.library import Settings
-from nearpeak.report.findings import SENTENCES, advised, lost, sentence
+from nearpeak.report.findings import advised, lost, rules, sentence
 from nearpeak.results.results import (
     Estimated,
     Fact,
@@ -29,8 +29,12 @@ def told(by_hand: Any, kind: str, cells: list[Any], given: Any = None) -> str:
     return sentence(known)
 
 
-def test_every_rule_has_its_words() -> None:
-    assert set(SENTENCES) == {rule.name for rule in all_rules()} == set(get_args(FindingKind))
+def test_every_kind_has_its_rule() -> None:
+    assert set(rules()) == {rule.name for rule in all_rules()} == set(get_args(FindingKind))
+
+
+def test_a_remedy_fits_into_a_line() -> None:
+    assert [rule.name for rule in all_rules() if len(rule.action or rule.remedy) > 90] == []
 
 
 def test_blocking_has_both_figures(by_hand: Any) -> None:

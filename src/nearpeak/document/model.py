@@ -249,7 +249,9 @@ class Folded:
     medium: Medium = "page"
 
 
-Block = Code | Drawing | Drawings | Folded | Heading | Items | Notice | Prose | Table | Terms
+Block = (
+    Code | Drawing | Drawings | Findings | Folded | Heading | Items | Notice | Prose | Table | Terms
+)
 
 
 @dataclass(frozen=True)

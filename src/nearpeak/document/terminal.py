@@ -110,11 +110,15 @@ def _(block: Code, console: PlainConsole) -> None:
 
 @print_block.register
 def _(block: Findings, console: PlainConsole) -> None:
+    console.print()
     for number, finding in enumerate(block.findings, 1):
         doubt = "Unconfirmed: " if finding.doubt else ""
         console.print(plain(f"{number}. {doubt}{finding.text}", "bold"))
-        action = " ".join(filter(None, [finding.action, finding.command]))
-        console.print(plain(f"   {action}"), soft_wrap=bool(finding.command))
+        action = f"   {finding.action} {finding.command}".rstrip()
+        if finding.command and len(action) > console.width:
+            action = f"   {finding.command}"
+        console.print(plain(action), soft_wrap=bool(finding.command))
+    console.print()
 
 
 @print_block.register

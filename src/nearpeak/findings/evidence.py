@@ -12,6 +12,7 @@ from statistics import median
 import msgspec
 import numpy as np
 
+from nearpeak.findings.sentences import Phrases
 from nearpeak.findings.settings import Setting
 from nearpeak.findings.sources import Reference
 from nearpeak.libraries.library import Settings
@@ -375,8 +376,11 @@ class Rule:
     name: FindingKind
     tells: str  # the description for docs/rules.md
     find: Callable[[View], Iterable[PossibleLoss | Noticed]]
+    headline: str  # a finding in one line, behind library and path; `{it.own}`: of its Phrases
+    sentence: Callable[[Phrases], str]  # a finding with its evidence
     remedy: str  # a sentence of advice, besides settings
     sources: Sequence[Reference]  # references, each with the findings that it fits
+    action: str = ""  # the remedy in a few words, like `headline`; "": as it is
     by_settings: bool = False  # the remedy is the settings of the better cell
     only_tried: Callable[[PossibleLoss], bool] = field(default=lambda _: False)
     settings: Sequence[Setting] = ()  # that may help, of several libraries

@@ -4,6 +4,7 @@
 Terminal, page and Markdown show the same blocks; the rest of the report is their evidence.
 """
 
+import textwrap
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -38,6 +39,7 @@ from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL
 GOOD, FAIR = 0.8, 0.5  # of what a library can attain, from which a figure is called so
 MOST_ROWS = 10
 MOST_FINDINGS = 3
+MOST_LETTERS = 90  # of the message of a failure
 MOST_PATHS = 3  # in the sentence, of each verdict
 WORDS: tuple[tuple[float, str, Tone], ...] = (
     (GOOD, "good", "good"),
@@ -202,7 +204,7 @@ def _row(figure: Figure, path: str) -> Row:
         "case": Value(f"{case(head.case)} {size(head.case.x)}", "text"),
         "who": Value(head.best.label if head.best else "none", "text"),
         "value": Value(_with_unit(head.value, head.unit), "text"),
-        "ceiling": Value(ceiling and ceiling.value),
+        "ceiling": Value(ceiling.value if ceiling else None),
         "share": Value(head.fraction, "percent"),
         "verdict": Value(word, "text", tone=tone),
     }
@@ -242,11 +244,10 @@ def _failures(results: Results, folder: Path) -> Iterator[Card]:
     by_library = Counter(failure.who.label or "the ceiling" for failure in results.failures)
     names = listed([f"{name} ({times})" for name, times in by_library.items()])
     first = results.failure_kinds[0]
-    log = folder / first.log if first.log else None
     yield Card(
-        f"{count(len(results.failures), 'launch')} failed: {names}.",
-        "See why:" if log else first.message,
-        f"less {log}" if log else "",
+        f"{count(len(results.failures), 'launch')} failed: {names}",
+        "See why:" if first.log else textwrap.shorten(first.message, MOST_LETTERS),
+        f"less {folder / first.log}" if first.log else "",
         evidence=[first.message],
     )
 

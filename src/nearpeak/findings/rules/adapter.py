@@ -4,6 +4,7 @@
 from collections.abc import Iterator, Sequence
 
 from nearpeak.findings.evidence import Noticed, Rule, View
+from nearpeak.findings.sentences import Phrases
 from nearpeak.findings.sources import FAR_ADAPTER, of_ucx
 from nearpeak.machine.gpu_paths import FAR_NIC
 from nearpeak.machine.machine import Gpu
@@ -34,11 +35,19 @@ def _facts(path: DataPath, adapter: str, node: int | None, gpus: Sequence[Gpu]) 
         yield Fact(of="adapter", name=adapter, value=f"shared by {len(mine)} ranks of a host")
 
 
+def sentence(it: Phrases) -> str:
+    """The finding with its evidence."""
+    return f"{it.place.path}: the adapter {it.facts()}."
+
+
 RULE = Rule(
     name="adapter",
     tells="Messages between hosts pass an adapter at another NUMA node than the GPU, or one that"
     " several ranks of a host share.",
     find=find,
+    headline="the adapter {it.all_facts}",
+    sentence=sentence,
+    action="Choose an adapter near each GPU (UCX_NET_DEVICES).",
     remedy="Choose an adapter near each GPU (nvidia-smi topo -m), one for each rank"
     " (UCX_NET_DEVICES).",
     sources=[

@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import PossibleLoss, Rule, View, expected
+from nearpeak.findings.sentences import Phrases, value
 from nearpeak.findings.sources import Reference, issue
 from nearpeak.numbers import size
 from nearpeak.results.results import Cell
@@ -65,12 +66,29 @@ def _compare(view: View, cell: Cell, other: Cell) -> PossibleLoss | None:
     return PossibleLoss(cell, other, loss) if loss else None
 
 
+def sentence(it: Phrases) -> str:
+    """The finding with its evidence."""
+    one_way, both_ways = (
+        it.evidence("alternative ceiling"),
+        it.evidence("own ceiling"),
+    )
+    return (
+        f"{it.subject}: both ways at once move {it.own}, one way alone moves"
+        f" {it.better} ({it.other.case.figure} {it.other.case.buffers}); a"
+        f" library can attain {value(both_ways)} both ways, {value(one_way)} one way. By these"
+        f" both ways could move {it.ratio} as much."
+    )
+
+
 RULE = Rule(
     name="bidirectional",
     tells=f"Of messages of {size(LARGE_BYTES)} or more, the rate of one way (the slower one),"
     f" times the ratio of the ceilings of both ways and of one, is more than {LIMIT:g} times the"
     " rate of both ways.",
     find=find,
+    headline="{it.short}: both ways at once move {it.own}, one way alone {it.better}",
+    sentence=sentence,
+    action="Send one way after the other, or try other settings.",
     remedy="Both ways at once gain little or lose: send one way after the other, or try other"
     " settings of the library.",
     sources=[

@@ -9,8 +9,10 @@ from collections.abc import Iterator, Mapping
 from statistics import median
 
 from nearpeak.findings.evidence import PossibleLoss, Rule, View, loss, message_us
+from nearpeak.findings.sentences import Phrases
 from nearpeak.findings.settings import RENDEZVOUS
 from nearpeak.findings.sources import THRESHOLDS
+from nearpeak.numbers import number
 from nearpeak.observations.observed import Block
 from nearpeak.results.results import Cell
 from nearpeak.terms.axes import CALLS
@@ -84,6 +86,17 @@ def _ratios(
     }
 
 
+def sentence(it: Phrases) -> str:
+    """The finding with its evidence."""
+    return (
+        f"{it.subject}: one message at a time moves {it.own_in('GB/s')}"
+        f" ({it.own_in('us')}), {it.evidence('alternative').window} in flight move"
+        f" {it.better} ({it.other.case.figure}): {it.ratio} as much. The"
+        f" ceilings differ by"
+        f" {number(it.cost.ceilings)} times."
+    )
+
+
 RULE = Rule(
     name="blocking",
     tells=f"A window of messages with nonblocking calls moves more than {LIMIT:g} times as much as"
@@ -91,6 +104,9 @@ RULE = Rule(
     f" less than {EXPLAINED:g} of that. Between unlike memories (`H,D`) it is a window of messages"
     " both ways, as single ones go there and back.",
     find=find,
+    headline="one message of {it.size} at a time moves {it.own_gbs}, {it.window} in flight"
+    " {it.better} ({it.times})",
+    sentence=sentence,
     remedy="Send such messages several at a time, with nonblocking calls.",
     settings=[RENDEZVOUS],
     sources=[THRESHOLDS],

@@ -4,6 +4,7 @@
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import WORTH, PossibleLoss, Rule, View, against
+from nearpeak.findings.sentences import Phrases
 from nearpeak.findings.settings import RENDEZVOUS
 from nearpeak.findings.sources import GUIDELINES, THRESHOLDS
 from nearpeak.terms.axes import CALLS
@@ -19,11 +20,22 @@ def find(view: View) -> Iterator[PossibleLoss]:
             yield PossibleLoss(cell, other, loss)
 
 
+def sentence(it: Phrases) -> str:
+    """The finding with its evidence."""
+    calls = [case.axes[CALLS] for case in (it.finding_case, it.other.case)]
+    return (
+        f"{it.subject}: {it.own} by {calls[0]} calls against {it.better} by"
+        f" {calls[1]} ones, {it.ratio}."
+    )
+
+
 RULE = Rule(
     name="calls",
     tells=f"An operation takes more than {WORTH:g} times as long by one kind of calls (blocking,"
     " nonblocking, persistent) as by another.",
     find=find,
+    headline="{it.short}: {it.own}, {it.better} by other calls ({it.times})",
+    sentence=sentence,
     remedy="Use the faster calls for such operations, or give the library one threshold for both.",
     settings=[RENDEZVOUS],
     sources=[GUIDELINES, THRESHOLDS],

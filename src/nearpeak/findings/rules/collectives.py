@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from nearpeak.findings.evidence import WORTH, PossibleLoss, Rule, View, expected
+from nearpeak.findings.sentences import Phrases
 from nearpeak.findings.sources import of_openmpi
 from nearpeak.observations.observed import Block
 from nearpeak.results.results import CeilingPoint, Cell
@@ -74,12 +75,23 @@ def _between(view: View, size_bytes: int) -> Iterator[CeilingPoint]:
                     yield point
 
 
+def sentence(it: Phrases) -> str:
+    """The finding with its evidence."""
+    return (
+        f"{it.subject}: {it.own} against {it.better} on the host"
+        f" ({it.other.place.path}): {it.ratio} as long as there with the copies to"
+        " the host and back."
+    )
+
+
 RULE = Rule(
     name="collectives",
     tells=f"A collective operation on device memory takes more than {WORTH:g} times as long as the"
     " same between as many ranks on the host and the copies of all data to the host and back, by"
     " the ceiling of messages between the host and a GPU.",
     find=find,
+    headline="{it.short}: {it.times} as long as on the host, copies included",
+    sentence=sentence,
     remedy="Copy the data to the host for such operations, or use NCCL or RCCL.",
     sources=[
         of_openmpi(2397, "MPI_Allreduce on device memory far slower")._replace(memory="device"),

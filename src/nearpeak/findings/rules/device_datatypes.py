@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import Noticed, Rule, View
+from nearpeak.findings.sentences import Phrases
 from nearpeak.findings.sources import NOT_AWARE
 from nearpeak.observations.observed import Launch
 from nearpeak.results.results import Fact
@@ -35,11 +36,21 @@ def find(view: View) -> Iterator[Noticed]:
         yield Noticed(facts, who, first.place, first.at, command=first.command)
 
 
+def sentence(it: Phrases) -> str:
+    """The finding with its evidence."""
+    return (
+        f"{it.who.label}: launches ended where MPI gathers blocks of device memory:"
+        f" {it.facts(': ')}."
+    )
+
+
 RULE = Rule(
     name="device_datatypes",
     tells="Launches ended in a case in which MPI had to gather blocks of device memory by their"
     " datatype (`pack=direct`, `pack=mpi`).",
     find=find,
+    headline="launches ended where MPI gathers blocks of device memory",
+    sentence=sentence,
     remedy="Gather the blocks by a kernel of the application (`pack=kernel`), and send them as"
     " one.",
     sources=[NOT_AWARE],

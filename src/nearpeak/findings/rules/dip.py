@@ -5,6 +5,7 @@ import math
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import WORTH, PossibleLoss, Rule, View, expected
+from nearpeak.findings.sentences import Phrases, gap, value
 from nearpeak.findings.settings import EAGER
 from nearpeak.findings.sources import SHARED_MEMORY, of_ucx
 from nearpeak.observations.observed import Block
@@ -50,12 +51,32 @@ def _away(view: View, cell: Cell) -> dict[Block, float]:
     return better_in(view.attainable(cell), cell.by_block, cell.better)
 
 
+def sentence(it: Phrases) -> str:
+    """The finding with its evidence."""
+    ceiling, other_ceiling = (
+        it.evidence("own ceiling"),
+        it.evidence("alternative ceiling"),
+    )
+    this_size, next_size = it.size, it.other_size
+    return (
+        f"{it.subject}: {it.own}, and at {this_size} a library can attain"
+        f" {value(ceiling)}, {gap(it.evidence('own'), ceiling)} times as good. At"
+        f" {next_size} it has {it.better} and can attain {value(other_ceiling)},"
+        f" {gap(it.evidence('alternative'), other_ceiling)} times as good. Block by block,"
+        f" the gap at {this_size} is {it.ratio} that at {next_size}. It is larger than the"
+        " gap at the next size on its other side, too."
+    )
+
+
 RULE = Rule(
     name="dip",
     tells=f"A figure is more than {WORTH:g} times further from its measured ceiling (ceiling /"
     " rate, or time / ceiling) than both the next smaller and the next larger size, and worse than"
     " the line between both in a plot of logarithms.",
     find=find,
+    headline="{it.short}: {it.own}, {it.gap}x below attainable; at {it.other_size} {it.other_gap}x",
+    sentence=sentence,
+    action="Move the threshold between two protocols of the library.",
     remedy="Here two protocols of the library may meet: move the threshold between them, or avoid"
     " such messages.",
     settings=[EAGER],

@@ -4,6 +4,7 @@
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import WORTH, PossibleLoss, Rule, View, expected
+from nearpeak.findings.sentences import Phrases, value
 from nearpeak.findings.sources import of_ucx
 from nearpeak.statistics.comparisons import better_in
 from nearpeak.terms.buffers import turned
@@ -40,11 +41,24 @@ def _back(case: Case) -> Case:
     )
 
 
+def sentence(it: Phrases) -> str:
+    """The finding with its evidence."""
+    mine, theirs = (it.evidence(role) for role in ("own ceiling", "alternative ceiling"))
+    return (
+        f"{it.subject}: {it.own} against {it.better} the other way"
+        f" ({it.other.case.buffers}); a library can attain {value(mine)} this way and"
+        f" {value(theirs)} the other way. By these this way could be better by {it.ratio}."
+    )
+
+
 RULE = Rule(
     name="directions",
     tells=f"A figure is more than {WORTH:g} times better the other way (`H,D` and `D,H`) than the"
     " ceilings of both ways explain.",
     find=find,
+    headline="{it.short}: {it.own}, {it.better} the other way ({it.times})",
+    sentence=sentence,
+    action="Try other settings: the path carries as much both ways.",
     remedy="The path is not the reason: try other settings of the library, or show this to its"
     " makers.",
     sources=[

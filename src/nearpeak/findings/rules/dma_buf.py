@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from nearpeak.findings.evidence import Noticed, Rule, View
 from nearpeak.findings.messages import COPIES, Message, calls, worst
+from nearpeak.findings.sentences import of_message
 from nearpeak.findings.settings import NO_CACHE, Setting
 from nearpeak.findings.sources import Reference, of_ucx
 from nearpeak.observations.explained import Part
@@ -31,6 +32,9 @@ RULE = Rule(
     " time. UCX asks for one at each look-up of a pointer, so at many more of them where its cache"
     " of look-ups is off.",
     find=find,
+    headline="{it.short}: {it.parts}",
+    sentence=of_message,
+    action="Turn such handles off, unless GPUDirect RDMA needs them.",
     remedy="Turn such handles off where messages stay within hosts, or nvidia-peermem is loaded"
     " (lsmod). Leave them on where messages of device memory go between hosts by GPUDirect RDMA and"
     " it is not: there network adapters register device memory by these handles alone.",

@@ -4,6 +4,7 @@
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import PossibleLoss, Rule, View, against
+from nearpeak.findings.sentences import Phrases
 from nearpeak.findings.sources import FAR_ADAPTER, Reference
 from nearpeak.machine.gpu_paths import FAR, FAR_NIC, NEAR, TWO_NODES
 from nearpeak.results.results import Source
@@ -21,12 +22,20 @@ def find(view: View) -> Iterator[PossibleLoss]:
             yield PossibleLoss(cell, other, loss)
 
 
+def sentence(it: Phrases) -> str:
+    """The finding with its evidence."""
+    return f"{it.subject}: {it.own} against {it.better} on {it.other.place.path}, {it.ratio}."
+
+
 RULE = Rule(
     name="far",
     tells=f"A figure is more than {LIMIT:g} times better if the rank runs at the NUMA node of its"
     f" GPU (`{NEAR}` against `{FAR}`), or through an adapter of that node (`{TWO_NODES}` against"
     f" `{FAR_NIC}`).",
     find=find,
+    headline="{it.short}: {it.own}, {it.better} on {it.other.place.path} ({it.times})",
+    sentence=sentence,
+    action="Bind each rank to cores near its GPU, and choose the adapter near it.",
     remedy="Bind each rank to cores near its GPU, and choose the adapter near it (nvidia-smi topo"
     " -m shows which; UCX_NET_DEVICES, one for each rank).",
     sources=[

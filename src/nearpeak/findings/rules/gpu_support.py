@@ -4,6 +4,7 @@
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import WORTH, PossibleLoss, Rule, View, against
+from nearpeak.findings.sentences import Phrases
 from nearpeak.findings.sources import Reference
 from nearpeak.machine.paths import GPU_SUPPORT, SAME_NUMA
 from nearpeak.results.results import Source
@@ -35,12 +36,25 @@ SOURCES = [
     ),
 ]
 
+
+def sentence(it: Phrases) -> str:
+    """The finding with its evidence."""
+    return (
+        f"{it.who.label}, {it.other.place.path}, {it.case}: {it.own}"
+        f" with the library's GPU support on against {it.better} with it off,"
+        f" {it.ratio}."
+    )
+
+
 RULE = Rule(
     name="gpu_support",
     tells="A message between host memories, or a collective operation, is more than"
     f" {WORTH:g} times better with the library's GPU support off (`{SAME_NUMA}` against"
     f" `{SAME_NUMA}{GPU_SUPPORT}`).",
     find=find,
+    headline="{it.short}: {it.own} with GPU support, {it.better} without ({it.times})",
+    sentence=sentence,
+    action="Switch GPU support off where no message has device buffers.",
     remedy="Where no message has device buffers, switch GPU support off; else put the layer before"
     " the library with it off. With NVIDIA's driver from 580 on, `nearpeak layer --only-queries`"
     " (`--mpi NAME@queries`) may help.",

@@ -4,6 +4,7 @@
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import WORTH, PossibleLoss, Rule, View, against
+from nearpeak.findings.sentences import Phrases
 from nearpeak.findings.sources import GUIDELINES
 from nearpeak.results.results import Cell
 
@@ -24,12 +25,23 @@ def _alike(cell: Cell, other: Cell) -> bool:
     return all(others.get(name, value) == value for name, value in axes.items())
 
 
+def sentence(it: Phrases) -> str:
+    """The finding with its evidence."""
+    return (
+        f"{it.subject}: {it.own} against {it.better} of"
+        f" {it.other.case.figure}, which does the same and more, {it.ratio}."
+    )
+
+
 RULE = Rule(
     name="guidelines",
     tells=f"An operation takes more than {WORTH:g} times as long as another of the same library"
     " that does the same and more (`bcast` and `allreduce`, `allgather` and `alltoall`, ...), where"
     " the axes that both have are equal.",
     find=find,
+    headline="{it.short}: {it.own}, {it.better} by {it.other.case.figure} ({it.times})",
+    sentence=sentence,
+    action="Choose another algorithm for it, or call the faster operation.",
     remedy="Choose another algorithm for this operation in the library's settings, or call the"
     " faster operation.",
     sources=[GUIDELINES],

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import Noticed, Rule, View
+from nearpeak.findings.sentences import Phrases
 from nearpeak.findings.settings import CONDITION
 from nearpeak.findings.sources import OPEN_MPI_SETTINGS, UCX_SETTINGS, Reference
 from nearpeak.machine.doctor import VARIABLES
@@ -31,11 +32,18 @@ def find(view: View) -> Iterator[Noticed]:
         yield Noticed(facts)
 
 
+def sentence(it: Phrases) -> str:
+    """The finding with its evidence."""
+    return f"Every launch inherited settings of libraries: {it.facts('=')}."
+
+
 RULE = Rule(
     name="inherited",
     tells="Launches inherited variables that are settings of a library, from the shell or the"
     " container: the settings called `default` are not a library's own.",
     find=find,
+    headline="launches inherited settings of libraries from the shell",
+    sentence=sentence,
     remedy="Unset these variables, or give them to the study as named settings.",
     sources=[
         OPEN_MPI_SETTINGS._replace(names="OMPI_MCA_"),

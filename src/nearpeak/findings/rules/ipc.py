@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from nearpeak.findings.evidence import Noticed, Rule, View
+from nearpeak.findings.sentences import Phrases
 from nearpeak.findings.settings import Setting
 from nearpeak.findings.sources import SLURM_GPUS, of_ucx
 from nearpeak.results.results import Fact
@@ -50,11 +51,22 @@ def _last(message: str) -> str:
     return without_addresses(lines[-1])[-WORDS:]
 
 
+def sentence(it: Phrases) -> str:
+    """The finding with its evidence."""
+    return (
+        f"{it.who.label}: a rank could not reach device memory of another one (IPC):"
+        f" {it.facts(' (', ')')}."
+    )
+
+
 RULE = Rule(
     name="ipc",
     tells="An operation with device buffers failed, and not only after others in one job, with an"
     " error about the handles by which processes share device memory (CUDA IPC).",
     find=find,
+    headline="a rank could not reach device memory of another one (IPC)",
+    sentence=sentence,
+    action="Look at containers, hidden GPUs and memory pools that keep ranks from sharing memory.",
     remedy="Look at what keeps ranks from sharing device memory: containers with process namespaces"
     " of their own, GPUs that a rank cannot see, memory of pools (cudaMallocAsync) or of"
     " cuMemCreate; or turn IPC off for these operations.",

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from nearpeak.findings.evidence import WORTH, PossibleLoss, Rule, View, above
+from nearpeak.findings.sentences import Phrases
 from nearpeak.findings.settings import EAGER, RENDEZVOUS
 from nearpeak.findings.sources import GUIDELINES, SHARED_MEMORY, THRESHOLDS
 
@@ -20,11 +21,19 @@ def find(view: View) -> Iterator[PossibleLoss]:
                 yield possible_loss
 
 
+def sentence(it: Phrases) -> str:
+    """The finding with its evidence."""
+    return f"{it.subject}: {it.own} against {it.better} at {it.other_size}, {it.ratio}."
+
+
 RULE = Rule(
     name="larger",
     tells=f"An operation takes more than {WORTH:g} times as long as the same at the next larger"
     " size that was measured, beyond what the ceilings of both explain.",
     find=find,
+    headline="{it.short} takes {it.own}, {it.other_size} {it.better} ({it.times})",
+    sentence=sentence,
+    action="Move the threshold of the library, or send the larger message.",
     remedy="Move the threshold at which the library changes its protocol or algorithm, or send the"
     " larger message.",
     settings=[RENDEZVOUS, EAGER],

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from nearpeak.findings.evidence import Noticed, Rule, View
 from nearpeak.findings.messages import COPIES, Message, calls, worst
 from nearpeak.findings.rules import pointer_query
+from nearpeak.findings.sentences import of_message
 from nearpeak.findings.settings import NO_CACHE
 from nearpeak.findings.sources import of_ucx
 from nearpeak.observations.explained import Part
@@ -44,6 +45,8 @@ RULE = Rule(
     tells="The library asks the driver what kind of memory a buffer is, and takes and leaves"
     " its context, so often that it takes a tenth or more of a message's time.",
     find=find,
+    headline="{it.short}: {it.parts}",
+    sentence=of_message,
     remedy="Send larger messages, of which each look-up takes a smaller share.",
     reasons=[NO_CACHE],
     fault=COPIES,

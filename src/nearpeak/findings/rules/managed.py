@@ -4,6 +4,7 @@
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import WORTH, PossibleLoss, Rule, View
+from nearpeak.findings.sentences import Phrases
 from nearpeak.findings.sources import Reference
 from nearpeak.results.results import Source
 
@@ -13,11 +14,19 @@ def find(view: View) -> Iterator[PossibleLoss]:
     return view.with_memory("M", "D", WORTH)
 
 
+def sentence(it: Phrases) -> str:
+    """The finding with its evidence."""
+    return f"{it.subject}: {it.own} against {it.better} with {it.other.case.buffers}, {it.ratio}."
+
+
 RULE = Rule(
     name="managed",
     tells=f"The same case with a device's own buffers (`D`) is more than {WORTH:g} times better"
     " than with managed ones (`M`).",
     find=find,
+    headline="{it.short}: {it.own}, {it.better} with {it.other.case.buffers} ({it.times})",
+    sentence=sentence,
+    action="Communicate from memory of cudaMalloc or hipMalloc.",
     remedy="Communicate from buffers of cudaMalloc or hipMalloc, and keep managed memory for the"
     " rest.",
     sources=[

@@ -4,6 +4,7 @@
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import WORTH, PossibleLoss, Rule, View, against
+from nearpeak.findings.sentences import Phrases
 from nearpeak.findings.sources import Reference
 from nearpeak.results.results import Source
 
@@ -18,11 +19,25 @@ def find(view: View) -> Iterator[PossibleLoss]:
                 yield PossibleLoss(worse, better, loss)
 
 
+def sentence(it: Phrases) -> str:
+    """The finding with its evidence."""
+    better = it.other.place
+    ways = ("under MPS", "without") if better.mps else ("without MPS", "under it")
+    without = it.place if better.mps else better
+    return (
+        f"{it.who.label}, {without.path}, {it.case}: {it.better} {ways[0]}"
+        f" against {it.own} {ways[1]}, {it.ratio}."
+    )
+
+
 RULE = Rule(
     name="mps",
     tells=f"One GPU shared by the ranks is more than {WORTH:g} times better under MPS than without,"
     " or the other way round.",
     find=find,
+    headline="{it.short}: {it.own} {it.mps}, {it.better} {it.other_mps} ({it.times})",
+    sentence=sentence,
+    action="Let ranks share a GPU {it.other_mps}.",
     remedy="Let ranks share a GPU in the faster of these two ways.",
     sources=[
         Reference(

@@ -4,6 +4,7 @@
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import PossibleLoss, Rule, View, against
+from nearpeak.findings.sentences import Phrases
 from nearpeak.findings.sources import BLOCK_BY_BLOCK
 from nearpeak.terms.axes import BY_LIBRARY, PACK, state_of
 
@@ -27,6 +28,15 @@ def find(view: View) -> Iterator[PossibleLoss]:
                 yield PossibleLoss(cell, other, loss)
 
 
+def sentence(it: Phrases) -> str:
+    """The finding with its evidence."""
+    return (
+        f"{it.subject}: {it.own}; messages of as many bytes that lie together"
+        f" ({it.other.case.figure}) take {it.better}. What of the difference is lost,"
+        " and what anybody needs to gather and scatter the blocks, was not measured."
+    )
+
+
 RULE = Rule(
     name="noncontiguous",
     tells=f"Messages of a datatype (`pack=direct`) take more than {LIMIT:g} times as long as"
@@ -34,6 +44,9 @@ RULE = Rule(
     " gather and scatter them, and how long that takes was not measured. Only where the study"
     " packed the blocks by no other means: then it is `datatypes` that tells.",
     find=find,
+    headline="{it.short}: {it.own}; without gaps {it.better}",
+    sentence=sentence,
+    action="Measure `--pack kernel`; if it is faster, gather the blocks in the application.",
     remedy="Measure it with `--pack kernel` (`nearpeak run`), which gathers the blocks by itself,"
     " in host memory by the CPU; if that is faster, gather them in the application and send them"
     " as one.",

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from nearpeak.findings.evidence import Noticed, Rule, View
+from nearpeak.findings.sentences import Phrases
 from nearpeak.findings.sources import Reference
 from nearpeak.observations.observed import Launch
 from nearpeak.results.results import Fact, Source
@@ -45,11 +46,19 @@ def _joined(nodes: list[int]) -> str:
     return ", ".join(map(str, nodes))
 
 
+def sentence(it: Phrases) -> str:
+    """The finding with its evidence."""
+    return f"{it.place.path}: ranks were not where they should be: {it.facts(': ')}."
+
+
 RULE = Rule(
     name="numa",
     tells="The memory of a rank could come from other NUMA nodes than that of its end of the path"
     " (or from several), as its launch recorded.",
     find=find,
+    headline="ranks were not where they should be",
+    sentence=sentence,
+    action="Bind ranks and their memory to the node.",
     remedy="Bind ranks and their memory to the node (numactl --membind, Slurm: --mem-bind=local);"
     " in a container --cap-add=SYS_NICE.",
     sources=[

@@ -4,6 +4,7 @@
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import WORTH, PossibleLoss, Rule, View, against, times
+from nearpeak.findings.sentences import Phrases
 from nearpeak.findings.sources import of_openmpi
 from nearpeak.terms.axes import state_of
 from nearpeak.terms.buffers import turned
@@ -27,12 +28,25 @@ def find(view: View) -> Iterator[PossibleLoss]:
                 yield PossibleLoss(cell, other, loss, scaled)
 
 
+def sentence(it: Phrases) -> str:
+    """The finding with its evidence."""
+    messages = "messages of as many bytes"
+    if it.evidence("own").unit == "us":
+        messages = "a message of as many bytes there and one back"
+    return (
+        f"{it.subject}: {it.own} against {it.better} of"
+        f" {it.other.case.figure}, {messages}, {it.ratio}."
+    )
+
+
 RULE = Rule(
     name="one_sided",
     tells=f"A rate of puts or gets is more than {WORTH:g} times worse than that of messages, or one"
     f" of them takes more than {WORTH:g} times as long as a message of as many bytes there and one"
     " back: it must be acknowledged, or asked for.",
     find=find,
+    headline="{it.short}: {it.own}, {it.better} by messages ({it.times})",
+    sentence=sentence,
     remedy="Send messages instead, or try other windows and synchronisation (`win`, `sync`).",
     axes=["win", "sync"],
     sources=[

@@ -4,8 +4,10 @@
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import PossibleLoss, Rule, View, expected
+from nearpeak.findings.sentences import Phrases
 from nearpeak.findings.settings import Setting
 from nearpeak.findings.sources import Reference
+from nearpeak.numbers import number
 from nearpeak.results.results import Source
 from nearpeak.statistics.comparisons import better_in
 
@@ -23,12 +25,24 @@ def find(view: View) -> Iterator[PossibleLoss]:
                 yield PossibleLoss(cell, None, loss)
 
 
+def sentence(it: Phrases) -> str:
+    """The finding with its evidence."""
+    return (
+        f"{it.subject}: beside a computation that takes about as long, both take"
+        f" {number(it.evidence('own').value)} times as long as the longer one alone."
+        " How much this path could hide was not measured."
+    )
+
+
 RULE = Rule(
     name="overlap",
     tells=f"A nonblocking operation and a computation at once take more than {LIMIT:g} times as"
     " long as the longer one of them alone. That is no loss: what copies with a core hides nothing"
     " behind that core's work.",
     find=find,
+    headline="{it.short}: hardly overlaps with a computation",
+    sentence=sentence,
+    action="Call MPI_Test during the computation.",
     remedy="Call MPI_Test now and then during the computation, or let the library progress by"
     " itself.",
     settings=[

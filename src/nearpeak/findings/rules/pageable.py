@@ -4,6 +4,7 @@
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import WORTH, PossibleLoss, Rule, View
+from nearpeak.findings.sentences import Phrases
 from nearpeak.findings.sources import Reference
 from nearpeak.results.results import Source
 
@@ -13,11 +14,19 @@ def find(view: View) -> Iterator[PossibleLoss]:
     return view.with_memory("H", "P", WORTH)
 
 
+def sentence(it: Phrases) -> str:
+    """The finding with its evidence."""
+    return f"{it.subject}: {it.own} against {it.better} with {it.other.case.buffers}, {it.ratio}."
+
+
 RULE = Rule(
     name="pageable",
     tells=f"The same case with pinned host buffers (`P`) is more than {WORTH:g} times better than"
     " with ordinary ones (`H`).",
     find=find,
+    headline="{it.short}: {it.own}, {it.better} with {it.other.case.buffers} ({it.times})",
+    sentence=sentence,
+    action="Allocate the host's side as pinned memory, or pin it.",
     remedy="Allocate the host's side of such messages as pinned memory (cudaMallocHost,"
     " hipHostMalloc), or pin it (cudaHostRegister).",
     sources=[

@@ -4,8 +4,10 @@
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import WORTH, PossibleLoss, Rule, View, above
+from nearpeak.findings.sentences import Phrases
 from nearpeak.findings.settings import EAGER
 from nearpeak.findings.sources import GUIDELINES, SHARED_MEMORY, THRESHOLDS
+from nearpeak.numbers import count, size
 from nearpeak.results.results import Cell
 
 ENDS = 2  # that have a buffer in a cache
@@ -43,6 +45,13 @@ def _divides(part: Cell, cell: Cell) -> bool:
     return part.case.x > 0 and cell.case.x % part.case.x == 0
 
 
+def sentence(it: Phrases) -> str:
+    """The finding with its evidence."""
+    total, part = it.finding_case.x, it.other.case.x
+    parts = count(total // part, "message") if it.evidence("own").unit == "us" else "messages"
+    return f"{it.subject}: {it.own} against {it.better} of {parts} of {size(part)}, {it.ratio}."
+
+
 RULE = Rule(
     name="parts",
     tells=f"An operation takes more than {WORTH:g} times as long as equal parts of it, one after"
@@ -51,6 +60,9 @@ RULE = Rule(
     " Only where it is known that the bytes of both lie in the same caches, or in memory: in a"
     " cache that cores share, of at most a quarter of it, and not on a virtual machine.",
     find=find,
+    headline="{it.short}: {it.own}, {it.better} in parts of {it.other_size} ({it.times})",
+    sentence=sentence,
+    action="Send such messages in parts, or change the library's threshold.",
     remedy="Send such messages in parts, or change the size of the pieces in which the library"
     " moves them, or its threshold.",
     settings=[EAGER],

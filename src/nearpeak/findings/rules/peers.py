@@ -4,6 +4,7 @@
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import Noticed, Rule, View
+from nearpeak.findings.sentences import Phrases
 from nearpeak.findings.sources import Reference
 from nearpeak.results.results import Fact, Source
 
@@ -21,11 +22,19 @@ def find(view: View) -> Iterator[Noticed]:
         yield Noticed(facts)
 
 
+def sentence(it: Phrases) -> str:
+    """The finding with its evidence."""
+    return f"GPUs are joined by a link, but one cannot reach the other's memory: {it.facts()}."
+
+
 RULE = Rule(
     name="peers",
     tells="Two GPUs are joined by NVLink, xGMI or a PCIe switch, but the driver does not let one"
     " reach the memory of the other: no library can use IPC between them.",
     find=find,
+    headline="GPUs are joined by a link, but cannot reach each other's memory",
+    sentence=sentence,
+    action="Start nvidia-fabricmanager, or turn ACS off.",
     remedy="Start nvidia-fabricmanager if there is an NVSwitch; for PCIe turn ACS off in the"
     " firmware.",
     sources=[

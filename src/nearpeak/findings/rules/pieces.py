@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from nearpeak.findings.evidence import Noticed, Rule, View
 from nearpeak.findings.messages import COPIES, Message, worst
+from nearpeak.findings.sentences import of_message
 from nearpeak.findings.settings import Setting
 from nearpeak.findings.sources import FRAGMENTS
 from nearpeak.numbers import size
@@ -47,6 +48,8 @@ RULE = Rule(
     f" at most {size(SMALL_BYTES)}, and the calls that copy and wait for them take a tenth or more"
     " of its time.",
     find=find,
+    headline="{it.short}: {it.parts}",
+    sentence=of_message,
     remedy="Have larger pieces, or another protocol for such messages.",
     settings=[
         Setting(

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from nearpeak.findings.evidence import Noticed, Rule, View
 from nearpeak.findings.messages import Message, calls, worst
 from nearpeak.findings.rules import gpu_support
+from nearpeak.findings.sentences import of_message
 from nearpeak.findings.settings import NO_CACHE
 from nearpeak.observations.explained import Part
 from nearpeak.terms.buffers import in_gpu
@@ -29,6 +30,9 @@ RULE = Rule(
     " host memories: a tenth or more of their time. With NVIDIA's driver from 580 on the answer for"
     " host memory takes 1 us.",
     find=find,
+    headline="{it.short}: {it.parts}",
+    sentence=of_message,
+    action="Switch GPU support off, or try `nearpeak layer --only-queries`.",
     remedy="Where no message has device buffers, switch GPU support off; else put the layer before"
     " the library with it off, or preload what asks the driver in a quicker way (`nearpeak layer"
     " --only-queries`, `--mpi NAME@queries`). Measure each beside the library as it is.",

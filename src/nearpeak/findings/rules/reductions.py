@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import PossibleLoss, Rule, View, against, times
+from nearpeak.findings.sentences import Phrases
 from nearpeak.findings.sources import of_openmpi
 from nearpeak.numbers import size
 from nearpeak.results.results import Cell
@@ -53,6 +54,14 @@ def _bytes(benchmark: Benchmark, cell: Cell) -> float:
     return benchmark.traffic.bytes(cell.case.x, len(cell.place.ends))
 
 
+def sentence(it: Phrases) -> str:
+    """The finding with its evidence."""
+    return (
+        f"{it.subject}: {it.own}; {it.other.case.figure} moves the same"
+        f" number of bytes in {it.better}, but adds nothing."
+    )
+
+
 RULE = Rule(
     name="reductions",
     tells=f"A sum in GPU memory, of {size(LARGE_BYTES)} or more, takes more than {LIMIT:g} times as"
@@ -60,6 +69,9 @@ RULE = Rule(
     " sum must receive. That is no loss: what moves bytes adds nothing, and no faster sum was"
     " measured.",
     find=find,
+    headline="{it.short}: {it.own}; {it.other.case.figure}, which adds nothing, {it.better}",
+    sentence=sentence,
+    action="Measure NCCL or RCCL beside it, and use the faster one.",
     remedy="The library may add on the CPU, or with small kernels: measure NCCL or RCCL beside it,"
     " and use them for these sums if they are faster.",
     sources=[

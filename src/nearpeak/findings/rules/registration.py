@@ -4,6 +4,7 @@
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import WORTH, PossibleLoss, Rule, View, above
+from nearpeak.findings.sentences import Phrases
 from nearpeak.findings.sources import Reference, of_openmpi
 from nearpeak.results.results import Source
 from nearpeak.terms.axes import USUAL_STATE
@@ -20,12 +21,23 @@ def find(view: View) -> Iterator[PossibleLoss]:
             yield possible_loss
 
 
+def sentence(it: Phrases) -> str:
+    """The finding with its evidence."""
+    return (
+        f"{it.subject}: {it.own} with another buffer for each message against"
+        f" {it.better} with the same ones, {it.ratio}."
+    )
+
+
 RULE = Rule(
     name="registration",
     tells=f"Messages of which each has another buffer (`reuse=rotating`) are more than {WORTH:g}"
     " times worse than those of the same buffers, beyond what the ceilings of both explain"
     " (caches).",
     find=find,
+    headline="{it.short}: {it.own} with new buffers, {it.better} with the same ones ({it.times})",
+    sentence=sentence,
+    action="Reuse few buffers, or enlarge the library's caches of them.",
     remedy="The library pays for each new buffer (registration, mapping, look-ups): reuse few"
     " buffers, or enlarge its caches of them.",
     sources=[

@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import WORTH, PossibleLoss, Rule, View, against
+from nearpeak.findings.sentences import Phrases, change
 from nearpeak.findings.sources import Reference
 from nearpeak.libraries.library import Settings
 from nearpeak.results.results import Cell, Source
@@ -25,10 +26,25 @@ def find(view: View) -> Iterator[PossibleLoss]:
 
 
 # Losses of settings other than the default cost nobody time: these come last.
+def sentence(it: Phrases) -> str:
+    """The finding with its evidence."""
+    changes = ", ".join(map(change, it.finding.remedy.changes))
+    who = it.who
+    return (
+        f"{who.library}, {it.place.path}, {it.case}: {it.better} with"
+        f" the settings {it.other.who.settings} against {it.own} with"
+        f" {who.settings}, {it.ratio};"
+        f" the difference: {changes or 'none that the plan knows'}."
+    )
+
+
 RULE = Rule(
     name="settings",
     tells=f"Other settings of the same library are more than {WORTH:g} times better.",
     find=find,
+    headline="{it.short}: {it.own}, {it.better} with {it.other.who.settings} ({it.times})",
+    sentence=sentence,
+    action="Run the library with these settings.",
     remedy="Run the library with the faster settings.",
     sources=[
         Reference(

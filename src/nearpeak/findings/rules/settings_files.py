@@ -4,6 +4,7 @@
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import Noticed, Rule, View
+from nearpeak.findings.sentences import diagnosed
 from nearpeak.findings.sources import OPEN_MPI_SETTINGS, UCX_SETTINGS
 
 DOCTOR = "settings-file"
@@ -21,6 +22,8 @@ RULE = Rule(
     " the working directory, `mca-params.conf`, `.nccl.conf`): the settings called `default` are"
     " not a library's own.",
     find=find,
+    headline="{it.diagnosis}",
+    sentence=diagnosed,
     remedy="Move the file away, and give its settings to the study as named settings.",
     sources=[
         OPEN_MPI_SETTINGS._replace(names="mca-params.conf"),

@@ -4,6 +4,7 @@
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import WORTH, PossibleLoss, Rule, View, against
+from nearpeak.findings.sentences import Phrases
 from nearpeak.findings.sources import Reference
 from nearpeak.machine.gpu_paths import NEAR, NEAR_SAME_GPU
 from nearpeak.results.results import Source
@@ -16,11 +17,22 @@ def find(view: View) -> Iterator[PossibleLoss]:
             yield PossibleLoss(cell, other, loss)
 
 
+def sentence(it: Phrases) -> str:
+    """The finding with its evidence."""
+    return (
+        f"{it.who.label}, {it.other.place.path}, {it.case}: {it.better}"
+        f" where the host's rank holds a GPU of its own against {it.own} where both ranks"
+        f" hold the same one, time-sliced, {it.ratio}."
+    )
+
+
 RULE = Rule(
     name="shared_gpu",
     tells=f"A message between the host's memory and a GPU is more than {WORTH:g} times better where"
     f" the host's rank holds a GPU of its own (`{NEAR}` against `{NEAR_SAME_GPU}`).",
     find=find,
+    headline="{it.short}: {it.own} on one GPU, {it.better} on two ({it.times})",
+    sentence=sentence,
     remedy="Give each rank a GPU of its own, or run ranks that share one under MPS.",
     sources=[
         Reference(

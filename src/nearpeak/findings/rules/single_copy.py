@@ -4,6 +4,7 @@
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import Noticed, Rule, View
+from nearpeak.findings.sentences import diagnosed
 from nearpeak.findings.sources import Reference, of_openmpi, of_ucx
 from nearpeak.results.results import Source
 
@@ -23,6 +24,9 @@ RULE = Rule(
     tells="Ranks of one host may not read each other's memory (process_vm_readv), so that libraries"
     " copy large messages twice, through shared memory.",
     find=find,
+    headline="{it.diagnosis}",
+    sentence=diagnosed,
+    action="Allow process_vm_readv: ptrace_scope=0, or --cap-add=SYS_PTRACE in a container.",
     remedy="Where ptrace_scope is 0, or in a container: a seccomp profile that allows"
     " process_vm_readv, or --cap-add=SYS_PTRACE. Else: sysctl kernel.yama.ptrace_scope=0. `nearpeak"
     " doctor` says which.",

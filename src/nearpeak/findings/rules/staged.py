@@ -5,10 +5,11 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import PossibleLoss, Rule, View, against
+from nearpeak.findings.sentences import Phrases
 from nearpeak.findings.sources import Reference
-from nearpeak.results.names import bare
+from nearpeak.results.names import bare, staged
 from nearpeak.results.results import Cell, Source
-from nearpeak.terms.axes import staging
+from nearpeak.terms.axes import STAGING, staging
 from nearpeak.terms.identity import Case, Place
 
 LIMIT = 1.1  # times faster
@@ -26,11 +27,23 @@ def find(view: View) -> Iterator[PossibleLoss]:
                 yield PossibleLoss(cell, baseline, loss)
 
 
+def sentence(it: Phrases) -> str:
+    """The finding with its evidence."""
+    other = it.other
+    return (
+        f"{it.subject}: {it.own} by the library's own way against"
+        f" {it.better} with {other.who.label} {staged(other.case.axes[STAGING])},"
+        f" {it.ratio}."
+    )
+
+
 RULE = Rule(
     name="staged",
     tells=f"The benchmark's own copies through host memory (`staging`) are more than {LIMIT:g}"
     " times better than what the library does with the same buffers.",
     find=find,
+    headline="{it.short}: {it.own}, {it.better} if the application copies ({it.times})",
+    sentence=sentence,
     remedy="Copy such messages through host memory in the application, or have the library do so.",
     sources=[
         Reference(

@@ -5,6 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Set
 
 from nearpeak.findings.evidence import Noticed, Rule, View, figure_of, median_in
+from nearpeak.findings.sentences import Phrases
 from nearpeak.findings.sources import Reference
 from nearpeak.observations.observed import Block, Launch
 from nearpeak.results.results import Cell, Fact, Source
@@ -86,12 +87,26 @@ def _slower(cell: Cell, parted: tuple[list[Block], list[Block]]) -> float:
     return better_by(free, down, cell.better)
 
 
+def sentence(it: Phrases) -> str:
+    """The finding with its evidence."""
+    subject = f"{it.who.label}, {it.place.path}"
+    slowed = "; ".join(f"{fact.name} in {fact.launches} {fact.value}" for fact in it.finding.facts)
+    text = f"{subject}: launches were slowed: {slowed}."
+    if not it.finding.evidence:
+        return text
+    figures = f"{it.own} in these launches against {it.better} in the others"
+    return f"{text} {it.case}: {figures}."
+
+
 RULE = Rule(
     name="throttled",
     tells="While launches ran, a core, a package or a GPU was too hot, a GPU out of power, or a"
     " hypervisor took CPU time, as states around them show. Where some launches of a case were"
     " slowed and others were not, both figures are shown, if these are worse by 5 % or more.",
     find=find,
+    headline="launches were slowed by the hardware",
+    sentence=sentence,
+    action="Let it cool, raise the power limit, or use CPUs of its own; then measure again.",
     remedy=_sentences([*REMEDIES.values(), OTHERWISE]),
     sources=[
         Reference(

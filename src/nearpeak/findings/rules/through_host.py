@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from nearpeak.findings.evidence import Noticed, Rule, View
 from nearpeak.findings.messages import COPIES, Message, MessageGroup, messages, worst
+from nearpeak.findings.sentences import of_message
 from nearpeak.findings.sources import SLURM_GPUS
 from nearpeak.observations.explained import Part
 
@@ -51,6 +52,8 @@ RULE = Rule(
     f" from it, at each of {FEWEST} or more sizes that were looked at, while the GPU does nothing"
     " else for any of them: these copies take a tenth or more of a message's time.",
     find=find,
+    headline="{it.short}: {it.parts}",
+    sentence=of_message,
     remedy="Look at why the GPUs are not reached directly (IPC, peer access).",
     fault=COPIES,
     sources=[

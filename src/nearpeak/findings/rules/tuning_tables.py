@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 
 from nearpeak.findings.evidence import Noticed, Rule, View
 from nearpeak.findings.messages import explanations
+from nearpeak.findings.sentences import Phrases
 from nearpeak.findings.sources import Reference
 from nearpeak.results.results import Fact, Source
 from nearpeak.terms.identity import Who
@@ -62,6 +63,12 @@ def _for_tuning(file: str, lines: Sequence[str]) -> bool:
     return any(file in line and "tuning" in line.replace(file, "").lower() for line in lines)
 
 
+def sentence(it: Phrases) -> str:
+    """The finding with its evidence."""
+    quoted = "; ".join(fact.value for fact in it.finding.facts)
+    return f"{it.who.label} runs without a table that its tuning may need. It says: {quoted}."
+
+
 RULE = Rule(
     name="tuning_tables",
     tells="A library said, when `nearpeak explain` asked it, that it did not find or load a table"
@@ -69,6 +76,9 @@ RULE = Rule(
     " other algorithms. Or it took a generic one, and tables of some processors were left out of"
     " it. Known are the words of Intel MPI, and of Open MPI's component `han`.",
     find=find,
+    headline="runs without a table that its tuning may need",
+    sentence=sentence,
+    action="Install the library with its tables, or unset the variable that names one.",
     remedy="Name a table that is there, or unset the variable that names it; install the library"
     " with its tables (Intel MPI: opt/mpi/etc); make a bundle without --for-processor.",
     sources=[

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import Noticed, Rule, View
+from nearpeak.findings.sentences import Phrases
 from nearpeak.findings.sources import SLURM_GPUS
 from nearpeak.observations.observed import Launch
 from nearpeak.results.results import Fact
@@ -38,11 +39,19 @@ def _is_single(devices: str) -> bool:
     return len([device for device in devices.split(",") if device.strip()]) == 1
 
 
+def sentence(it: Phrases) -> str:
+    """The finding with its evidence."""
+    return f"Launches on several GPUs could see one: {it.facts('=')}."
+
+
 RULE = Rule(
     name="visible_devices",
     tells="Launches on several GPUs had one visible device in CUDA_VISIBLE_DEVICES or"
     " HIP_VISIBLE_DEVICES, so that a library may find no way from one GPU to the other (IPC).",
     find=find,
+    headline="launches on several GPUs could see one",
+    sentence=sentence,
+    action="Let each rank see all GPUs of its host.",
     remedy="Let each rank see all GPUs of its host, and choose its own by its local rank (Slurm:"
     " --gpus in place of --gpus-per-task, or --gpu-bind=none).",
     sources=[SLURM_GPUS],

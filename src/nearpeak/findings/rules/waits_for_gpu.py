@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from nearpeak.findings.evidence import Noticed, Rule, View
 from nearpeak.findings.messages import Message, worst
+from nearpeak.findings.sentences import of_message
 from nearpeak.findings.sources import FRAGMENTS
 from nearpeak.observations.explained import Part
 
@@ -27,6 +28,9 @@ RULE = Rule(
     " may copy by its own instructions meanwhile: how much of that time it was in no call that is"
     " seen is told with each.",
     find=find,
+    headline="{it.short}: {it.parts}",
+    sentence=of_message,
+    action="Send larger messages or several at a time: each wait moves little.",
     remedy="Look at what the GPU copies (nearpeak explain -o): where that is little each time, send"
     " larger messages or several at a time, or have the library move small ones by the CPU"
     " (gdrcopy).",

@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import Noticed, Rule, View
+from nearpeak.findings.sentences import Phrases
 from nearpeak.findings.sources import NOT_AWARE
 from nearpeak.results.results import Fact
 from nearpeak.terms.awareness import Awareness
@@ -48,12 +49,23 @@ def _family(view: View, trial: Awareness) -> str:
     return benchmark.family if benchmark else ""
 
 
+def sentence(it: Phrases) -> str:
+    """The finding with its evidence."""
+    return (
+        f"{it.who.label}: messages of device buffers work, and other operations crash:"
+        f" {it.facts(' (', end=')')}."
+    )
+
+
 RULE = Rule(
     name="without_cuda",
     tells="All messages of device buffers work that were tried, but other operations end by SIGSEGV"
     " or SIGBUS: the CPU reads a device's address, as the library is not built for the device and"
     " only its transport is.",
     find=find,
+    headline="messages of device buffers work, other operations crash",
+    sentence=sentence,
+    action="Take a library that is built for the device.",
     remedy="Take a library that is built for the device (Open MPI: ompi_info says"
     " mpi_built_with_cuda_support), or copy the data of such operations to the host.",
     sources=[NOT_AWARE],

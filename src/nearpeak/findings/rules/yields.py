@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from nearpeak.findings.evidence import Noticed, Rule, View
 from nearpeak.findings.messages import calls, worst
+from nearpeak.findings.sentences import of_message
 from nearpeak.findings.settings import Setting
 from nearpeak.findings.sources import of_mpich, of_openmpi
 
@@ -23,6 +24,9 @@ RULE = Rule(
     " away or sleep (sched_yield, usleep). Another rank may be at work by its own instructions"
     " meanwhile: how much of that time it was in no call that is seen is told with each.",
     find=find,
+    headline="{it.short}: {it.parts}",
+    sentence=of_message,
+    action="Let the library look again at once where each rank has a core of its own.",
     remedy="Where each rank has a core of its own, let the library look again at once. MPICH gives"
     " the core away in its progress loop; no setting is known that keeps it from that.",
     settings=[Setting("openmpi", "OMPI_MCA_mpi_yield_when_idle", "0", "ranks keep their cores")],

@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The phrases that rules make the sentences of a finding of."""
+
+from typing import TypeVar
+
+from nearpeak.numbers import count, number, resting, size, unit
+from nearpeak.results.names import axes_words
+from nearpeak.results.results import Alternative, Cost, Evidence, Finding, SettingChange
+from nearpeak.terms.identity import Case, Place, Who
+
+T = TypeVar("T")
+
+
+class Phrases:
+    """Phrases about one finding. ValueError for a part that it lacks, and its rule always gives."""
+
+    def __init__(self, finding: Finding) -> None:
+        self.finding = finding
+
+    @property
+    def who(self) -> Who:
+        """The library that loses."""
+        return _required(self.finding.who)
+
+    @property
+    def place(self) -> Place:
+        """The path."""
+        return _required(self.finding.place)
+
+    @property
+    def finding_case(self) -> Case:
+        """The case that loses."""
+        return _required(self.finding.case)
+
+    @property
+    def other(self) -> Alternative:
+        """The alternative."""
+        return _required(self.finding.alternative)
+
+    @property
+    def cost(self) -> Cost:
+        """What is lost."""
+        return _required(self.finding.cost)
+
+    @property
+    def subject(self) -> str:
+        """`openmpi, gpu-gpu nvlink, latency D,D at 8 B`."""
+        return f"{self.who.label}, {self.place.path}, {self.case}"
+
+    @property
+    def case(self) -> str:
+        """`latency D,D at 8 B (calls=blocking)`."""
+        case = self.finding_case
+        label = f"{case.figure} {case.buffers} at {size(case.x)}"
+        axes = ", ".join(axes_words(self.finding.apart))
+        return f"{label} ({axes})" if axes else label
+
+    @property
+    def short(self) -> str:
+        """`latency D,D 8 B`."""
+        case = self.finding_case
+        return f"{case.figure} {case.buffers} {size(case.x)}"
+
+    @property
+    def size(self) -> str:
+        """The size of the case."""
+        return size(self.finding_case.x)
+
+    @property
+    def other_size(self) -> str:
+        """The size of the alternative."""
+        return size(self.other.case.x)
+
+    @property
+    def window(self) -> int | None:
+        """The messages that the alternative has in flight."""
+        return self.evidence("alternative").window
+
+    @property
+    def own(self) -> str:
+        """The figure that loses, with its unit."""
+        return value(self.evidence("own"))
+
+    @property
+    def own_gbs(self) -> str:
+        """The figure that loses, as a rate."""
+        return value(self.evidence("own", "GB/s"))
+
+    @property
+    def better(self) -> str:
+        """The figure of the alternative."""
+        return value(self.evidence("alternative"))
+
+    @property
+    def gap(self) -> str:
+        """The factor by which what is attainable is better than the figure."""
+        return gap(self.evidence("own"), self.evidence("own ceiling"))
+
+    @property
+    def other_gap(self) -> str:
+        """The same of the alternative."""
+        return gap(self.evidence("alternative"), self.evidence("alternative ceiling"))
+
+    @property
+    def mps(self) -> str:
+        """`under MPS` or `without MPS`."""
+        return _under(self.place)
+
+    @property
+    def other_mps(self) -> str:
+        """The same of the alternative."""
+        return _under(self.other.place)
+
+    @property
+    def times(self) -> str:
+        """`14.4x`: the factor by which the alternative is better."""
+        return f"{number(self.cost.ratio)}x"
+
+    @property
+    def ratio(self) -> str:
+        """`2.1 times (95 % interval 1.9 to 2.4, 12 blocks)`, or with a range `(1.9 to 2.4 in 6
+        blocks)`; `6 of 9 blocks` if the tables show more blocks."""
+        cost = self.cost
+        blocks = count(cost.blocks, "block")
+        if cost.launches > cost.blocks:
+            blocks = f"{cost.blocks} of {count(cost.launches, 'block')}"
+        basis = resting(cost.ci95, cost.range, blocks)
+        if cost.of_medians is not None:
+            basis += (
+                "; this is the median of the ratios within single blocks, the ratio of the two"
+                f" figures is {number(cost.of_medians)}"
+            )
+        return f"{number(cost.ratio)} times ({basis})"
+
+    @property
+    def all_facts(self) -> str:
+        """`UCX_TLS tcp in 12 launches; ...`."""
+        return self.facts()
+
+    def own_in(self, unit: str) -> str:
+        """The figure that loses, in this unit."""
+        return value(self.evidence("own", unit))
+
+    def evidence(self, role: str, unit: str = "") -> Evidence:
+        """The evidence with this role; `unit` selects one of two if it is given in both."""
+        return next(
+            evidence
+            for evidence in self.finding.evidence
+            if evidence.of == role and (not unit or evidence.unit == unit)
+        )
+
+    def facts(self, between: str = " ", end: str = "") -> str:
+        """`UCX_TLS=tcp in 12 launches; ...`."""
+        return "; ".join(
+            f"{fact.name}{between}{fact.value}{end}"
+            + (f" in {count(fact.launches, 'launch')}" if fact.launches else "")
+            for fact in self.finding.facts
+        )
+
+    def joined(self, role: str, between: str) -> str:
+        """The facts with this role: `A=1; B=2`."""
+        return "; ".join(
+            f"{fact.name}{between}{fact.value}" for fact in self.finding.facts if fact.of == role
+        )
+
+    @property
+    def parts(self) -> str:
+        """`81 % of the time is 2,037 x cuStreamSynchronize and others`, of a message."""
+        share = 0.0 if self.finding.message is None else self.finding.message.share
+        names = [
+            fact.name.partition(" by rank")[0] for fact in self.finding.facts if fact.of == "part"
+        ]
+        first = names[0].partition(" of ")[0] if names else "calls"
+        others = " and others" if len(set(names)) > 1 else ""
+        return f"{100 * share:.0f} % of the time is {first}{others}"
+
+    @property
+    def diagnosis(self) -> str:
+        """The first problem that doctor reported."""
+        return self.finding.facts[0].value
+
+
+def _required(part: T | None) -> T:
+    if part is None:
+        raise ValueError("a finding lacks what its rule gives")
+    return part
+
+
+def _under(place: Place) -> str:
+    return "under MPS" if place.mps else "without MPS"
+
+
+def value(evidence: Evidence) -> str:
+    """A figure with its unit."""
+    return f"{number(evidence.value)} {unit(evidence.unit)}"
+
+
+def gap(figure: Evidence, ceiling: Evidence) -> str:
+    """The factor by which a ceiling is better than a figure."""
+    ratio = figure.value / ceiling.value
+    return number(ratio if figure.unit == "us" else 1 / ratio)
+
+
+def change(change: SettingChange) -> str:
+    """`UCX_TLS=all in place of tcp`, `no UCX_TLS=tcp`."""
+    if change.kind != "env":
+        label = "flags" if change.kind == "flags" else "left out"
+        return f"{label} {change.value or 'none'} in place of {change.instead or 'none'}"
+    if change.value is None:
+        return f"no {change.name}={change.instead}"
+    text = f"{change.name}={change.value}"
+    return text if change.instead is None else f"{text} in place of {change.instead}"
+
+
+def diagnosed(it: Phrases) -> str:
+    """The problems that doctor reported, as a sentence."""
+    text = "; ".join(fact.value for fact in it.finding.facts)
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def of_message(it: Phrases) -> str:
+    """The parts of a message that a rule has noticed."""
+    parts, variables = it.joined("part", ": "), it.joined("variable", "=")
+    text = f"{it.subject}, of a message: {parts}."
+    return f"{text} It is run with {variables}." if variables else text
