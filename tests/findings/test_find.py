@@ -31,7 +31,7 @@ def shared(by_hand: Any, without: float, under: float, **how: Any) -> list[Any]:
     ]
 
 
-def test_a_finding_is_reported_where_most_time_is_lost_and_counts_all_that_lose(
+def test_a_finding_is_reported_where_most_time_is_lost(
     by_hand: Any,
 ) -> None:
     cells = [*shared(by_hand, 100.0, 10.0), *shared(by_hand, 300.0, 100.0, x=1 << 20)]

@@ -8,7 +8,7 @@ from msgspec import structs
 from nearpeak.console import PlainConsole
 from nearpeak.report import left_out
 from nearpeak.report.page import render
-from nearpeak.report.terminal import print_summary
+from nearpeak.report.terminal import print_details
 from nearpeak.results.results import Results
 from nearpeak.terms.left_out import LeftOut
 
@@ -32,7 +32,7 @@ MEMORY = LeftOut(
 
 def printed(results: Results) -> str:
     console = PlainConsole(file=io.StringIO(), width=120)
-    print_summary(results, None, console)
+    print_details(results, console)
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 

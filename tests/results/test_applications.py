@@ -3,7 +3,6 @@
 
 import io
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -12,7 +11,7 @@ import pytest
 from nearpeak.console import PlainConsole
 from nearpeak.report.applications import sections
 from nearpeak.report.page import render
-from nearpeak.report.terminal import print_summary
+from nearpeak.report.terminal import print_details
 from nearpeak.results.results import Application, Results
 from nearpeak.terms.identity import CEILING
 from nearpeak.terms.work import Work
@@ -371,7 +370,7 @@ def test_page_and_terminal_tell_of_them(made_applications: Any) -> None:
     assert "<figcaption>host-host same-numa (H,H), side 1000 cells</figcaption>" in page
     assert 'style="width: 80.00%" title="compute: 800 µs"' in page
     shown = io.StringIO()
-    print_summary(results, Path("report.html"), PlainConsole(file=shown, width=200))
+    print_details(results, PlainConsole(file=shown, width=200))
     text = " ".join(shown.getvalue().split())
     assert "plane, host-host same-numa (H,H), side 1000 cells" in text
     assert "2 x alpha overlap=yes" in text

@@ -3,7 +3,6 @@
 
 import csv
 import io
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,7 +13,7 @@ from nearpeak.observations.observed import Block
 from nearpeak.report import overlap as told
 from nearpeak.report.export import to_csv
 from nearpeak.report.page import render
-from nearpeak.report.terminal import print_summary
+from nearpeak.report.terminal import print_details
 from nearpeak.results.overlap import hidden, overlap
 from nearpeak.results.results import Estimated, Overlap
 
@@ -110,5 +109,5 @@ def test_from_the_records_to_page_terminal_and_csv(make_study: Any) -> None:
     words = "overlap 50.0 % [50.0, 50.0]: 10.0 µs of communication"
     assert words in render(results).replace("\\u00b5", "µ")
     shown = io.StringIO()
-    print_summary(results, Path("report.html"), PlainConsole(file=shown, width=120))
+    print_details(results, PlainConsole(file=shown, width=120))
     assert "least overlap: at 1 KiB ibcast of alpha, 50.0 %" in shown.getvalue()

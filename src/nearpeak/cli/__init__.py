@@ -88,6 +88,18 @@ Require = Annotated[
 ]
 
 
+Verbose = Annotated[
+    bool,
+    typer.Option("--verbose", "-v", help="Print all tables and findings before the answer."),
+]
+Summary = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="Write the answer as Markdown, for a merge request or an issue."
+    ),
+]
+
+
 def say(line: str) -> None:
     """Prints a line for the user on stderr."""
     print(printable(line), file=sys.stderr, flush=True)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nearpeak.cli import Verbose
 from nearpeak.errors import UserError
 from nearpeak.terms.exit_statuses import sentence
 
@@ -75,6 +76,7 @@ def import_(
             " May be given several times.",
         ),
     ] = None,
+    verbose: Verbose = False,
 ) -> None:
     """Reads, prints and writes; for an unreadable file UserError, and nothing is written."""
     from nearpeak.cli import conclude
@@ -84,7 +86,7 @@ def import_(
     from nearpeak.observations.load import load
     from nearpeak.observations.merged import merge
     from nearpeak.report.page import write_report
-    from nearpeak.report.terminal import print_summary
+    from nearpeak.report.terminal import print_study
 
     chosen = dict(map(_choice, path or []))
     if chosen and beside is None:
@@ -104,7 +106,7 @@ def import_(
     if output is not None:
         make_output(output)
         page = write_report(results, output, study=beside)
-    print_summary(results, page, study=beside or Path())
+    print_study(results, page, study=beside or Path(), verbose=verbose)
     conclude(results)
 
 

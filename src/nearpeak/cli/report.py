@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from nearpeak.cli import Require, conclude, judged, say
+from nearpeak.cli import Require, Summary, Verbose, conclude, judged, say
 from nearpeak.cli.conform import conclude as conclude_conform
 from nearpeak.cli.conform import write
 from nearpeak.cli.nodes import conclude as conclude_nodes
@@ -32,6 +32,10 @@ Examples:
   nearpeak report study
 
   nearpeak report study --open
+
+  nearpeak report study --verbose
+
+  nearpeak report study --summary summary.md
 
   nearpeak report /archive/study -o here
 
@@ -86,6 +90,8 @@ def report(
             "--junit", metavar="FILE", help="Write the requirements as JUnit XML, for CI."
         ),
     ] = None,
+    summary: Summary = None,
+    verbose: Verbose = False,
 ) -> None:
     """Rebuilds both files; bad folders and unknown machines are a UserError."""
     from nearpeak.conform import journal
@@ -107,9 +113,11 @@ def report(
         conclude_nodes(results)
         return
     if not (folder / journal.NAME).exists():
-        _report_study(folder, output, open_it, beside or [], require or [], as_junit)
+        _report_study(
+            folder, output, open_it, beside or [], require or [], as_junit, summary, verbose
+        )
         return
-    if beside or require or as_junit:
+    if beside or require or as_junit or summary:
         raise UserError(f"{folder} is of `nearpeak conform`: give only --open and -o")
     records = journal.read(folder)
     target = _target(folder, output, open_it)
@@ -141,12 +149,16 @@ def _report_study(
     beside: list[str],
     require: list[str],
     as_junit: Path | None,
+    summary: Path | None,
+    verbose: bool,
 ) -> None:
+    from nearpeak.document.markdown import render
     from nearpeak.files import write_whole
     from nearpeak.report.beside import choose
+    from nearpeak.report.digest import digest
     from nearpeak.report.page import write_report
     from nearpeak.report.required import to_junit
-    from nearpeak.report.terminal import print_summary
+    from nearpeak.report.terminal import print_study
 
     machines = choose(beside)
     results = judged(folder, require)
@@ -154,7 +166,9 @@ def _report_study(
     page = write_report(results, target, machines, folder) if target else None
     if as_junit is not None:
         write_whole(as_junit, to_junit(results))
-    print_summary(results, page, machines=machines, study=folder)
+    if summary is not None:
+        write_whole(summary, render(digest(results, folder)))
+    print_study(results, page, study=folder, machines=machines, verbose=verbose)
     if open_it and page:
         _show(page)
     if results.requirements and not require:

@@ -733,8 +733,8 @@ def _session_words(
 
 def _report(folder: Path, required: list[str]) -> "Results":
     from nearpeak.report.page import write_report
-    from nearpeak.report.terminal import print_summary
+    from nearpeak.report.terminal import print_study
 
     results = judged(folder, required)
-    print_summary(results, write_report(results, folder), study=folder)
+    print_study(results, write_report(results, folder), study=folder)
     return results

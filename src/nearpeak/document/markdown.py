@@ -16,6 +16,7 @@ from nearpeak.document.model import (
     Items,
     Notice,
     Prose,
+    Row,
     Table,
     Value,
 )
@@ -93,13 +94,17 @@ def _finding(number: int, finding: Finding) -> Iterator[str]:
 @lines_of.register
 def _(block: Table) -> list[str]:
     heads = [block.head, *(f"{column.title} {column.unit}".rstrip() for column in block.columns)]
-    rows = [
-        [row.head, *(_text(row.values.get(column.key)) for column in block.columns)]
-        for group in block.groups
-        for row in group.rows
-    ]
-    cells = [list(map(_escaped, row)) for row in rows]
-    return markdown.table(list(map(_escaped, heads)), cells).splitlines()
+    lines = []
+    for group in block.groups:
+        title = ", ".join(filter(None, [block.name, group.title]))
+        lines += [f"**{_escaped(title)}**", ""] if title else []
+        cells = [[_escaped(cell) for cell in _cells(block, row)] for row in group.rows]
+        lines += [*markdown.table(list(map(_escaped, heads)), cells).splitlines(), ""]
+    return [*lines, _escaped(block.caption)] if block.caption else lines
+
+
+def _cells(block: Table, row: Row) -> list[str]:
+    return [row.head, *(_text(row.values.get(column.key)) for column in block.columns)]
 
 
 def _text(value: Value | None) -> str:

@@ -2,8 +2,8 @@
 """The first sentences of a report: what a reader should do."""
 
 from nearpeak.numbers import count, number, percent, size, unit
+from nearpeak.report import findings
 from nearpeak.report.drift import changed_words
-from nearpeak.report.findings import remedied, sentence
 from nearpeak.report.wording import best_words, health
 from nearpeak.results import methods
 from nearpeak.results.names import case
@@ -27,11 +27,12 @@ def advice(results: Results) -> list[str]:
     )
     return [
         *([f"First find out why launches failed: {failed}."] if failed else []),
-        *(_sentence(results, advice) for advice in results.advice if advice.kind != "failures"),
+        *(sentence(results, advice) for advice in results.advice if advice.kind != "failures"),
     ]
 
 
-def _sentence(results: Results, advice: Advice) -> str:
+def sentence(results: Results, advice: Advice) -> str:
+    """What one advice says; of failures nothing."""
     key = (advice.place, advice.case)
     if advice.kind == "path":
         return health(next(peak for peak in results.peaks if (peak.place, peak.case) == key))
@@ -39,7 +40,7 @@ def _sentence(results: Results, advice: Advice) -> str:
         finding = results.findings[advice.finding or 0]
         # Without a cost: parts of a message may move its bytes, so not all of their time is lost.
         opening = "Largest loss that a rule knows" if finding.cost else "Look first at"
-        return f"{opening}: {sentence(finding)} {remedied(finding)}"
+        return f"{opening}: {findings.sentence(finding)} {findings.remedied(finding)}"
     if advice.kind == "launches":
         return (
             f"Measure more before changing anything: an interval needs {advice.launches} launches."

@@ -4,9 +4,11 @@
 Terminal, page and Markdown show the same blocks; the rest of the report is their evidence.
 """
 
+import shlex
 import textwrap
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +18,7 @@ from nearpeak.document.model import (
     Column,
     Document,
     Findings,
+    Items,
     Notice,
     Prose,
     Row,
@@ -28,17 +31,22 @@ from nearpeak.document.model import (
 from nearpeak.document.model import (
     Finding as Card,
 )
+from nearpeak.journal import resume_study
 from nearpeak.numbers import count, listed, number, percent, size, unit
-from nearpeak.report import findings, wording
-from nearpeak.report.advice import advice
+from nearpeak.report import applications, findings, wording
+from nearpeak.report.advice import sentence as advised
+from nearpeak.report.families import families
 from nearpeak.report.headlines import Group, groups
 from nearpeak.results.names import case
-from nearpeak.results.results import Finding, Headline, Results
+from nearpeak.results.results import Advice, Finding, Headline, Results
 from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL
+from nearpeak.terms.identity import Case, Place
+from nearpeak.terms.sizes import format_bytes
 
 GOOD, FAIR = 0.8, 0.5  # of what a library can attain, from which a figure is called so
 MOST_ROWS = 10
 MOST_FINDINGS = 3
+MOST_SENTENCES = 3
 MOST_LETTERS = 90  # of the message of a failure
 MOST_PATHS = 3  # in the sentence, of each verdict
 WORDS: tuple[tuple[float, str, Tone], ...] = (
@@ -103,12 +111,20 @@ def blocks(
     yield Prose(sentence(results, figures), strong=True)
     if text := wording.conditions(results):
         yield Notice(text, tone="bad")
-    if figures:
-        yield _table(figures)
+    yield from [_table(figures)] if figures else _others(results)
     if cards := list(_cards(results, folder)):
         yield Findings(cards)
     if unknown := unjudged(results):
         yield Prose(f"Not judged: {unknown}.", tone="muted")
+
+
+def _others(results: Results) -> Iterator[Block]:
+    """Yields what a study without messages measured: applications, and families of operations."""
+    for section in applications.sections(results):
+        yield replace(section.table, name=section.name, caption="")
+        yield Items(section.sentences, most=MOST_SENTENCES)
+    for family in families(results):
+        yield Items(family.sentences, family.title, most=MOST_SENTENCES)
 
 
 def _figures(results: Results) -> Iterator[Figure]:
@@ -225,7 +241,44 @@ def _cards(results: Results, folder: Path) -> Iterator[Card]:
     room = MOST_FINDINGS - len(urgent)
     yield from map(_card, costly[:room])
     if not costly:
-        yield from (Card(text) for text in advice(results)[len(urgent) :][:room])
+        yield from [card for given in results.advice if (card := _advised(results, given, folder))]
+
+
+def _advised(results: Results, given: Advice, folder: Path) -> Card | None:
+    """The card of an advice; None for those that other cards have."""
+    evidence = [text for text in [advised(results, given)] if text]
+    if given.kind == "path":
+        peak = next(peak for peak in results.peaks if (peak.place, peak.case) == _key(given))
+        return Card(
+            f"{peak.place.path} carries {percent(peak.of_theoretical)} % of its theoretical"
+            f" {number(peak.theoretical_gbs)} GB/s without MPI",
+            "Check the hardware:",
+            "nearpeak machine --check",
+            evidence=evidence,
+        )
+    if given.kind == "launches":
+        command = resume_study(folder, "--launches", str(given.launches))
+        return Card("Too few launches for intervals and verdicts", "Measure more:", command)
+    if given.kind == "near":
+        return Card("Nothing to do", evidence[0])
+    if given.kind not in ("far", "open"):
+        return None
+    headline = next(row for row in results.headlines if (row.place, row.case) == _key(given))
+    case_ = headline.case
+    share = f"reaches {percent(given.fraction)} % of the ceiling"
+    subject = f"{headline.place.path}, {case(case_)} at {size(case_.x)}"
+    if given.kind == "open":
+        low, high = given.fraction_ci95 or (0.0, 0.0)
+        text = f"{subject}: launches scatter, {percent(low)} to {percent(high)} % of the ceiling"
+        return Card(text, "Measure again when the machine is idle.", evidence=evidence)
+    who = given.who.label if given.who else "the best library"
+    explain = ["nearpeak", "explain", case_.benchmark, "--mpi", who, "--path", headline.place.path]
+    explain += ["--buffers", case_.buffers, "--sizes", format_bytes(case_.x)]
+    return Card(f"{subject}: {who} {share}", "See why:", shlex.join(explain), evidence=evidence)
+
+
+def _key(given: Advice) -> tuple[Place | None, Case | None]:
+    return given.place, given.case
 
 
 def _costly(results: Results) -> Iterator[Finding]:

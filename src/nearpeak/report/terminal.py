@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A study in the terminal: Table 2, what stands out, the notices, and where the report is."""
+"""A study in the terminal: its answer, and with --verbose all that it rests on."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -9,8 +9,15 @@ from rich.table import Table
 from rich.text import Text
 
 from nearpeak.console import PlainConsole
-from nearpeak.document.terminal import plain, print_block, print_rows, remainder, widened
-from nearpeak.numbers import count, printable, size
+from nearpeak.document.terminal import (
+    plain,
+    print_block,
+    print_document,
+    print_rows,
+    remainder,
+    widened,
+)
+from nearpeak.numbers import count, size
 from nearpeak.picture.measured import summed
 from nearpeak.report import (
     applications,
@@ -25,6 +32,7 @@ from nearpeak.report import (
 from nearpeak.report.advice import advice
 from nearpeak.report.beside import Published, beside, lines
 from nearpeak.report.beside import tables as beside_tables
+from nearpeak.report.digest import digest
 from nearpeak.report.families import families
 from nearpeak.report.headlines import Group, groups
 from nearpeak.report.notices import notices
@@ -37,19 +45,34 @@ _SHOWN = 8  # lines of failures, of defects, ...; the page has all of them
 _FINDINGS = 5
 
 
-def print_summary(
+def print_study(
     results: Results,
     page: Path | None,
+    *,
+    study: Path = Path("DIR"),
+    machines: Sequence[Published] = (),
+    verbose: bool = False,
+) -> None:
+    """Prints the answer of a study, whose folder is `study`; with `verbose`, the details before it.
+
+    `page`: the report that it points to, if one was written. `machines`: those whose published
+    figures are compared with the study's.
+    """
+    if verbose:
+        print_details(results, machines=machines, study=study)
+    else:
+        for machine in machines:
+            _print_beside(results, machine, widened(None))
+    print_document(digest(results, study), page)
+
+
+def print_details(
+    results: Results,
     console: PlainConsole | None = None,
     machines: Sequence[Published] = (),
     study: Path = Path("DIR"),
 ) -> None:
-    """Prints the summary of `results`; `page` is the report that it points to, if one was written.
-
-    `machines`: those whose published figures are compared with the study's; `study`: its folder.
-
-    Never narrower than 80 columns: a line that wraps is better than a figure cut off.
-    """
+    """Prints the tables, what stands out, and the notices. `machines`, `study`: as above."""
     console = widened(console)
     console.print(plain(_study(results), "bold"))
     if text := wording.conditions(results):
@@ -77,8 +100,6 @@ def print_summary(
     _print_left_out(results, console)
     for notice in reversed(notices(results, study)):  # the most serious is read last
         print_block(notice, console)
-    if page is not None:
-        console.print(Text.assemble("Report: ", (printable(str(page)), "bold")), soft_wrap=True)
 
 
 def _study(results: Results) -> str:

@@ -16,7 +16,7 @@ from nearpeak.observations.load import load
 from nearpeak.observations.printed import read
 from nearpeak.observations.sources.osu import TOOL
 from nearpeak.report.page import write_report
-from nearpeak.report.terminal import print_summary
+from nearpeak.report.terminal import print_details
 from nearpeak.results.faults import faults
 from nearpeak.results.results import Cell, Results
 
@@ -70,7 +70,7 @@ def test_a_payload_that_failed_the_validation_has_no_figure(
     found = {cell.case.x: (cell.status, cell.median) for cell in results.cells}
     assert found == {1: ("no ceiling", 17.66), 2: ("no ceiling", 6.4), 4: ("wrong data", None)}
     assert faults(results) == ["osu: 1 launch received wrong data"]
-    print_summary(results, None)
+    print_details(results)
     said = "latency 4 bytes: OMB's validation failed"
     assert said in " ".join(capsys.readouterr().out.split())
     assert "wrong data" in page(results, tmp_path)
@@ -181,7 +181,7 @@ def test_where_the_ranks_were_is_told_as_not_known(
     [path] = results.paths
     assert (path.transport, path.place.hosts) == ("unknown", 0)
     assert [end.numa_node for end in path.ends] == [None, None]
-    print_summary(results, None)
+    print_details(results)
     text = capsys.readouterr().out
     assert "node" not in text
     assert "nor where the ranks were" in " ".join(text.split())
