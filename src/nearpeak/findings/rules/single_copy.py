@@ -25,7 +25,7 @@ RULE = Rule(
     find=find,
     remedy="Where ptrace_scope is 0, or in a container: a seccomp profile that allows"
     " process_vm_readv, or --cap-add=SYS_PTRACE. Else: sysctl kernel.yama.ptrace_scope=0. `nearpeak"
-    " doctor` says which.",
+    " machine --check` says which.",
     sources=[
         Reference(
             Source(
