@@ -152,7 +152,6 @@ def test_what_judges_and_shows_knows_no_source_of_observations() -> None:
 
 # Commands that go on as another does. What they share else is in cli/__init__.py.
 GO_ON = {
-    ("app", "run"),
     ("report", "conform"),
     ("report", "nodes"),
     ("study", "explain"),

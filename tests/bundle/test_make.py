@@ -70,7 +70,7 @@ def test_a_bundle_runs_elsewhere(tmp_path: Path, fake_driver: Path) -> None:
     home = str(place / make.FOLDER)
     assert f"{home}/cache/build/" in done.stderr
     assert str(catalogue.entry("openmpi").prefix) not in done.stderr
-    checked = run("unbundle", home)
+    checked = run("bundle", "--check", home)
     assert (checked.returncode, checked.stderr) == (0, "")
     of_gpus = run("mpi", "show", "openmpi-cuda", LD_LIBRARY_PATH=str(fake_driver)).stdout
     assert re.search(r"UCX watches [1-9]\d* calls of the driver API", of_gpus)
@@ -80,7 +80,7 @@ def test_a_bundle_runs_elsewhere(tmp_path: Path, fake_driver: Path) -> None:
     assert len(modules.problems(place / make.FOLDER)) == 1
     (libraries / "elsewhere").rename(libraries / "libucx_cu13.libs")
     (place / make.FOLDER / "bench/CMakeLists.txt").write_text("")
-    checked = run("unbundle", home)
+    checked = run("bundle", "--check", home)
     assert checked.returncode == 1
     assert checked.stderr == (
         "nearpeak: bench/CMakeLists.txt is damaged: unpack the bundle again\n"

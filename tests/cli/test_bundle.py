@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`nearpeak bundle` and `unbundle`: their words; what they do is tested in tests/bundle."""
+"""`nearpeak bundle`: its words; what they do is tested in tests/bundle."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -27,8 +27,12 @@ Nearpeak = Callable[..., tuple[int, str, str]]
         (("bundle", "-o", "a.tar.xz"), "--mpi"),
         (("bundle", "-o", "no/a.tar.xz", "--mpi", "openmpi"), "no/a.tar.xz: there is no folder "),
         (("bundle", "-o", "a.tar.gz", "--mpi", "openmpi"), "a bundle is a tar.xz"),
-        (("unbundle", "missing"), "cannot unpack missing"),
-        (("unbundle", "."), "is not a bundle"),
+        (("bundle", "--mpi", "openmpi"), "to pack a bundle give -o FILE and --mpi NAME; --unpack"),
+        (("bundle", "--unpack", "missing"), "cannot unpack missing"),
+        (("bundle", "--unpack", "a", "--imb"), "--unpack goes only with -o: leave out --imb"),
+        (("bundle", "--check", "."), "is not a bundle"),
+        (("bundle", "--check", "a", "-o", "b"), "--check goes alone: leave out -o"),
+        (("bundle", "--unpack", "a", "--check", "b"), "leave out --check"),
     ],
 )
 def test_bad_input_is_one_line(
@@ -73,5 +77,5 @@ def test_modules_that_do_not_load_on_this_machine_are_named(
 ) -> None:
     monkeypatch.setattr(manifest, "problems", lambda _place: [])
     monkeypatch.setattr(modules, "problems", lambda _place: ["intel is not whole"])
-    code, out, err = nearpeak("unbundle", str(tmp_path))
+    code, out, err = nearpeak("bundle", "--check", str(tmp_path))
     assert (code, out, err) == (1, "", "nearpeak: intel is not whole\n")

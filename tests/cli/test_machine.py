@@ -7,16 +7,22 @@ from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
 
+import msgspec
 import pytest
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from nearpeak.cli.main import build_app
 from nearpeak.errors import UserError
+from nearpeak.launching import hosts, paths
 from nearpeak.machine import discover as discovery
-from nearpeak.machine.machine import Nic, Provenance
+from nearpeak.machine import doctor
+from nearpeak.machine.machine import Diagnosis, Machine, Nic, Provenance
 from nearpeak.machine.sysfs import from_sysfs
 
 MACHINES = Path(__file__).parent.parent / "machines"
+OK = Diagnosis(severity="ok", id="cores", message="8 cores")
+WARN = Diagnosis(severity="warn", id="governor", message="[red]slow", hint="make it fast")
+BAD = Diagnosis(severity="bad", id="load", message="busy", hint="wait")
 
 
 @pytest.fixture
@@ -34,6 +40,11 @@ def run(*words: str) -> str:
     result = CliRunner().invoke(build_app(), ["machine", *words], catch_exceptions=False)
     assert result.exit_code == 0, result.output
     return result.output
+
+
+def check(*words: str) -> Result:
+    words = ("machine", "--check", *words)
+    return CliRunner().invoke(build_app(), words, catch_exceptions=False)
 
 
 def test_this_machine() -> None:
@@ -70,8 +81,6 @@ def test_hosts() -> None:
 def test_firmware_drivers_and_settings(
     pretend: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import msgspec
-
     pretend("one-gpu")
     provenance = Provenance(bios="Acme 1.2", nvidia_driver="580.1", adapter_firmware={"m": "28.1"})
     found = msgspec.structs.replace(discovery.discover(), provenance=provenance)
@@ -109,8 +118,6 @@ def test_gpus_and_their_links(
 def test_notes_on_gpus_are_shown(
     pretend: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import msgspec
-
     pretend("one-gpu")
     noted = msgspec.structs.replace(discovery.discover(), gpu_notes=["GPU 7 is lost"])
     monkeypatch.setattr(discovery, "discover", lambda: noted)
@@ -129,8 +136,6 @@ def test_all_pairs(pretend: Callable[[str], None]) -> None:
 def test_names_are_not_obeyed_as_markup(
     pretend: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import msgspec
-
     pretend("one-socket")
     nic = Nic(name="[red]x[/]", kind="virtual", numa_node=None, rate_gbs=None, addresses=[])
     odd = msgspec.structs.replace(discovery.discover(), hostname="[bold]h", nics=[nic])
@@ -171,3 +176,87 @@ def test_a_picture_is_what_its_name_says(tmp_path: Path) -> None:
 def test_an_unwritable_file_is_the_users_to_mend(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="cannot write"):
         run("--record", str(tmp_path / "nowhere" / "mine.txt"))
+
+
+@pytest.mark.parametrize(("findings", "status"), [([OK, WARN], 0), ([OK, WARN, BAD], 1)])
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_only_what_is_bad_fails(
+    monkeypatch: pytest.MonkeyPatch, findings: list[Diagnosis], status: int, form: list[str]
+) -> None:
+    monkeypatch.setattr(doctor, "examine", lambda **_: findings)
+    result = check(*form)
+    assert result.exit_code == status
+    for finding in findings:
+        assert finding.message in result.output
+        assert finding.hint in result.output
+
+
+def test_what_nodes_of_a_job_have_in_common_is_one_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    here = discovery.discover()
+    other = msgspec.structs.replace(here, cpu_model="Other CPU", diagnoses=[OK, BAD])
+    monkeypatch.setattr(doctor, "examine", lambda **_: [OK, WARN])
+    monkeypatch.setattr(paths, "hosts_of_job", lambda: ["a", "b", "c", "d"])
+
+    def describe(
+        here: Machine, hosts: list[str], remote_shell: None, ranks: int
+    ) -> dict[str, Machine | str]:
+        assert (hosts, remote_shell, ranks) == (["a", "b", "c", "d"], None, 2)
+        return {"a": here, "b": other, "c": here, "d": "no answer"}
+
+    monkeypatch.setattr(hosts, "describe", describe)
+    result = check()
+    assert result.exit_code == 1
+    lines = [" ".join(line.split()) for line in result.output.splitlines()]
+    assert "ok cores a, b, c: 8 cores" not in lines
+    assert "ok cores 8 cores" in lines
+    assert "warn governor a, c: [red]slow" in lines
+    assert "bad load b: busy" in lines
+    assert "Hosts that are alike: a, c" in lines
+    assert f"b differs: CPU: Other CPU, here {here.cpu_model}" in lines
+    assert "d does not say what it is: no answer" in lines
+    told = json.loads(check("--json").output)
+    assert [one["id"] for one in told["nodes"]["b"]] == ["cores", "load"]
+    assert (list(told["differ"]), told["unknown"]) == (["b"], {"d": "no answer"})
+
+
+def test_this_machine_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "ucx.conf").write_text("UCX_TLS=tcp\n")
+    monkeypatch.chdir(tmp_path)
+    result = check("--json", "--ranks", "1")
+    told = json.loads(result.output)
+    assert told["schema"] == 1
+    assert told["ranks"] == 1
+    found = {finding["id"]: finding for finding in told["findings"]}
+    assert found["settings-file"]["severity"] == "bad"
+    assert found["cores"]["severity"] == "ok"
+    assert result.exit_code == 1
+
+
+def test_more_ranks_than_cores_is_bad() -> None:
+    assert check("--ranks", "100000").exit_code == 1
+
+
+@pytest.mark.parametrize("words", [["--ranks", "0"], ["--ranks", "two"], ["--what"]])
+def test_bad_options_of_a_check(words: list[str]) -> None:
+    assert check(*words).exit_code == 2
+
+
+def test_a_check_is_of_named_hosts_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "examine", lambda **_: [OK])
+    hosts = f"{os.uname().nodename},192.0.2.99"
+    result = check("--hosts", hosts, "--remote-shell", "false")
+    assert result.exit_code == 1
+    assert "192.0.2.99 does not say what it is" in result.output
+
+
+@pytest.mark.parametrize("words", [("--all-pairs",), ("--record", "a"), ("--picture", "a.svg")])
+def test_a_check_goes_with_nothing_that_shows_the_machine(words: tuple[str, ...]) -> None:
+    with pytest.raises(UserError, match=f"and --json: leave out {words[0]}"):
+        check(*words)
+
+
+def test_ranks_are_of_a_check() -> None:
+    with pytest.raises(UserError, match="--ranks goes with --check"):
+        run("--ranks", "4")

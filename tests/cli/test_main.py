@@ -25,7 +25,7 @@ Nearpeak = Any
     [
         (["nosuch"], "No such command 'nosuch'; see nearpeak --help"),
         (["report", "DIR", "--opn"], "No such option: --opn"),
-        (["export"], "Missing argument 'DIR'; see nearpeak export --help"),
+        (["report"], "Missing argument 'DIR'; see nearpeak report --help"),
         (
             ["study", "--paths", "a", "--path", "b"],
             "--paths is given twice: give all it is to have",
@@ -60,7 +60,7 @@ def test_what_the_outputs_encoding_lacks_stops_nothing() -> None:
 def test_json_is_utf_8_whatever_the_locale() -> None:
     study = Path(__file__).parents[2] / "examples" / "h200x2-shipped"
     done = subprocess.run(
-        [Path(sys.executable).with_name("nearpeak"), "export", study, "--json"],
+        [Path(sys.executable).with_name("nearpeak"), "report", study, "--json"],
         env={**os.environ, "PYTHONIOENCODING": "latin-1"},
         capture_output=True,
         check=True,
@@ -80,7 +80,7 @@ def test_a_full_disk_behind_the_output_is_one_line() -> None:
     assert (done.returncode, done.stderr) == (1, said)
 
 
-@pytest.mark.parametrize("words", [["--version"], ["doctor", "--help"], ["nosuch"]])
+@pytest.mark.parametrize("words", [["--version"], ["machine", "--help"], ["nosuch"]])
 @pytest.mark.parametrize("closed", [[1], [0, 1, 2], [2]])
 def test_closed_streams_stop_nothing(words: list[str], closed: list[int]) -> None:
     shut = " ".join(f"{number}>&-" for number in closed)
@@ -106,7 +106,7 @@ def test_where_nothing_can_be_said_the_status_says_it(words: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [["doctor"], ["machine"], ["run", "latency"], ["mpi", "list"], ["report", "."]]
+    "words", [["build"], ["machine"], ["run", "latency"], ["mpi", "list"], ["report", "."]]
 )
 def test_a_working_directory_that_was_removed_is_one_line(tmp_path: Path, words: list[str]) -> None:
     gone = tmp_path / "gone"
@@ -196,10 +196,33 @@ def test_help(nearpeak: Nearpeak, words: list[str]) -> None:
     assert "Usage: nearpeak" in out
 
 
-@pytest.mark.parametrize("group", [[], ["mpi"]])
-def test_commands_are_summed_up_in_the_imperative(nearpeak: Nearpeak, group: list[str]) -> None:
+@pytest.mark.parametrize(("name", "now"), list(main.MOVED.items()))
+def test_a_command_that_was_names_what_does_its_work(
+    nearpeak: Nearpeak, name: str, now: str
+) -> None:
+    for words in ([name], [name, "--help"], [name, "DIR", "--csv"]):
+        assert nearpeak(*words) == (2, "", f"nearpeak: {name} is now: nearpeak {now}\n")
+
+
+def test_help_has_the_commands_in_groups_and_a_line_for_each(
+    nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("typer.rich_utils.MAX_WIDTH", 80)
+    _, out, _ = nearpeak("--help")
+    assert out.index("nearpeak machine --check") < out.index(" Options ")
+    lines = out[out.index(" Prepare ") :].splitlines()
+    titles = [line.split()[1] for line in lines if line[:1] == "╭"]
+    assert ["Prepare", *titles] == list(main.GROUPS)
+    shown = [line.split()[1] for line in lines if line[:1] == "│"]
+    assert shown == [name for names in main.GROUPS.values() for name in names]
+
+
+@pytest.mark.parametrize(("group", "start"), [([], " Prepare "), (["mpi"], " Commands ")])
+def test_commands_are_summed_up_in_the_imperative(
+    nearpeak: Nearpeak, group: list[str], start: str
+) -> None:
     _, out, _ = nearpeak(*group, "--help")
-    lines = out[out.index("Commands") :].splitlines()
+    lines = out[out.index(start) :].splitlines()
     summaries = [
         words[1]
         for line in lines

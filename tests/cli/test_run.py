@@ -184,7 +184,7 @@ def test_what_a_user_records_is_looked_at_from_where_it_begins(
     assert len(file.read_text().splitlines()) > before
 
 
-@pytest.mark.parametrize("word", ["--solve", "--solve=1e-3", "--check"])
+@pytest.mark.parametrize("word", ["--tolerance", "--check"])
 def test_what_has_no_records_is_not_asked_where_it_ran(
     nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch, word: str
 ) -> None:
@@ -196,12 +196,13 @@ def test_what_has_no_records_is_not_asked_where_it_ran(
         return 0
 
     monkeypatch.setattr("nearpeak.launching.foreground.run_in_foreground", start)
-    value = ["1e-3"] if word == "--solve" else []
+    value = ["1e-3"] if word == "--tolerance" else []
     code, _, _ = nearpeak("run", "latency", "--mpi", "one", word, *value)
     assert code == 0
     [(argv, places)] = asked
     assert places == []
     assert "--jsonl" not in argv
+    assert (argv[-2:] == ["--solve", "0.001"]) == (word == "--tolerance")
 
 
 def test_a_launch_that_never_starts_its_ranks_is_ended(
@@ -561,9 +562,9 @@ def test_run_warns_of_what_doctor_finds_bad_once_all_is_known_to_be_right(
     for library in ("one", "ceiling"):
         code, out, err = nearpeak("run", *words, library)
         assert code == 0
-        assert err.splitlines()[1] == "doctor:     too much load; end it"
+        assert err.splitlines()[1] == "machine:    too much load; end it"
         assert "siblings" not in err
-        assert "doctor" not in out
+        assert "too much load" not in out
     code, _, err = nearpeak("run", *words, "three")
     assert (code, err.count("\n")) == (2, 1)
 

@@ -624,7 +624,7 @@ def test_what_doctor_found_is_kept_and_shown(
     monkeypatch.setattr(prepare, "examine", lambda **_: said)
     code, out, _ = nearpeak("study", *SMALL, "--launches", "2", "-o", "there")
     assert code == 0
-    assert "doctor:     too much load; end it\n" in out
+    assert "machine:    too much load; end it\n" in out
     machine = json.loads((tmp_path / "there" / "machine.json").read_text())
     assert [diagnose["id"] for diagnose in machine["diagnoses"]] == ["load", "cores"]
     assert machine["schema"] == 2

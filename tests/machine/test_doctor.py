@@ -96,7 +96,9 @@ def test_outside_of_a_job_of_slurm(
     said = [found for found in examine(settings_files=[]) if found.id == "outside-job"]
     assert [found.severity for found in said] == ([severity] if severity else [])
     assert all(words in found.message for found in said)
-    assert all("srun --nodes=1 --exclusive nearpeak doctor" in found.hint for found in said)
+    assert all(
+        "srun --nodes=1 --exclusive nearpeak machine --check" in found.hint for found in said
+    )
     monkeypatch.setenv("SLURM_JOB_ID", "7")
     assert "outside-job" not in [found.id for found in examine(settings_files=[])]
 

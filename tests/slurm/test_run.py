@@ -172,7 +172,7 @@ def test_all_nodes_of_a_job_say_what_they_are(slurm: Any) -> None:
     shrunk = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", "/dev/shm"]
     assert slurm.hosts.run(shrunk, host=1).returncode == 0
     try:
-        done = slurm.run(slurm.job(3, [NEARPEAK, "doctor", "--json"]))
+        done = slurm.run(slurm.job(3, [NEARPEAK, "machine", "--check", "--json"]))
     finally:
         slurm.hosts.run(["umount", "/dev/shm"], host=1)
     whole = json.loads(done.stdout)

@@ -41,7 +41,7 @@ def unpack(archive: Path, folder: Path) -> Path:
                 raise UserError(f"{archive} is not a bundle: {printable(reason)}")
             _check_room(archive, entries, folder)
             make_output(folder)
-            with tempfile.TemporaryDirectory(prefix=".unbundle-", dir=folder) as aside:
+            with tempfile.TemporaryDirectory(prefix=".unpacking-", dir=folder) as aside:
                 _extract(opened, aside)
                 (Path(aside) / FOLDER).rename(target)
     # The last two: tarfile ends so at chains of long names, and at odd maps of sparse files.

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO, TypeVar
 
 import typer
+from typer._click.core import ParameterSource
+from typer.core import TyperOption
 
 from nearpeak.errors import UserError
 from nearpeak.numbers import count, listed, printable
@@ -137,6 +139,24 @@ def print_hosts(differ: Mapping[str, Sequence[str]], unknown: Mapping[str, str])
         console.print(f"{host} does not say what it is: {reason}", style="yellow", soft_wrap=True)
 
 
+def check_company(context: typer.Context, option: str, *others: str) -> None:
+    """UserError for whatever the command line has besides `option` and the options `others`, with
+    which it goes."""
+    given = [
+        param.opts[0]
+        for param in context.command.params
+        if isinstance(param, TyperOption) and _is_given(context, param)
+    ]
+    if wrong := [name for name in [*given, *context.args] if name not in (option, *others)]:
+        company = f"only with {listed(others)}" if others else "alone"
+        raise UserError(f"{option} goes {company}: leave out {' '.join(wrong)}")
+
+
+def _is_given(context: typer.Context, param: TyperOption) -> bool:
+    """True if an option is on the command line."""
+    return context.get_parameter_source(param.name or "") is ParameterSource.COMMANDLINE
+
+
 def parsed(option: str, parser: Callable[[str], T], text: str) -> T:
     """The option's value; a UserError about it names the option."""
     try:
@@ -146,10 +166,10 @@ def parsed(option: str, parser: Callable[[str], T], text: str) -> T:
 
 
 def warn(diagnoses: "Iterable[Diagnosis]", to: TextIO) -> None:
-    """Prints what doctor found bad, before anything is measured."""
+    """Prints the bad diagnoses of the machine, before anything is measured."""
     for diagnosis in diagnoses:
         if diagnosis.severity == "bad":
-            line = f"doctor:     {diagnosis.message}; {diagnosis.hint}"
+            line = f"machine:    {diagnosis.message}; {diagnosis.hint}"
             print(printable(line), file=to, flush=True)
 
 

@@ -14,7 +14,7 @@ from nearpeak.numbers import listed, printable
 from nearpeak.terms.exit_statuses import sentence
 
 HELP = (
-    "Build the measuring programs for MPI libraries, and print where they are.\n\n"
+    "Build the measuring programs, and print where they are.\n\n"
     "Every command that measures builds what it needs. Run this command on a login node if the "
     "compute nodes have no compiler: they find the programs in the cache folder "
     "(~/.cache/nearpeak, or $NEARPEAK_CACHE), if it is on a shared file system.\n\n"
@@ -30,7 +30,7 @@ HELP = (
 
 def register(app: typer.Typer) -> None:
     """Adds the command."""
-    app.command(help=HELP)(build)
+    app.command("build", help=HELP)(build)
 
 
 def build(

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from nearpeak.conform.journal import Record
     from nearpeak.conform.plan import Chosen
 
-HELP = f"""Try every operation of an MPI library on every kind of memory, and check every byte.
+HELP = f"""Try every MPI operation on every kind of memory; check every byte.
 
 Two ranks run on the host and, where there are GPUs, between two of them; three
 and four ranks too if an operation runs among more. The cases are: buffers of

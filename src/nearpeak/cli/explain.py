@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 SIZES = "8,64K,16M"
 
-HELP = f"""Say where the time of a message goes: which calls, copies and waits.
+HELP = f"""Say where the time of a message goes: calls, copies and waits.
 
 Runs each size a few times, alternately without and with a small library that is
 loaded into every rank. It logs what the MPI library asks of the CUDA driver

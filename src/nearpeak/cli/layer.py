@@ -23,7 +23,7 @@ REACHED = "NEARPEAK_LAYER_REACHED"  # the file that preload/layer/protocol/hands
 
 LAYER = STATUSES["layer"]
 
-HELP = f"""Run an MPI application with the layer, which moves its device buffers.
+HELP = f"""Run an application with the layer, which moves its device buffers.
 
 A library is loaded into every rank, before the MPI library: messages between
 devices go directly where they can, and the MPI library sees host memory alone.

@@ -1,33 +1,79 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`nearpeak machine`: what this machine is made of, and its data paths."""
+"""`nearpeak machine`: its parts, its data paths, and what on it spoils measurements."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nearpeak.cli import RemoteShell, print_hosts, print_json
+from nearpeak.cli import RemoteShell, check_company, print_hosts, print_json
+from nearpeak.errors import UserError
+from nearpeak.terms.exit_statuses import sentence
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from nearpeak.machine.machine import Machine
+    from nearpeak.machine.machine import Diagnosis, Machine
     from nearpeak.terms.path import DataPath, NoPath
 
 SCHEMA = 1
 LOCAL_ROWS = 8  # more local paths than these are counted, not listed
+RANKS = 2  # that a check assumes on a host
+STYLES = {"bad": "bold red", "warn": "yellow", "ok": "green"}
+
+HELP = f"""Show this machine and its data paths, or what spoils measurements.
+
+It says, too, why other data paths are not available, and in what the nodes of
+a job differ.
+
+--check says what on this machine will spoil a measurement, and what to do
+about it; in a job of several nodes, what on any of them will.
+
+{sentence("machine")}
+
+Examples:
+
+  nearpeak machine
+
+  nearpeak machine --check
+
+  nearpeak machine --check --ranks 4
+
+  nearpeak machine --json
+
+  nearpeak machine --all-pairs
+
+  nearpeak machine --hosts node1,node2
+
+  nearpeak machine --record my-machine.txt
+
+  nearpeak machine --picture my-machine.svg
+"""
 
 
 def register(app: typer.Typer) -> None:
     """Adds the command."""
-    app.command(name="machine")(machine)
+    app.command("machine", help=HELP)(machine)
 
 
 def machine(
+    context: typer.Context,
+    check: Annotated[
+        bool, typer.Option("--check", help="Show what will spoil a measurement, instead.")
+    ] = False,
+    ranks: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help=f"With --check: ranks that will run on a host. Default: {RANKS}.",
+        ),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     hosts: Annotated[
         str | None,
@@ -55,19 +101,19 @@ def machine(
         typer.Option(help="Draw this machine into FILE, an SVG.", metavar="FILE"),
     ] = None,
 ) -> None:
-    """Show this machine, its data paths, and why other paths are not available.
-
-    Examples: nearpeak machine | nearpeak machine --json | nearpeak machine --all-pairs |
-    nearpeak machine --hosts node1,node2 | nearpeak machine --record my-machine.txt |
-    nearpeak machine --picture my-machine.svg
-    """
-    from nearpeak.errors import UserError
-    from nearpeak.launching.hosts import describe, differences
+    """Shows, checks or records this machine."""
+    from nearpeak.launching.hosts import describe
     from nearpeak.launching.paths import check_hosts, hosts_of_job
     from nearpeak.machine.discover import discover
     from nearpeak.machine.paths import discover_paths
     from nearpeak.terms.sizes import split_list
 
+    if check:
+        check_company(context, "--check", "--ranks", "--hosts", "--remote-shell", "--json")
+        _check(hosts, remote_shell, ranks or RANKS, json=json)
+        return
+    if ranks is not None:
+        raise UserError("--ranks goes with --check")
     if picture is not None and picture.suffix != ".svg":
         raise UserError(
             f"--picture {picture}: it draws SVG alone, so name it {picture.with_suffix('.svg')}"
@@ -77,9 +123,7 @@ def machine(
     names = check_hosts(wanted, remote_shell)
     this_machine = discover()
     answers = describe(this_machine, names, remote_shell)
-    unknown = {host: other for host, other in answers.items() if isinstance(other, str)}
-    others = {host: other for host, other in answers.items() if not isinstance(other, str)}
-    differ = {host: [*differences(this_machine, other)] for host, other in others.items()}
+    others, differ, unknown = _compared(this_machine, answers)
     paths, missing = discover_paths(this_machine, names, all_pairs)
     if record is not None:
         _record(this_machine, record)
@@ -102,6 +146,79 @@ def machine(
     else:
         _show(this_machine, paths, missing)
         print_hosts(differ, unknown)
+
+
+def _compared(
+    this_machine: Machine, answers: Mapping[str, Machine | str]
+) -> tuple[dict[str, Machine], dict[str, list[str]], dict[str, str]]:
+    """The hosts that describe themselves, in what they differ from this machine, and why others
+    do not."""
+    from nearpeak.launching.hosts import differences
+
+    unknown = {host: other for host, other in answers.items() if isinstance(other, str)}
+    others = {host: other for host, other in answers.items() if not isinstance(other, str)}
+    differ = {host: [*differences(this_machine, other)] for host, other in others.items()}
+    return others, differ, unknown
+
+
+def _check(hosts: str | None, remote_shell: str | None, ranks: int, *, json: bool) -> None:
+    """Prints the diagnoses of all hosts; exits with 1 for a bad one, and for a host without any."""
+    import msgspec
+
+    from nearpeak.launching.hosts import describe
+    from nearpeak.launching.paths import check_hosts, hosts_of_job
+    from nearpeak.machine.discover import discover
+    from nearpeak.machine.doctor import examine
+    from nearpeak.terms.sizes import split_list
+
+    wanted = split_list(hosts) if hosts else hosts_of_job()
+    names = check_hosts(wanted, remote_shell, call=False)
+    this_machine = discover()
+    this_machine = msgspec.structs.replace(
+        this_machine, diagnoses=examine(ranks=ranks, machine=this_machine)
+    )
+    answers = describe(this_machine, names, remote_shell, ranks)
+    others, differ, unknown = _compared(this_machine, answers)
+    diagnoses = {host: other.diagnoses for host, other in others.items()}
+    if json:
+        document = {"schema": SCHEMA, "ranks": ranks, "findings": this_machine.diagnoses}
+        if answers:
+            document["nodes"] = diagnoses
+            document["differ"] = {host: lines for host, lines in differ.items() if lines}
+            document["unknown"] = unknown
+        print_json(document)
+    else:
+        _show_diagnoses(diagnoses or {"": this_machine.diagnoses})
+        print_hosts(differ, unknown)
+    examined = [*this_machine.diagnoses, *(one for listed in diagnoses.values() for one in listed)]
+    if unknown or any(diagnosis.severity == "bad" for diagnosis in examined):
+        raise typer.Exit(1)
+
+
+def _show_diagnoses(findings: Mapping[str, Sequence[Diagnosis]]) -> None:
+    """Prints the diagnoses of all hosts: each once, with its hosts unless all have it."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from nearpeak.console import PlainConsole, harmless
+    from nearpeak.numbers import in_short
+
+    having: dict[tuple[str, str, str, str], list[str]] = {}
+    for host, diagnoses in findings.items():
+        for diagnosis in diagnoses:
+            key = (diagnosis.id, diagnosis.severity, diagnosis.message, diagnosis.hint)
+            having.setdefault(key, []).append(host)
+    order = {key[0]: number for number, key in reversed([*enumerate(having)])}
+    table = Table(box=None, show_header=False, pad_edge=False)
+    for key in sorted(having, key=lambda key: order[key[0]]):
+        name, severity, message, hint = key
+        hosts = having[key]
+        whose = "" if len(hosts) == len(findings) else f"{in_short(hosts)}: "
+        text = Text(harmless(f"{whose}{message}"))
+        if hint:
+            text.append(harmless(f"\n-> {hint}"), style="dim")
+        table.add_row(Text(severity, style=STYLES[severity]), name, text)
+    PlainConsole().print(table)
 
 
 def _record(this_machine: Machine, file: Path) -> None:

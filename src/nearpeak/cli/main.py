@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer._click import Context
+from typer._click import Command, Context
 from typer._click.exceptions import UsageError  # typer shows it as a box of several lines
 from typer.core import TyperCommand, TyperGroup, TyperOption
+from typer.models import CommandInfo, TyperInfo
 
 import nearpeak.cli
 from nearpeak.errors import UserError
@@ -29,8 +30,40 @@ GONE = (errno.EIO, errno.ENODEV, errno.ENXIO, errno.ESTALE, errno.ENOTCONN, errn
 REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG)
 
 
+HELP = """How near to the peak does your GPU-aware MPI run, and where does it lose?
+
+Start with `nearpeak machine --check`: it says what here spoils a measurement.
+Then `nearpeak study --budget 5m` measures every library, and writes a report.
+"""
+GROUPS = {  # of `nearpeak --help`, and the command of each that is used most comes first
+    "Prepare": ("machine", "mpi", "build", "bundle"),
+    "Measure": ("study", "run", "conform", "nodes"),
+    "Diagnose": ("report", "explain", "trace", "compare"),
+    "Improve": ("tune", "layer"),
+    "Exchange": ("import", "publish"),
+}
+MOVED = {  # commands that were, and what does their work
+    "app": "run NAME --tolerance DISTANCE, or --study DIR --what-if LIBRARY",
+    "doctor": "machine --check",
+    "export": "report DIR --csv, --latex or --json",
+    "unbundle": "bundle --unpack FILE, or --check DIR",
+}
+
+
 class Commands(TyperGroup):
-    """All commands. Prints that Ctrl-C ended one: typer only makes it status 130."""
+    """All commands, in the order of GROUPS. Prints that Ctrl-C ended one: typer only makes it
+    status 130."""
+
+    def list_commands(self, ctx: Context) -> list[str]:  # noqa: ARG002
+        """The names in the order in which they are shown."""
+        names = [name for group in GROUPS.values() for name in group]
+        return sorted(self.commands, key=names.index)
+
+    def get_command(self, ctx: Context, cmd_name: str) -> Command | None:
+        """The command of a name; UserError that names the new form for one that was."""
+        if cmd_name in MOVED:
+            raise UserError(f"{cmd_name} is now: nearpeak {MOVED[cmd_name]}")
+        return super().get_command(ctx, cmd_name)
 
     def invoke(self, ctx: Context) -> Any:
         """Runs a command; raises KeyboardInterrupt again. UserError without a working directory,
@@ -64,7 +97,7 @@ def build_app(word: str = "") -> typer.Typer:
     of its file: all of them take a third of a command's time to start."""
     app = typer.Typer(
         cls=Commands,
-        help="How near to the peak does your GPU-aware MPI run, and where does it lose?",
+        help=HELP,
         no_args_is_help=True,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
@@ -74,6 +107,10 @@ def build_app(word: str = "") -> typer.Typer:
     files = [module.name for module in modules if not module.ispkg and module.name != "main"]
     for name in [name for name in files if name.rstrip("_") == word] or files:
         importlib.import_module(f"nearpeak.cli.{name}").register(app)
+    panels = {name: panel for panel, names in GROUPS.items() for name in names}
+    entries: list[CommandInfo | TyperInfo] = [*app.registered_commands, *app.registered_groups]
+    for entry in entries:
+        entry.rich_help_panel = panels[entry.name or ""]
     groups = [group.typer_instance for group in app.registered_groups]
     for part in [app, *(group for group in groups if group is not None)]:
         for command in part.registered_commands:

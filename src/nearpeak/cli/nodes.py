@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from nearpeak.nodes.journal import Recorded
     from nearpeak.nodes.plan import Chosen
 
-HELP = f"""Measure all pairs of the nodes of a cluster, and find slow nodes and slow links.
+HELP = f"""Measure all pairs of nodes of a cluster; find slow nodes and links.
 
 A rank runs on one core of each node, with buffers in the memory of the host, over
 the adapters that the library takes by itself: GPUs and other adapters are not

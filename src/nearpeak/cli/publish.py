@@ -37,11 +37,11 @@ def publish(
         typer.Option(metavar="WORD", help="Replace this, too: the name of a project, a site."),
     ] = None,
 ) -> None:
-    """Copy a study, or what else was recorded, with stand-ins for what is private in it.
+    """Copy a study or other recording with stand-ins for what is private.
 
     Names of hosts and users, private paths, UUIDs, serial numbers, MAC and IP addresses become
     host1, user1, dir1, gpu1, ... everywhere, also in command lines and messages. The copy gives the
-    same figures to `report`, `compare` and `export`. OUT/replaced.json counts what was replaced.
+    same figures to `report` and `compare`. OUT/replaced.json counts what was replaced.
     Of variables those of known names keep their values. What may be private still is listed.
     Look through the copy before you share it: only you know which other words are private.
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from nearpeak.cli import Require, Summary, Verbose, conclude, judged, say
+from nearpeak.cli import Require, Summary, Verbose, check_company, conclude, judged, say
 from nearpeak.cli.conform import conclude as conclude_conform
 from nearpeak.cli.conform import write
 from nearpeak.cli.nodes import conclude as conclude_nodes
@@ -14,13 +14,16 @@ from nearpeak.cli.nodes import write as write_nodes
 from nearpeak.errors import UserError
 from nearpeak.terms.exit_statuses import sentence
 
-HELP = f"""Make a study's results and report again from its records, and print the table.
+HELP = f"""Print a study's tables and make its report again, or export them.
 
-Writes results.json and report.html into the study folder, or into the folder
-of -o. For a folder of `nearpeak conform` or `nearpeak nodes` it writes
-conform.json and conform.html, or nodes.json and nodes.html, and has the exit
-status of that command. If the folder is
-read-only, it prints and judges, and writes nothing.
+Makes results.json and report.html again from the records, in the study folder
+or in the folder of -o. For a folder of `nearpeak conform` or `nearpeak nodes`
+it writes conform.json and conform.html, or nodes.json and nodes.html, and has
+the exit status of that command. If the folder is read-only, it prints and
+judges, and writes nothing.
+
+With --csv, --latex or --json it writes a study's results for other programs,
+to standard output or to the FILE of -o, and nothing else.
 
 A study that was given requirements is judged by them, unless --require gives
 others.
@@ -49,6 +52,12 @@ Examples:
 
   nearpeak report study --require "host-memory node0:copy>=20GB/s"
 
+  nearpeak report study --csv -o cells.csv
+
+  nearpeak report study --csv --rows findings > findings.csv
+
+  nearpeak report study --latex > tables.tex
+
   nearpeak report conform
 
   nearpeak report nodes
@@ -61,6 +70,7 @@ def register(app: typer.Typer) -> None:
 
 
 def report(
+    context: typer.Context,
     folder: Annotated[
         Path,
         typer.Argument(
@@ -71,7 +81,11 @@ def report(
     output: Annotated[
         Path | None,
         typer.Option(
-            "-o", "--output", metavar="DIR", help="Where to write. Default: the folder itself."
+            "-o",
+            "--output",
+            metavar="DIR",
+            help="Where to write; with --csv, --latex or --json the file instead of stdout."
+            " Default: the folder itself.",
         ),
     ] = None,
     open_it: Annotated[bool, typer.Option("--open", help="Show the page in a browser.")] = False,
@@ -92,6 +106,23 @@ def report(
     ] = None,
     summary: Summary = None,
     verbose: Verbose = False,
+    as_csv: Annotated[
+        bool, typer.Option("--csv", help="Write a row for each cell, and nothing else.")
+    ] = False,
+    rows: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LIST",
+            help="With --csv: another list of results.json, like findings, failures, headlines or"
+            " comparisons. Default: cells.",
+        ),
+    ] = None,
+    as_latex: Annotated[
+        bool, typer.Option("--latex", help="Write the tables for booktabs, and nothing else.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Write results.json, and nothing else.")
+    ] = False,
 ) -> None:
     """Rebuilds both files; bad folders and unknown machines are a UserError."""
     from nearpeak.conform import journal
@@ -101,6 +132,11 @@ def report(
 
     if folder.is_file():
         raise UserError(f"{folder} is a file: nearpeak import {folder} reads what tools print")
+    wanted = {"--csv": as_csv, "--latex": as_latex, "--json": as_json}
+    forms = [form for form, is_wanted in wanted.items() if is_wanted]
+    if forms or rows:
+        _export(context, folder, forms, rows, output)
+        return
     if (folder / nodes_journal.NAME).exists():
         if beside:
             raise UserError(f"{folder} is of `nearpeak nodes`: leave --beside out")
@@ -125,6 +161,31 @@ def report(
     if open_it and target:
         _show(target / "conform.html")
     conclude_conform(tried)
+
+
+def _export(
+    context: typer.Context, folder: Path, forms: list[str], rows: str | None, output: Path | None
+) -> None:
+    """Writes a study's results in one form; UserError for several, and for other options."""
+    if len(forms) > 1:
+        raise UserError("give only one of --csv, --latex and --json")
+    if forms != ["--csv"] and rows:
+        raise UserError("--rows is of the CSV: give --csv too")
+    check_company(context, forms[0], "-o", *(["--rows"] if forms == ["--csv"] else []))
+    from nearpeak.files import write_whole
+    from nearpeak.findings.build import build_results
+    from nearpeak.report.export import to_csv, to_latex
+    from nearpeak.results.build import to_json
+
+    results = build_results(folder)
+    if forms == ["--csv"]:
+        text = to_csv(results, *([rows] if rows else []))
+    else:
+        text = to_latex(results) if forms == ["--latex"] else to_json(results)
+    if output is None:
+        typer.echo(text.encode(), nl=False)  # as a file has it, whatever the locale
+    else:
+        write_whole(output, text)
 
 
 def _target(folder: Path, output: Path | None, open_it: bool) -> Path | None:

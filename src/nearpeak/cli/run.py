@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """`nearpeak run`: one launch of one benchmark, built, bound and started for the user."""
 
+import contextlib
+import math
 import os
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -16,6 +18,7 @@ from nearpeak.cli import (
     PathId,
     RemoteShell,
     SettingsEnv,
+    check_company,
     check_words,
     parsed,
     say,
@@ -31,6 +34,7 @@ LAUNCH_LIMIT = "2m"
 # Options of a program that then measures nothing and has no records. To solve may take long.
 NO_FIGURES = {"--check", "--describe", "--version", "--solve"}
 SOLVE_SECONDS = 3600.0
+APPLICATIONS = "Options of applications"
 
 HELP = f"""Run one benchmark with one MPI library and print its table.
 
@@ -41,6 +45,15 @@ it follows; a line says what the others take. A + begins another command line in
 `nearpeak run latency --help` shows those of one benchmark.
 
 Where the ranks ran, and with which library, is checked: what ran elsewhere has no figures.
+
+With --tolerance, an application solves its problem until the distance from the solution is at most
+DISTANCE (root of the mean square), and measures nothing. Meanwhile it prints a bound of that
+distance, and the residue that the bound follows from. At the end it prints the distance from the
+closed form. The default problem has 64 cells along a side of each rank's tile; --sizes gives
+another number, and with --scaling strong it is that of the whole problem.
+
+With --what-if, nothing is launched: it predicts from a study how long an iteration of an
+application would take with the messages of another library.
 
 Examples:
 
@@ -54,11 +67,13 @@ Examples:
 
     nearpeak run allreduce --mpi mpich --ranks 8 --type double
 
-    nearpeak run jacobi2d --mpi mpich --ranks 4 --sizes 64 --solve 1e-6
-
     nearpeak run bw --mpi mpich --hosts node1,node2 --settings-env UCX_TLS=tcp
 
     nearpeak run allreduce --mpi mpich --hosts node1,node2,node3
+
+    nearpeak run jacobi2d --mpi mpich --ranks 4 --sizes 64 --tolerance 1e-6 --plot solution.html
+
+    nearpeak run jacobi2d --study study --what-if openmpi-cuda@dmabuf-off
 
 Exit status (a line on stderr says why it is not 0):
 
@@ -69,7 +84,7 @@ Exit status (a line on stderr says why it is not 0):
 def register(app: typer.Typer) -> None:
     """Adds the command."""
     passing = {"allow_extra_args": True, "ignore_unknown_options": True}
-    app.command(help=HELP, context_settings=passing, add_help_option=False)(run)
+    app.command("run", help=HELP, context_settings=passing, add_help_option=False)(run)
 
 
 def run(
@@ -116,6 +131,48 @@ def run(
             help="A launch without a record or a figure for so long is ended, like 30s or 10m.",
         ),
     ] = LAUNCH_LIMIT,
+    tolerance: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel=APPLICATIONS,
+            metavar="DISTANCE",
+            help="Of an application: solve until the distance is at most this.",
+        ),
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            rich_help_panel=APPLICATIONS,
+            metavar="FILE",
+            help="With --tolerance: draw the solution, as .html; as .png, .svg or .pdf where"
+            " matplotlib is installed, which `make setup` does not do.",
+        ),
+    ] = None,
+    solution: Annotated[
+        Path | None,
+        typer.Option(
+            rich_help_panel=APPLICATIONS,
+            metavar="FILE",
+            help="With --tolerance: write the solution as JSON.",
+        ),
+    ] = None,
+    what_if: Annotated[
+        str | None,
+        typer.Option(
+            "--what-if",
+            rich_help_panel=APPLICATIONS,
+            metavar="LIBRARY[@SETTINGS]",
+            help="Of an application: predict its time with this library's messages.",
+        ),
+    ] = None,
+    study: Annotated[
+        Path | None,
+        typer.Option(
+            rich_help_panel=APPLICATIONS,
+            metavar="DIR",
+            help="With --what-if: a study that measured both libraries.",
+        ),
+    ] = None,
     show_help: Annotated[
         bool, typer.Option("--help", "-h", help="Show this, and the options of BENCHMARK.")
     ] = False,
@@ -133,28 +190,100 @@ def run(
         return
     if not benchmark:
         raise UserError("name a benchmark, like `nearpeak run latency --mpi openmpi`")
+    if what_if is not None or study is not None:
+        if what_if is None or study is None:
+            raise UserError("--what-if and --study go together: give both")
+        check_company(context, "--what-if", "--study")
+        _predict(study, benchmark, what_if)
+        return
     if {"-o", "--output"} & set(context.args):
         raise UserError(
             "nearpeak run makes no folder: `--jsonl FILE` keeps its records, and `nearpeak study`"
             " makes a folder with a report"
         )
-    status = launch(
-        benchmark,
-        spec,
-        context.args,
-        path=path,
-        ranks=ranks,
-        oversubscribe=oversubscribe,
-        buffers=buffers,
-        hosts=hosts,
-        remote_shell=remote_shell,
-        settings_env=settings_env or [],
-        launch_limit=launch_limit,
-    )
+    with _solving(context.args, tolerance, plot, solution) as arguments:
+        status = _launch(
+            benchmark,
+            spec,
+            arguments,
+            path=path,
+            ranks=ranks,
+            oversubscribe=oversubscribe,
+            buffers=buffers,
+            hosts=hosts,
+            remote_shell=remote_shell,
+            settings_env=settings_env or [],
+            launch_limit=launch_limit,
+        )
     raise typer.Exit(status)
 
 
-def launch(
+def _predict(folder: Path, name: str, label: str) -> None:
+    """Prints how long an iteration of an application would take with another library."""
+    from nearpeak.console import PlainConsole
+    from nearpeak.document.terminal import print_block
+    from nearpeak.findings.build import build_results
+    from nearpeak.report.what_if import what_if
+
+    results = build_results(folder)
+    measured = {
+        entry.cell.who.label for entry in results.applications if entry.cell.case.benchmark == name
+    }
+    if measured == {label}:
+        raise UserError(
+            f"--what-if {label}: the study measured {name} with this library only, so there is"
+            " nothing to predict: name another library whose messages the study has"
+        )
+    print_block(what_if(results, name, label), PlainConsole())
+
+
+@contextlib.contextmanager
+def _solving(
+    arguments: Sequence[str], tolerance: str | None, plot: Path | None, solution: Path | None
+) -> Iterator[list[str]]:
+    """Yields the program's arguments, under which it solves if there is a tolerance; then writes
+    and draws the solution, if the program left one. UserError."""
+    from nearpeak.files import check_target, write_whole
+    from nearpeak.report.solution import check, draw
+
+    if any(word.partition("=")[0] == "--solve" for word in arguments):
+        raise UserError("--solve of nearpeak-mpi is --tolerance here: leave out --solve")
+    targets = [target for target in (plot, solution) if target is not None]
+    if tolerance is None:
+        if targets:
+            raise UserError("--plot and --solution go with --tolerance DISTANCE")
+        yield [*arguments]
+        return
+    distance = _distance(tolerance)
+    if plot is not None:
+        check(plot)
+    if plot is not None and plot == solution:
+        raise UserError(f"--plot and --solution are both {plot}: give each a file of its own")
+    for target in targets:
+        check_target(target)
+    with temporary_folder("nearpeak-run-") as folder:
+        result = folder / "solution.json"
+        extra = ["--solution", str(result)] if targets else []
+        yield [*arguments, "--solve", repr(distance), *extra]
+        if result.exists():
+            if solution is not None:
+                write_whole(solution, result.read_text())
+            if plot is not None:
+                draw(result, plot)
+                print(f"Solution: {plot}")
+
+
+def _distance(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise UserError(f"--tolerance {text}: give a number above 0, like 1e-6")
+    return value
+
+
+def _launch(
     benchmark: str,
     mpi: str | None,
     arguments: Sequence[str],

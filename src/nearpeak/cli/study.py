@@ -41,9 +41,10 @@ if TYPE_CHECKING:
     from nearpeak.study.records import AmendmentRecord, SessionRecord
     from nearpeak.study.schedule import Schedule
 
-HELP = f"""Measure every MPI library on every data path, and what the path carries without MPI.
+HELP = f"""Measure every MPI library on every data path, and the ceilings.
 
-Shows the plan with an estimate, runs it, prints a table and writes a report into the study folder.
+A ceiling is what a data path carries without MPI. The command shows the plan with an estimate, runs
+it, prints a table and writes a report into the study folder.
 
 Examples:
 
@@ -99,7 +100,7 @@ _FEW_LINES = 10  # of launches, as many as a terminal shows beside the plan
 
 def register(app: typer.Typer) -> None:
     """Adds the command."""
-    app.command(help=HELP)(study)
+    app.command("study", help=HELP)(study)
 
 
 def study(

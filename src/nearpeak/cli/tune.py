@@ -41,7 +41,7 @@ BUDGET = "15m"
 MORE = "10m"  # the time that is proposed to add
 STUDY = "study"  # the folder of the confirming study, below DIR
 
-HELP = f"""Find the settings that make a library faster, and write them down ready to use.
+HELP = f"""Find settings that make a library faster; write them as a profile.
 
 Each value that the catalogue has for this library (`nearpeak mpi settings NAME`) is
 tried where --path, --buffers and --for say, with every launch's data verified. What

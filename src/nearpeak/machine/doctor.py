@@ -171,8 +171,8 @@ def _outside_job(patient: Patient) -> Iterator[Diagnosis]:
         "outside-job",
         message,
         "look at a node from within a job, with the partition, account and GPUs that you have: "
-        "`srun --nodes=1 --exclusive nearpeak doctor`; at several, `sbatch --nodes=2 --exclusive "
-        "--wrap 'nearpeak doctor'`",
+        "`srun --nodes=1 --exclusive nearpeak machine --check`; at several, "
+        "`sbatch --nodes=2 --exclusive --wrap 'nearpeak machine --check'`",
     )
 
 

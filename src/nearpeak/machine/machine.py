@@ -105,7 +105,7 @@ class Provenance(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class Diagnosis(msgspec.Struct, kw_only=True, frozen=True):
-    """One check of `nearpeak doctor` (docs/machine.md)."""
+    """One check of `nearpeak machine --check` (docs/machine.md)."""
 
     severity: str  # `bad`: will spoil a measurement; `warn`: may; `ok`
     id: str  # of the check, made of words, the same on every machine
@@ -137,7 +137,7 @@ class Machine(msgspec.Struct, kw_only=True, frozen=True):
     gpu_notes: list[str] = []  # why a GPU, or all of a vendor's, cannot be used: one line each
     mps: bool = False  # there is a program to start NVIDIA's MPS daemon with
     provenance: Provenance = Provenance()  # firmware, drivers and settings
-    # results of `nearpeak doctor` before the study; empty: it was not asked
+    # results of `nearpeak machine --check` before the study; empty: it was not asked
     diagnoses: list[Diagnosis] = []
 
     @property

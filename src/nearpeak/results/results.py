@@ -960,7 +960,7 @@ class Remedy(msgspec.Struct, kw_only=True):
 # The kind of a recorded fact.
 FactOf = Literal[
     "variable",  # a variable that launches inherited
-    "doctor",  # a warning of `nearpeak doctor`
+    "doctor",  # a warning of `nearpeak machine --check`
     "slowed",  # a cause that slowed launches
     "operation",  # the end of an operation with device buffers
     "rank",  # the place where a rank ran
@@ -1056,7 +1056,7 @@ class Conditions(msgspec.Struct, kw_only=True):
     # cores that others kept busy: `load` without `ranks`, at most `cores`
     busy_cores: float | None = None
     # others took time of the ranks: over one process beyond the cores that ranks leave (of the
-    # widest launches, if a quarter is free), or by `nearpeak doctor`
+    # widest launches, if a quarter is free), or by `nearpeak machine --check`
     loaded: bool
     sessions: list[int] = []  # sessions with other work, from 0, if others had none; else empty
 

@@ -9,23 +9,16 @@ _PLAIN = {"0": "", "2": "bad input"}
 _ENDED = {"130": "ended by Ctrl-C; 128 + N for another signal N"}
 
 STATUSES = {
-    "app": {
-        "0": "the problem was solved",
-        "1": "it was not solved: within --most iterations, or because the\n"
-        "library, the program or its launcher failed, crashed or hung",
-        "2": "bad input",
-        **_ENDED,
-    },
     "build": {
         "0": "all is there",
         "1": "something could not be built (the last line says what)",
         "2": "bad input",
     },
-    "bundle": _PLAIN,
-    "unbundle": {
+    "bundle": {
         "0": "",
-        "1": "the bundle does not fit this machine (a line for each reason)",
-        "2": "bad input",
+        "1": "with --unpack and --check, if the bundle does not fit\n"
+        "this machine (a line for each reason)",
+        "2": "for bad input",
     },
     "compare": {
         "0": "something could be judged, and nothing is proven to have regressed",
@@ -43,14 +36,12 @@ STATUSES = {
         "line says how much, or of which)",
         "2": "bad input",
     },
-    "doctor": {"0": "if nothing is bad", "1": "if something will spoil measurements"},
     "explain": {
         "0": "the time of messages was looked at",
         "1": "the library failed, at one size or\n"
         "more (the others are shown and written all the same)",
         "2": "bad input",
     },
-    "export": _PLAIN,
     "import": {
         "0": "",
         "1": "if a launch crashed or a validation failed; with --beside,\n"
@@ -62,7 +53,12 @@ STATUSES = {
         "1 with --explain": "where the library failed",
         "2": "for bad input, and with --require where the command\nended well without the layer",
     },
-    "machine": _PLAIN,
+    "machine": {
+        "0": "",
+        "1": "with --check, if something will spoil measurements,\n"
+        "or a node does not describe itself",
+        "2": "for bad input",
+    },
     "mpi add": _PLAIN,
     "mpi list": _PLAIN,
     "mpi settings": _PLAIN,
@@ -77,13 +73,13 @@ STATUSES = {
     "publish": _PLAIN,
     "report": {
         "0": "",
-        "1": "if a launch failed or a requirement is not met",
+        "1": "if a launch failed or a requirement is not met (not with\n--csv, --latex and --json)",
         "2": "for bad input",
     },
     "run": {
-        "0": "the launch ended well",
+        "0": "the launch ended well, or the time is predicted",
         "1": "the library, the program or its launcher failed, crashed or\n"
-        "hung; or the ranks ran elsewhere",
+        "hung; the ranks ran elsewhere; or the problem was not solved within\n--most iterations",
         "2": "bad input",
         "3": "wrong data was received",
         **_ENDED,

@@ -29,7 +29,7 @@ RULE = Rule(
     action="Allow process_vm_readv: ptrace_scope=0, or --cap-add=SYS_PTRACE in a container.",
     remedy="Where ptrace_scope is 0, or in a container: a seccomp profile that allows"
     " process_vm_readv, or --cap-add=SYS_PTRACE. Else: sysctl kernel.yama.ptrace_scope=0. `nearpeak"
-    " doctor` says which.",
+    " machine --check` says which.",
     sources=[
         Reference(
             Source(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`nearpeak app`: what is bad input, and a problem that is solved for real."""
+"""`nearpeak run` of an application: a problem that is solved, and a time that is predicted."""
 
 import subprocess
 import sys
@@ -19,11 +19,14 @@ Nearpeak = Callable[..., tuple[int, str, str]]
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("jacob2d",), "unknown benchmark 'jacob2d'; did you mean 'jacobi2d'?"),
-        (("jacobi2d",), "give --tolerance DISTANCE to solve, or --study DIR --what-if LIBRARY"),
-        (("jacobi2d", "--tolerance", "1", "--what-if", "x"), "give --tolerance DISTANCE"),
-        (("jacobi2d", "--what-if", "x"), "--what-if goes with --study DIR, and with nothing else"),
-        (("jacobi2d", "--tolerance", "1", "--study", "x"), "--study goes with --what-if"),
+        (
+            ("jacob2d", "--tolerance", "1"),
+            "unknown benchmark 'jacob2d'; did you mean 'jacobi2d'?",
+        ),
+        (("jacobi2d", "--what-if", "x"), "--what-if and --study go together: give both"),
+        (("jacobi2d", "--study", "x"), "--what-if and --study go together: give both"),
+        (("jacobi2d", "--plot", "x.html"), "--plot and --solution go with --tolerance DISTANCE"),
+        (("jacobi2d", "--solve", "1"), "--solve of nearpeak-mpi is --tolerance here"),
         (("jacobi2d", "--tolerance", "1", "--plot", "x.bmp"), "one of .html, .png, .svg, .pdf"),
         (
             ("jacobi2d", "--tolerance", "1", "--plot", "no/x.html"),
@@ -45,7 +48,7 @@ Nearpeak = Callable[..., tuple[int, str, str]]
     ],
 )
 def test_bad_input_is_one_line(nearpeak: Nearpeak, words: tuple[str, ...], message: str) -> None:
-    code, _, err = nearpeak("app", *words)
+    code, _, err = nearpeak("run", *words)
     assert code == 2
     assert message in err
 
@@ -57,15 +60,17 @@ def test_bad_input_is_one_line(nearpeak: Nearpeak, words: tuple[str, ...], messa
         ("--ranks", "2"),
         ("--buffers", "H,H"),
         ("--oversubscribe",),
+        ("--hosts", "a,b"),
+        ("--tolerance", "1"),
         ("--plot", "x.html"),
         ("--solution", "x.json"),
         ("--sizes", "64"),
     ],
 )
 def test_a_prediction_takes_nothing_else(nearpeak: Nearpeak, more: tuple[str, ...]) -> None:
-    code, _, err = nearpeak("app", "jacobi2d", "--study", "x", "--what-if", "one", *more)
+    code, _, err = nearpeak("run", "jacobi2d", "--study", "x", "--what-if", "one", *more)
     assert code == 2
-    assert f"--study DIR, and with nothing else: leave out {more[0]}" in err
+    assert f"--what-if goes only with --study: leave out {more[0]}" in err
 
 
 def test_a_prediction_is_of_an_application_of_the_study(
@@ -73,7 +78,7 @@ def test_a_prediction_is_of_an_application_of_the_study(
 ) -> None:
     results = SimpleNamespace(applications=[])
     monkeypatch.setattr("nearpeak.findings.build.build_results", lambda _: results)
-    code, _, err = nearpeak("app", "another_machines", "--study", "x", "--what-if", "mpich")
+    code, _, err = nearpeak("run", "another_machines", "--study", "x", "--what-if", "mpich")
     assert code == 2
     assert "the study has no application 'another_machines'" in err
 
@@ -85,7 +90,7 @@ def test_a_prediction_needs_another_library(
     namespace = SimpleNamespace(cell=SimpleNamespace(case=case, who=who))
     results = SimpleNamespace(applications=[namespace])
     monkeypatch.setattr("nearpeak.findings.build.build_results", lambda _: results)
-    code, _, err = nearpeak("app", "jacobi2d", "--study", "x", "--what-if", "mpich")
+    code, _, err = nearpeak("run", "jacobi2d", "--study", "x", "--what-if", "mpich")
     assert code == 2
     assert "the study measured jacobi2d with this library only" in err
 
@@ -101,7 +106,7 @@ def test_a_problem_is_solved_and_drawn(tmp_path: Path) -> None:
     words = ["jacobi2d", "--mpi", "mpich", "--ranks", "1", "--sizes", "16", "--plot", str(page)]
     words += ["--solution", str(file)]
     done = subprocess.run(
-        [NEARPEAK, "app", *words, "--tolerance", "1e-6"],
+        [NEARPEAK, "run", *words, "--tolerance", "1e-6"],
         capture_output=True,
         text=True,
         timeout=LIMIT,
