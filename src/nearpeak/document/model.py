@@ -169,7 +169,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Findings:
-    """What costs most, numbered."""
+    """Numbered findings, the costliest first."""
 
     findings: Sequence[Finding]
     medium: Medium = ""
@@ -266,7 +266,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Document:
-    """What is shown of one run."""
+    """One run as it is shown."""
 
     title: str  # of the window
     heading: str  # the question that it answers

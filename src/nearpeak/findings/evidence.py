@@ -376,7 +376,7 @@ class Rule:
     name: FindingKind
     tells: str  # the description for docs/rules.md
     find: Callable[[View], Iterable[PossibleLoss | Noticed]]
-    headline: str  # a finding in one line, behind library and path; `{it.own}`: of its Phrases
+    headline: str  # a finding in one line, behind library and path; `{it.measured}`: of its Phrases
     sentence: Callable[[Phrases], str]  # a finding with its evidence
     remedy: str  # a sentence of advice, besides settings
     sources: Sequence[Reference]  # references, each with the findings that it fits

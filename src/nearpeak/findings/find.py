@@ -81,7 +81,7 @@ def find_in(view: View) -> list[Finding]:
 
 
 def _rank(finding: Finding) -> tuple[float, bool]:
-    """What costs most first; without a cost, significant ones first."""
+    """The order of findings: the costliest first; without a cost, significant ones first."""
     return -finding.weighted_us, not finding.sure
 
 

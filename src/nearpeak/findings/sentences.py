@@ -39,7 +39,7 @@ class Phrases:
 
     @property
     def cost(self) -> Cost:
-        """What is lost."""
+        """The loss."""
         return _required(self.finding.cost)
 
     @property
@@ -77,12 +77,12 @@ class Phrases:
         return self.evidence("alternative").window
 
     @property
-    def own(self) -> str:
+    def measured(self) -> str:
         """The figure that loses, with its unit."""
         return value(self.evidence("own"))
 
     @property
-    def own_gbs(self) -> str:
+    def measured_gbs(self) -> str:
         """The figure that loses, as a rate."""
         return value(self.evidence("own", "GB/s"))
 
@@ -137,7 +137,7 @@ class Phrases:
         """`UCX_TLS tcp in 12 launches; ...`."""
         return self.facts()
 
-    def own_in(self, unit: str) -> str:
+    def measured_in(self, unit: str) -> str:
         """The figure that loses, in this unit."""
         return value(self.evidence("own", unit))
 

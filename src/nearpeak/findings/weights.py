@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How common a case is in applications, by which findings are ordered.
+"""Weights of cases by how common they are in applications: the order of findings.
 
 Fourteen proxies of exascale applications use few features of MPI: nearly all send messages between
 pairs and reduce to all, few use other collective operations much, fewer one-sided ones or datatypes

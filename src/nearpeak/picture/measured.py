@@ -8,7 +8,7 @@ from nearpeak.numbers import number, percent, size, unit
 from nearpeak.picture.shapes import joined
 from nearpeak.terms.path import DataPath, Endpoint
 
-NEAR, HALF = 0.9, 0.5  # of the ceiling: from these on a library is "near" it, or "half" way
+NEAR, HALF = 0.8, 0.5  # of the ceiling: from these on a library is "near" it, or "half" way
 
 
 @dataclass(frozen=True)

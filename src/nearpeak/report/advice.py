@@ -32,7 +32,7 @@ def advice(results: Results) -> list[str]:
 
 
 def sentence(results: Results, advice: Advice) -> str:
-    """What one advice says; of failures nothing."""
+    """The text of one advice, except of failures."""
     key = (advice.place, advice.case)
     if advice.kind == "path":
         return health(next(peak for peak in results.peaks if (peak.place, peak.case) == key))

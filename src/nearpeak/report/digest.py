@@ -33,6 +33,7 @@ from nearpeak.document.model import (
 )
 from nearpeak.journal import resume_study
 from nearpeak.numbers import count, listed, number, percent, size, unit
+from nearpeak.picture.measured import HALF, NEAR
 from nearpeak.report import applications, findings, wording
 from nearpeak.report.advice import sentence as advised
 from nearpeak.report.families import families
@@ -43,7 +44,7 @@ from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL
 from nearpeak.terms.identity import Case, Place
 from nearpeak.terms.sizes import format_bytes
 
-GOOD, FAIR = 0.8, 0.5  # of what a library can attain, from which a figure is called so
+GOOD, FAIR = NEAR, HALF  # of what a library can attain, from which a figure is called so
 MOST_ROWS = 10
 MOST_FINDINGS = 3
 MOST_SENTENCES = 3
@@ -79,7 +80,7 @@ class Figure(NamedTuple):
 
     @property
     def mark(self) -> float | None:
-        """Where the attainable figure lies on the bar."""
+        """The place of the attainable figure on the bar."""
         head = self.headline
         if head.attainable is None or head.ceiling is None:
             return None
@@ -94,28 +95,40 @@ class Figure(NamedTuple):
 
 def digest(results: Results, folder: Path = Path("DIR")) -> Document:
     """The answer as a document; `folder`: the study's, which commands name."""
-    figures = list(_figures(results))
     return Document(
         title=f"Nearpeak {wording.subject(results)}",
         heading=f"How near to the peak does MPI run on {results.machine.hostname}?",
         byline=[],
-        sections=[Section("", list(blocks(results, folder, figures)))],
+        sections=[
+            Section("", [*answer(results), *paths(results), *actions(results, folder)]),
+        ],
     )
 
 
-def blocks(
-    results: Results, folder: Path, figures: Sequence[Figure] | None = None
-) -> Iterator[Block]:
-    """Yields the blocks of the answer."""
-    figures = list(_figures(results)) if figures is None else figures
-    yield Prose(sentence(results, figures), strong=True)
+def answer(results: Results) -> Iterator[Block]:
+    """Yields the answer in a sentence."""
+    yield Prose(sentence(results, list(_figures(results))), strong=True)
     if text := wording.conditions(results):
         yield Notice(text, tone="bad")
+
+
+def paths(results: Results) -> Iterator[Block]:
+    """Yields a row for each path, or what else was measured."""
+    figures = list(_figures(results))
     yield from [_table(figures)] if figures else _others(results)
+
+
+def actions(results: Results, folder: Path) -> Iterator[Block]:
+    """Yields what costs most, and what is not known."""
     if cards := list(_cards(results, folder)):
         yield Findings(cards)
     if unknown := unjudged(results):
         yield Prose(f"Not judged: {unknown}.", tone="muted")
+
+
+def all_findings(results: Results) -> Findings:
+    """Every finding, the costliest first."""
+    return Findings(list(map(_card, results.findings)))
 
 
 def _others(results: Results) -> Iterator[Block]:
@@ -152,7 +165,7 @@ def _verdict(share: float | None) -> tuple[str, Tone]:
 
 
 def sentence(results: Results, figures: Sequence[Figure]) -> str:
-    """`On host1 MPI is good on gpu-gpu nvlink (97 %) and poor on host-gpu near (26 %).`"""
+    """`On host1, the best MPI library reaches of the ceiling 97 % on gpu-gpu nvlink (good); ...`"""
     host = results.machine.hostname
     worst: dict[str, Figure] = {}
     for figure in figures:
@@ -163,9 +176,9 @@ def sentence(results: Results, figures: Sequence[Figure]) -> str:
         return f"{wording.subject(results)[:1].upper()}{wording.subject(results)[1:]}."
     by_word: dict[str, list[str]] = defaultdict(list)
     for path, figure in worst.items():
-        by_word[figure.verdict].append(f"{path} ({percent(figure.headline.fraction)} %)")
-    parts = [f"{word} on {_named(by_word[word])}" for _, word, _ in WORDS if word in by_word]
-    return f"On {host} the best MPI library is {listed(parts)} of the ceiling."
+        by_word[figure.verdict].append(f"{percent(figure.headline.fraction)} % on {path}")
+    parts = [f"{_named(by_word[word])} ({word})" for _, word, _ in WORDS if word in by_word]
+    return f"On {host}, the best MPI library reaches of the ceiling {'; '.join(parts)}."
 
 
 def _named(paths: Sequence[str]) -> str:
@@ -183,10 +196,10 @@ def _table(figures: Sequence[Figure]) -> Table:
     if len(figures) > MOST_ROWS:
         shown = sorted(figures, key=_attained)[:MOST_ROWS]
     left = len(figures) - len(shown)
-    more = f" The {count(left, 'figure')} that are nearer are on the page." if left else ""
+    rest = f" The {count(left, 'figure')} that are nearer are on the page." if left else ""
     return Table(
         title="",
-        caption=MEANING + more,
+        caption=MEANING + rest,
         head="path",
         columns=[
             Column("case", "figure", figure=False),
@@ -317,16 +330,16 @@ def _card(finding: Finding) -> Card:
 
 
 def unjudged(results: Results) -> str:
-    """What this study could not say, in one line; empty if nothing."""
+    """The gaps of this study in one line; empty if it has none."""
     measured = [cell for cell in results.cells if cell.median is not None]
     imported = {library.name for library in results.libraries if library.imported}
-    own = [cell for cell in measured if cell.who.library not in imported]
-    few = sum(cell.launches < FEWEST_FOR_INTERVAL for cell in own)
+    measured_here = [cell for cell in measured if cell.who.library not in imported]
+    few = sum(cell.launches < FEWEST_FOR_INTERVAL for cell in measured_here)
     missing = len(results.cells) - len(measured)
     wide = results.precision.wider if results.precision else 0
     parts = [
         f"{missing} of {count(len(results.cells), 'figure')} not measured" if missing else "",
-        f"{few} of {len(own)} with too few launches for an interval" if few else "",
+        f"{few} of {len(measured_here)} with too few launches for an interval" if few else "",
         f"{wide} less precise than aimed at" if wide else "",
         f"{count(len(results.left_out), 'subject')} left out for time" if results.left_out else "",
         "the study is not complete" if not results.complete else "",

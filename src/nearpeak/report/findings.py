@@ -42,7 +42,7 @@ def action(finding: Finding) -> str:
 
 
 def doubt(finding: Finding) -> str:
-    """Why a finding is not certain."""
+    """The reason why a finding is not certain."""
     if finding.cost is not None:
         return f"In {count(finding.cost.blocks, 'block')} this may be chance."
     return "Too few messages or launches show it."

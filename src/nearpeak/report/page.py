@@ -25,10 +25,10 @@ from nearpeak.report import (
     applications,
     awareness,
     beside,
+    digest,
     drift,
     failures,
     families,
-    findings,
     fits,
     gpu_memory,
     headlines,
@@ -44,9 +44,9 @@ from nearpeak.report import (
     verdicts,
     wording,
 )
-from nearpeak.report.advice import advice
 from nearpeak.report.beside import Published
 from nearpeak.report.explained.page import sections
+from nearpeak.report.glossary import GLOSSARY
 from nearpeak.report.headlines import Group
 from nearpeak.report.picture import picture
 from nearpeak.report.remarks import BY_TRIALS
@@ -123,7 +123,6 @@ def render(results: Results, machines: Sequence[Published] = (), study: Path = P
         "pair_source": pairs.name,
         "staged": names.staged,
         "staging": staging,
-        "findings": findings,
         "drift": drift,
     }
     data = _Data(results)
@@ -132,7 +131,12 @@ def render(results: Results, machines: Sequence[Published] = (), study: Path = P
         results=results,
         picture=Markup(picture(results)),  # its texts are escaped
         conditions=wording.conditions(results),
-        advice=advice(results),
+        answer=list(digest.answer(results)),
+        cards=list(digest.actions(results, study)),
+        paths_table=list(digest.paths(results)),
+        findings_all=results.findings,
+        findings_block=digest.all_findings(results),
+        glossary=[GLOSSARY],
         headlines=wording.headlines(results, groups),
         tables=list(_tables(results, groups)),
         beside=[_beside(results, machine) for machine in machines],
@@ -145,13 +149,11 @@ def render(results: Results, machines: Sequence[Published] = (), study: Path = P
         verdicts=verdicts.tables(results),
         fits=fits.table(results),
         subject=wording.subject(results),
-        ending=wording.ending(results),
         notices=notices.notices(results, study),
         required=required.table(results),
         left_out=left_out.table(results),
         imported=imported.table(results),
         explained=sections(results.explanations),
-        stands_out=wording.stands_out(results),
         flags=summary.flags(results),
         failures=failures.table(results),
         skipped=failures.skipped(results),

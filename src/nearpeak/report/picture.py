@@ -2,7 +2,7 @@
 """The diagram of the machine in the HTML report: the ceiling and the best library of each path, at
 the largest message size of the libraries."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from string import ascii_letters
 
@@ -11,7 +11,6 @@ from nearpeak.picture.canvas import NARROW, WIDE
 from nearpeak.picture.layout import layout
 from nearpeak.picture.measured import Measured, ends_words, is_drawn
 from nearpeak.picture.svg import inline
-from nearpeak.report.remarks import PAIRED
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.order import default_curves, first_sheet, places
 from nearpeak.results.results import CeilingPoint, Cell, Headline, Reference, Results
@@ -22,7 +21,6 @@ from nearpeak.terms.path import DataPath
 from nearpeak.terms.subjects import one_way
 
 Way = tuple[bool, ...]  # a direction: whether each end is in the host's memory
-FEW = "Some of these figures have fewer than 6 launches: Table 2 has their ranges."
 
 
 def picture(results: Results) -> str:
@@ -32,18 +30,9 @@ def picture(results: Results) -> str:
         return ""
     rows = measured(results)
     return "".join(
-        inline(layout(results.machine, rows, width, notes(rows)), name)
+        inline(layout(results.machine, rows, width), name)
         for name, width in (("wide", WIDE), ("narrow", NARROW))
     )
-
-
-def notes(rows: Sequence[Measured]) -> list[str]:
-    """The notes below the figures."""
-    conditions = {
-        PAIRED: any(row.fraction is not None for row in rows),
-        FEW: any(row.few for row in rows),
-    }
-    return [sentence for sentence, holds in conditions.items() if holds]
 
 
 def measured(results: Results) -> list[Measured]:

@@ -73,7 +73,7 @@ def sentence(it: Phrases) -> str:
         it.evidence("own ceiling"),
     )
     return (
-        f"{it.subject}: both ways at once move {it.own}, one way alone moves"
+        f"{it.subject}: both ways at once move {it.measured}, one way alone moves"
         f" {it.better} ({it.other.case.figure} {it.other.case.buffers}); a"
         f" library can attain {value(both_ways)} both ways, {value(one_way)} one way. By these"
         f" both ways could move {it.ratio} as much."
@@ -86,7 +86,7 @@ RULE = Rule(
     f" times the ratio of the ceilings of both ways and of one, is more than {LIMIT:g} times the"
     " rate of both ways.",
     find=find,
-    headline="{it.short}: both ways at once move {it.own}, one way alone {it.better}",
+    headline="{it.short}: both ways at once move {it.measured}, one way alone {it.better}",
     sentence=sentence,
     action="Send one way after the other, or try other settings.",
     remedy="Both ways at once gain little or lose: send one way after the other, or try other"

@@ -89,8 +89,8 @@ def _ratios(
 def sentence(it: Phrases) -> str:
     """The finding with its evidence."""
     return (
-        f"{it.subject}: one message at a time moves {it.own_in('GB/s')}"
-        f" ({it.own_in('us')}), {it.evidence('alternative').window} in flight move"
+        f"{it.subject}: one message at a time moves {it.measured_in('GB/s')}"
+        f" ({it.measured_in('us')}), {it.evidence('alternative').window} in flight move"
         f" {it.better} ({it.other.case.figure}): {it.ratio} as much. The"
         f" ceilings differ by"
         f" {number(it.cost.ceilings)} times."
@@ -104,7 +104,7 @@ RULE = Rule(
     f" less than {EXPLAINED:g} of that. Between unlike memories (`H,D`) it is a window of messages"
     " both ways, as single ones go there and back.",
     find=find,
-    headline="one message of {it.size} at a time moves {it.own_gbs}, {it.window} in flight"
+    headline="one message of {it.size} at a time moves {it.measured_gbs}, {it.window} in flight"
     " {it.better} ({it.times})",
     sentence=sentence,
     remedy="Send such messages several at a time, with nonblocking calls.",

@@ -24,7 +24,7 @@ def sentence(it: Phrases) -> str:
     """The finding with its evidence."""
     calls = [case.axes[CALLS] for case in (it.finding_case, it.other.case)]
     return (
-        f"{it.subject}: {it.own} by {calls[0]} calls against {it.better} by"
+        f"{it.subject}: {it.measured} by {calls[0]} calls against {it.better} by"
         f" {calls[1]} ones, {it.ratio}."
     )
 
@@ -34,7 +34,7 @@ RULE = Rule(
     tells=f"An operation takes more than {WORTH:g} times as long by one kind of calls (blocking,"
     " nonblocking, persistent) as by another.",
     find=find,
-    headline="{it.short}: {it.own}, {it.better} by other calls ({it.times})",
+    headline="{it.short}: {it.measured}, {it.better} by other calls ({it.times})",
     sentence=sentence,
     remedy="Use the faster calls for such operations, or give the library one threshold for both.",
     settings=[RENDEZVOUS],

@@ -78,7 +78,7 @@ def _between(view: View, size_bytes: int) -> Iterator[CeilingPoint]:
 def sentence(it: Phrases) -> str:
     """The finding with its evidence."""
     return (
-        f"{it.subject}: {it.own} against {it.better} on the host"
+        f"{it.subject}: {it.measured} against {it.better} on the host"
         f" ({it.other.place.path}): {it.ratio} as long as there with the copies to"
         " the host and back."
     )

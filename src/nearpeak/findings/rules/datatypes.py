@@ -19,7 +19,7 @@ def find(view: View) -> Iterator[PossibleLoss]:
 def sentence(it: Phrases) -> str:
     """The finding with its evidence."""
     return (
-        f"{it.subject}: {it.own} with the datatype against {it.better} with"
+        f"{it.subject}: {it.measured} with the datatype against {it.better} with"
         " its blocks gathered before"
         f" ({PACK}={it.other.case.axes[PACK]}), {it.ratio}."
     )
@@ -31,7 +31,7 @@ RULE = Rule(
     " datatype (`pack=direct`) than if a kernel, a loop or MPI_Pack gathers and scatters its"
     " blocks.",
     find=find,
-    headline="{it.short}: {it.own} with the datatype, {it.better} gathered first ({it.times})",
+    headline="{it.short}: {it.measured} with the datatype, {it.better} gathered first ({it.times})",
     sentence=sentence,
     remedy="Gather the blocks by a kernel of the application, and send them as one.",
     sources=BLOCK_BY_BLOCK,

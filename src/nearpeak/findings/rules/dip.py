@@ -59,7 +59,7 @@ def sentence(it: Phrases) -> str:
     )
     this_size, next_size = it.size, it.other_size
     return (
-        f"{it.subject}: {it.own}, and at {this_size} a library can attain"
+        f"{it.subject}: {it.measured}, and at {this_size} a library can attain"
         f" {value(ceiling)}, {gap(it.evidence('own'), ceiling)} times as good. At"
         f" {next_size} it has {it.better} and can attain {value(other_ceiling)},"
         f" {gap(it.evidence('alternative'), other_ceiling)} times as good. Block by block,"
@@ -74,7 +74,7 @@ RULE = Rule(
     " rate, or time / ceiling) than both the next smaller and the next larger size, and worse than"
     " the line between both in a plot of logarithms.",
     find=find,
-    headline="{it.short}: {it.own}, {it.gap}x below attainable; at {it.other_size} {it.other_gap}x",
+    headline="{it.short}: {it.gap}x below what is attainable, {it.other_size} {it.other_gap}x",
     sentence=sentence,
     action="Move the threshold between two protocols of the library.",
     remedy="Here two protocols of the library may meet: move the threshold between them, or avoid"

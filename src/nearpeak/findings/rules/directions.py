@@ -45,7 +45,7 @@ def sentence(it: Phrases) -> str:
     """The finding with its evidence."""
     mine, theirs = (it.evidence(role) for role in ("own ceiling", "alternative ceiling"))
     return (
-        f"{it.subject}: {it.own} against {it.better} the other way"
+        f"{it.subject}: {it.measured} against {it.better} the other way"
         f" ({it.other.case.buffers}); a library can attain {value(mine)} this way and"
         f" {value(theirs)} the other way. By these this way could be better by {it.ratio}."
     )
@@ -56,7 +56,7 @@ RULE = Rule(
     tells=f"A figure is more than {WORTH:g} times better the other way (`H,D` and `D,H`) than the"
     " ceilings of both ways explain.",
     find=find,
-    headline="{it.short}: {it.own}, {it.better} the other way ({it.times})",
+    headline="{it.short}: {it.measured}, {it.better} the other way ({it.times})",
     sentence=sentence,
     action="Try other settings: the path carries as much both ways.",
     remedy="The path is not the reason: try other settings of the library, or show this to its"

@@ -24,7 +24,7 @@ def find(view: View) -> Iterator[PossibleLoss]:
 
 def sentence(it: Phrases) -> str:
     """The finding with its evidence."""
-    return f"{it.subject}: {it.own} against {it.better} on {it.other.place.path}, {it.ratio}."
+    return f"{it.subject}: {it.measured} against {it.better} on {it.other.place.path}, {it.ratio}."
 
 
 RULE = Rule(
@@ -33,7 +33,7 @@ RULE = Rule(
     f" GPU (`{NEAR}` against `{FAR}`), or through an adapter of that node (`{TWO_NODES}` against"
     f" `{FAR_NIC}`).",
     find=find,
-    headline="{it.short}: {it.own}, {it.better} on {it.other.place.path} ({it.times})",
+    headline="{it.short}: {it.measured}, {it.better} on {it.other.place.path} ({it.times})",
     sentence=sentence,
     action="Bind each rank to cores near its GPU, and choose the adapter near it.",
     remedy="Bind each rank to cores near its GPU, and choose the adapter near it (nvidia-smi topo"

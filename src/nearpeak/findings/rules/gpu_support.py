@@ -40,7 +40,7 @@ SOURCES = [
 def sentence(it: Phrases) -> str:
     """The finding with its evidence."""
     return (
-        f"{it.who.label}, {it.other.place.path}, {it.case}: {it.own}"
+        f"{it.who.label}, {it.other.place.path}, {it.case}: {it.measured}"
         f" with the library's GPU support on against {it.better} with it off,"
         f" {it.ratio}."
     )
@@ -52,7 +52,7 @@ RULE = Rule(
     f" {WORTH:g} times better with the library's GPU support off (`{SAME_NUMA}` against"
     f" `{SAME_NUMA}{GPU_SUPPORT}`).",
     find=find,
-    headline="{it.short}: {it.own} with GPU support, {it.better} without ({it.times})",
+    headline="{it.short}: {it.measured} with GPU support, {it.better} without ({it.times})",
     sentence=sentence,
     action="Switch GPU support off where no message has device buffers.",
     remedy="Where no message has device buffers, switch GPU support off; else put the layer before"

@@ -28,7 +28,7 @@ def _alike(cell: Cell, other: Cell) -> bool:
 def sentence(it: Phrases) -> str:
     """The finding with its evidence."""
     return (
-        f"{it.subject}: {it.own} against {it.better} of"
+        f"{it.subject}: {it.measured} against {it.better} of"
         f" {it.other.case.figure}, which does the same and more, {it.ratio}."
     )
 
@@ -39,7 +39,7 @@ RULE = Rule(
     " that does the same and more (`bcast` and `allreduce`, `allgather` and `alltoall`, ...), where"
     " the axes that both have are equal.",
     find=find,
-    headline="{it.short}: {it.own}, {it.better} by {it.other.case.figure} ({it.times})",
+    headline="{it.short}: {it.measured}, {it.better} by {it.other.case.figure} ({it.times})",
     sentence=sentence,
     action="Choose another algorithm for it, or call the faster operation.",
     remedy="Choose another algorithm for this operation in the library's settings, or call the"

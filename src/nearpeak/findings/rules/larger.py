@@ -23,7 +23,7 @@ def find(view: View) -> Iterator[PossibleLoss]:
 
 def sentence(it: Phrases) -> str:
     """The finding with its evidence."""
-    return f"{it.subject}: {it.own} against {it.better} at {it.other_size}, {it.ratio}."
+    return f"{it.subject}: {it.measured} against {it.better} at {it.other_size}, {it.ratio}."
 
 
 RULE = Rule(
@@ -31,7 +31,7 @@ RULE = Rule(
     tells=f"An operation takes more than {WORTH:g} times as long as the same at the next larger"
     " size that was measured, beyond what the ceilings of both explain.",
     find=find,
-    headline="{it.short} takes {it.own}, {it.other_size} {it.better} ({it.times})",
+    headline="{it.short} takes {it.measured}, {it.other_size} {it.better} ({it.times})",
     sentence=sentence,
     action="Move the threshold of the library, or send the larger message.",
     remedy="Move the threshold at which the library changes its protocol or algorithm, or send the"

@@ -16,7 +16,9 @@ def find(view: View) -> Iterator[PossibleLoss]:
 
 def sentence(it: Phrases) -> str:
     """The finding with its evidence."""
-    return f"{it.subject}: {it.own} against {it.better} with {it.other.case.buffers}, {it.ratio}."
+    return (
+        f"{it.subject}: {it.measured} against {it.better} with {it.other.case.buffers}, {it.ratio}."
+    )
 
 
 RULE = Rule(
@@ -24,7 +26,7 @@ RULE = Rule(
     tells=f"The same case with a device's own buffers (`D`) is more than {WORTH:g} times better"
     " than with managed ones (`M`).",
     find=find,
-    headline="{it.short}: {it.own}, {it.better} with {it.other.case.buffers} ({it.times})",
+    headline="{it.short}: {it.measured}, {it.better} with {it.other.case.buffers} ({it.times})",
     sentence=sentence,
     action="Communicate from memory of cudaMalloc or hipMalloc.",
     remedy="Communicate from buffers of cudaMalloc or hipMalloc, and keep managed memory for the"

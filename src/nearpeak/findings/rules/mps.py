@@ -26,7 +26,7 @@ def sentence(it: Phrases) -> str:
     without = it.place if better.mps else better
     return (
         f"{it.who.label}, {without.path}, {it.case}: {it.better} {ways[0]}"
-        f" against {it.own} {ways[1]}, {it.ratio}."
+        f" against {it.measured} {ways[1]}, {it.ratio}."
     )
 
 
@@ -35,7 +35,7 @@ RULE = Rule(
     tells=f"One GPU shared by the ranks is more than {WORTH:g} times better under MPS than without,"
     " or the other way round.",
     find=find,
-    headline="{it.short}: {it.own} {it.mps}, {it.better} {it.other_mps} ({it.times})",
+    headline="{it.short}: {it.measured} {it.mps}, {it.better} {it.other_mps} ({it.times})",
     sentence=sentence,
     action="Let ranks share a GPU {it.other_mps}.",
     remedy="Let ranks share a GPU in the faster of these two ways.",

@@ -31,7 +31,7 @@ def find(view: View) -> Iterator[PossibleLoss]:
 def sentence(it: Phrases) -> str:
     """The finding with its evidence."""
     return (
-        f"{it.subject}: {it.own}; messages of as many bytes that lie together"
+        f"{it.subject}: {it.measured}; messages of as many bytes that lie together"
         f" ({it.other.case.figure}) take {it.better}. What of the difference is lost,"
         " and what anybody needs to gather and scatter the blocks, was not measured."
     )
@@ -44,7 +44,7 @@ RULE = Rule(
     " gather and scatter them, and how long that takes was not measured. Only where the study"
     " packed the blocks by no other means: then it is `datatypes` that tells.",
     find=find,
-    headline="{it.short}: {it.own}; without gaps {it.better}",
+    headline="{it.short}: {it.measured}; without gaps {it.better}",
     sentence=sentence,
     action="Measure `--pack kernel`; if it is faster, gather the blocks in the application.",
     remedy="Measure it with `--pack kernel` (`nearpeak run`), which gathers the blocks by itself,"

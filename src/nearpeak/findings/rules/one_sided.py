@@ -34,7 +34,7 @@ def sentence(it: Phrases) -> str:
     if it.evidence("own").unit == "us":
         messages = "a message of as many bytes there and one back"
     return (
-        f"{it.subject}: {it.own} against {it.better} of"
+        f"{it.subject}: {it.measured} against {it.better} of"
         f" {it.other.case.figure}, {messages}, {it.ratio}."
     )
 
@@ -45,7 +45,7 @@ RULE = Rule(
     f" of them takes more than {WORTH:g} times as long as a message of as many bytes there and one"
     " back: it must be acknowledged, or asked for.",
     find=find,
-    headline="{it.short}: {it.own}, {it.better} by messages ({it.times})",
+    headline="{it.short}: {it.measured}, {it.better} by messages ({it.times})",
     sentence=sentence,
     remedy="Send messages instead, or try other windows and synchronisation (`win`, `sync`).",
     axes=["win", "sync"],

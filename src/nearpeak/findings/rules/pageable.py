@@ -16,7 +16,9 @@ def find(view: View) -> Iterator[PossibleLoss]:
 
 def sentence(it: Phrases) -> str:
     """The finding with its evidence."""
-    return f"{it.subject}: {it.own} against {it.better} with {it.other.case.buffers}, {it.ratio}."
+    return (
+        f"{it.subject}: {it.measured} against {it.better} with {it.other.case.buffers}, {it.ratio}."
+    )
 
 
 RULE = Rule(
@@ -24,7 +26,7 @@ RULE = Rule(
     tells=f"The same case with pinned host buffers (`P`) is more than {WORTH:g} times better than"
     " with ordinary ones (`H`).",
     find=find,
-    headline="{it.short}: {it.own}, {it.better} with {it.other.case.buffers} ({it.times})",
+    headline="{it.short}: {it.measured}, {it.better} with {it.other.case.buffers} ({it.times})",
     sentence=sentence,
     action="Allocate the host's side as pinned memory, or pin it.",
     remedy="Allocate the host's side of such messages as pinned memory (cudaMallocHost,"

@@ -49,7 +49,9 @@ def sentence(it: Phrases) -> str:
     """The finding with its evidence."""
     total, part = it.finding_case.x, it.other.case.x
     parts = count(total // part, "message") if it.evidence("own").unit == "us" else "messages"
-    return f"{it.subject}: {it.own} against {it.better} of {parts} of {size(part)}, {it.ratio}."
+    return (
+        f"{it.subject}: {it.measured} against {it.better} of {parts} of {size(part)}, {it.ratio}."
+    )
 
 
 RULE = Rule(
@@ -60,7 +62,7 @@ RULE = Rule(
     " Only where it is known that the bytes of both lie in the same caches, or in memory: in a"
     " cache that cores share, of at most a quarter of it, and not on a virtual machine.",
     find=find,
-    headline="{it.short}: {it.own}, {it.better} in parts of {it.other_size} ({it.times})",
+    headline="{it.short}: {it.measured}, {it.better} in parts of {it.other_size} ({it.times})",
     sentence=sentence,
     action="Send such messages in parts, or change the library's threshold.",
     remedy="Send such messages in parts, or change the size of the pieces in which the library"

@@ -57,7 +57,7 @@ def _bytes(benchmark: Benchmark, cell: Cell) -> float:
 def sentence(it: Phrases) -> str:
     """The finding with its evidence."""
     return (
-        f"{it.subject}: {it.own}; {it.other.case.figure} moves the same"
+        f"{it.subject}: {it.measured}; {it.other.case.figure} moves the same"
         f" number of bytes in {it.better}, but adds nothing."
     )
 
@@ -69,7 +69,7 @@ RULE = Rule(
     " sum must receive. That is no loss: what moves bytes adds nothing, and no faster sum was"
     " measured.",
     find=find,
-    headline="{it.short}: {it.own}; {it.other.case.figure}, which adds nothing, {it.better}",
+    headline="{it.short}: {it.measured}; {it.other.case.figure}, which adds nothing, {it.better}",
     sentence=sentence,
     action="Measure NCCL or RCCL beside it, and use the faster one.",
     remedy="The library may add on the CPU, or with small kernels: measure NCCL or RCCL beside it,"

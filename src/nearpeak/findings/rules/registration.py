@@ -24,7 +24,7 @@ def find(view: View) -> Iterator[PossibleLoss]:
 def sentence(it: Phrases) -> str:
     """The finding with its evidence."""
     return (
-        f"{it.subject}: {it.own} with another buffer for each message against"
+        f"{it.subject}: {it.measured} with another buffer for each message against"
         f" {it.better} with the same ones, {it.ratio}."
     )
 
@@ -35,7 +35,7 @@ RULE = Rule(
     " times worse than those of the same buffers, beyond what the ceilings of both explain"
     " (caches).",
     find=find,
-    headline="{it.short}: {it.own} with new buffers, {it.better} with the same ones ({it.times})",
+    headline="{it.short}: {it.measured} with new buffers, {it.better} with old ones ({it.times})",
     sentence=sentence,
     action="Reuse few buffers, or enlarge the library's caches of them.",
     remedy="The library pays for each new buffer (registration, mapping, look-ups): reuse few"

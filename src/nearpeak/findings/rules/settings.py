@@ -32,7 +32,7 @@ def sentence(it: Phrases) -> str:
     who = it.who
     return (
         f"{who.library}, {it.place.path}, {it.case}: {it.better} with"
-        f" the settings {it.other.who.settings} against {it.own} with"
+        f" the settings {it.other.who.settings} against {it.measured} with"
         f" {who.settings}, {it.ratio};"
         f" the difference: {changes or 'none that the plan knows'}."
     )
@@ -42,7 +42,7 @@ RULE = Rule(
     name="settings",
     tells=f"Other settings of the same library are more than {WORTH:g} times better.",
     find=find,
-    headline="{it.short}: {it.own}, {it.better} with {it.other.who.settings} ({it.times})",
+    headline="{it.short}: {it.measured}, {it.better} with {it.other.who.settings} ({it.times})",
     sentence=sentence,
     action="Run the library with these settings.",
     remedy="Run the library with the faster settings.",

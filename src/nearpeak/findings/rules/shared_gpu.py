@@ -21,7 +21,7 @@ def sentence(it: Phrases) -> str:
     """The finding with its evidence."""
     return (
         f"{it.who.label}, {it.other.place.path}, {it.case}: {it.better}"
-        f" where the host's rank holds a GPU of its own against {it.own} where both ranks"
+        f" where the host's rank holds a GPU of its own against {it.measured} where both ranks"
         f" hold the same one, time-sliced, {it.ratio}."
     )
 
@@ -31,7 +31,7 @@ RULE = Rule(
     tells=f"A message between the host's memory and a GPU is more than {WORTH:g} times better where"
     f" the host's rank holds a GPU of its own (`{NEAR}` against `{NEAR_SAME_GPU}`).",
     find=find,
-    headline="{it.short}: {it.own} on one GPU, {it.better} on two ({it.times})",
+    headline="{it.short}: {it.measured} on one GPU, {it.better} on two ({it.times})",
     sentence=sentence,
     remedy="Give each rank a GPU of its own, or run ranks that share one under MPS.",
     sources=[

@@ -31,7 +31,7 @@ def sentence(it: Phrases) -> str:
     """The finding with its evidence."""
     other = it.other
     return (
-        f"{it.subject}: {it.own} by the library's own way against"
+        f"{it.subject}: {it.measured} by the library's own way against"
         f" {it.better} with {other.who.label} {staged(other.case.axes[STAGING])},"
         f" {it.ratio}."
     )
@@ -42,7 +42,7 @@ RULE = Rule(
     tells=f"The benchmark's own copies through host memory (`staging`) are more than {LIMIT:g}"
     " times better than what the library does with the same buffers.",
     find=find,
-    headline="{it.short}: {it.own}, {it.better} if the application copies ({it.times})",
+    headline="{it.short}: {it.measured}, {it.better} if the application copies ({it.times})",
     sentence=sentence,
     remedy="Copy such messages through host memory in the application, or have the library do so.",
     sources=[

@@ -94,7 +94,7 @@ def sentence(it: Phrases) -> str:
     text = f"{subject}: launches were slowed: {slowed}."
     if not it.finding.evidence:
         return text
-    figures = f"{it.own} in these launches against {it.better} in the others"
+    figures = f"{it.measured} in these launches against {it.better} in the others"
     return f"{text} {it.case}: {figures}."
 
 
