@@ -11,8 +11,7 @@ import pytest
 from nearpeak.machine.machine import Gpu
 from nearpeak.picture.layout import layout
 from nearpeak.picture.measured import Measured, summed
-from nearpeak.report.picture import measured, notes, picture
-from nearpeak.report.remarks import PAIRED
+from nearpeak.report.picture import measured, picture
 from nearpeak.results.results import Failure, Results
 from nearpeak.terms.identity import CEILING
 from nearpeak.terms.path import DataPath, Endpoint
@@ -27,7 +26,7 @@ def by_name(results: Results) -> dict[str, Measured]:
 def said(results: Results) -> str:
     """The texts of its picture."""
     rows = measured(results)
-    drawn = layout(results.machine, rows, notes=notes(rows))
+    drawn = layout(results.machine, rows)
     return " ".join(text.words for text in drawn.texts)
 
 
@@ -54,7 +53,7 @@ def test_the_best_library_at_the_largest_message(plain: Results) -> None:
     assert (first.size_bytes, first.who, first.ends) == (1 << 26, "openmpi", "inside NUMA node 0")
     assert first.fraction == pytest.approx(0.85)
     assert first.value == pytest.approx(0.85 * (first.ceiling or 0))
-    assert first.state == "half"
+    assert first.state == "near"
     assert first.figures == "openmpi 11.9 of 14.0 GB/s"
     assert (
         first.sentence == "host-host same-numa, inside NUMA node 0, 64 MiB: "
@@ -111,7 +110,6 @@ def test_few_launches_are_told(plain: Results) -> None:
     row = by_name(plain)["host-host same-numa"]
     assert row.few
     assert row.sentence.endswith("(85.0 % range 82.5 to 86.7)")
-    assert "fewer than 6 launches" in said(plain)
 
 
 def test_the_memory_of_a_virtual_machine_is_not_told(plain: Results) -> None:
@@ -120,11 +118,6 @@ def test_the_memory_of_a_virtual_machine_is_not_told(plain: Results) -> None:
     assert "2\N{NO-BREAK SPACE}cores" in said(plain)
     plain.machine = msgspec.structs.replace(plain.machine, virtual=False)
     assert "24\N{NO-BREAK SPACE}GiB" in said(plain)
-
-
-def test_a_percentage_is_no_ratio_of_the_figures_beside_it(plain: Results) -> None:
-    assert PAIRED in said(plain)
-    assert notes([]) == []
 
 
 def test_a_machine_that_is_not_known_is_not_drawn(plain: Results) -> None:

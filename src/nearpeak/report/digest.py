@@ -259,7 +259,9 @@ def _cards(results: Results, folder: Path) -> Iterator[Card]:
 
 def _advised(results: Results, given: Advice, folder: Path) -> Card | None:
     """The card of an advice; None for those that other cards have."""
-    evidence = [text for text in [advised(results, given)] if text]
+    if given.kind in ("failures", "loss"):
+        return None
+    evidence = [advised(results, given)]
     if given.kind == "path":
         peak = next(peak for peak in results.peaks if (peak.place, peak.case) == _key(given))
         return Card(
@@ -274,8 +276,6 @@ def _advised(results: Results, given: Advice, folder: Path) -> Card | None:
         return Card("Too few launches for intervals and verdicts", "Measure more:", command)
     if given.kind == "near":
         return Card("Nothing to do", evidence[0])
-    if given.kind not in ("far", "open"):
-        return None
     headline = next(row for row in results.headlines if (row.place, row.case) == _key(given))
     case_ = headline.case
     share = f"reaches {percent(given.fraction)} % of the ceiling"

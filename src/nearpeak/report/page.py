@@ -137,6 +137,7 @@ def render(results: Results, machines: Sequence[Published] = (), study: Path = P
         findings_all=results.findings,
         findings_block=digest.all_findings(results),
         glossary=[GLOSSARY],
+        ending=wording.ending(results),
         headlines=wording.headlines(results, groups),
         tables=list(_tables(results, groups)),
         beside=[_beside(results, machine) for machine in machines],
