@@ -13,7 +13,7 @@ from nearpeak.report.solution import draw
 from nearpeak.results.results import Results
 
 if TYPE_CHECKING:
-    from conftest import Browser
+    from browser import Browser
 
 SMALL = "document.querySelector('.chart[data-kind=\"small\"]')"
 BOX = "document.querySelector('.hover:not([hidden])')"

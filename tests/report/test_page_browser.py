@@ -17,7 +17,7 @@ from nearpeak.terms.identity import Who
 from nearpeak.terms.path import DataPath, Endpoint
 
 if TYPE_CHECKING:
-    from conftest import Browser
+    from browser import Browser
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 DRAWN_CURVES = """[...document.querySelectorAll(".chart")]

@@ -84,6 +84,7 @@ class Row:
     strong: bool = False
     ceiling: bool = False  # no library's
     opens: int | None = None  # the index of the details that the page shows on demand
+    medium: Medium = ""  # the only one that shows it
 
     def fields(self, columns: Sequence[Column]) -> Iterator[tuple[Column, Value | None]]:
         """Each column with its value, without the columns that an earlier value spans."""
@@ -234,7 +235,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Document:
-    """What is shown of one run."""
+    """All that is shown of one run."""
 
     title: str  # of the window
     heading: str  # the question that it answers

@@ -9,10 +9,11 @@ import pytest
 
 from nearpeak.compare.build import compare
 from nearpeak.compare.load import load_side
-from nearpeak.report.compared.page import render
+from nearpeak.compare.present import present
+from nearpeak.document.page import render
 
 if TYPE_CHECKING:
-    from conftest import Browser
+    from browser import Browser
 
 MakeSides = Callable[..., Path]
 
@@ -25,7 +26,7 @@ def test_it_is_silent_alone_and_fits(
     old = load_side([make_sides(f"old{day}", day=day, libraries=libraries) for day in (1, 2)])
     new = make_sides("new", day=3, libraries=libraries, factor=0.5, crashed=(libraries[1],))
     page = tmp_path / "compare.html"
-    page.write_text(render(compare(old, load_side([new]), 0.05)), encoding="utf-8")
+    page.write_text(render(present(compare(old, load_side([new]), 0.05))), encoding="utf-8")
     browser.open(page, width)
     browser.evaluate("document.querySelectorAll('details').forEach((box) => { box.open = true; })")
     inside = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
