@@ -27,7 +27,11 @@ from nearpeak.terms.identity import Place
 
 def to_junit(compared: Compared) -> str:
     """Returns the whole file."""
-    parts = [*compared.places, *compared.failures, *compared.missing]
+    parts: list[PlaceChange | Failing | Missing] = [
+        *compared.places,
+        *compared.failures,
+        *compared.missing,
+    ]
     places = dict.fromkeys(part.place for part in parts)
     suites = [(place.path, _tests(compared, place)) for place in places]
     if compared.differences:

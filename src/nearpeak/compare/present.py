@@ -6,7 +6,16 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from nearpeak.compare import wording
-from nearpeak.compare.compared import CellChange, Change, Compared, CurveChange, PlaceChange, Ratio
+from nearpeak.compare.compared import (
+    CellChange,
+    Change,
+    Compared,
+    CurveChange,
+    PlaceChange,
+    Ratio,
+    Session,
+    Side,
+)
 from nearpeak.compare.history import STYLE, history
 from nearpeak.document.model import (
     Block,
@@ -60,7 +69,8 @@ def present(compared: Compared) -> Document:
     """The whole comparison; the terminal shows of its curves those that changed."""
     hosts = dict.fromkeys(session.host for session in compared.sessions)
     host = in_short([*hosts]) or wording.NO_SESSION
-    before, now = (wording.side(compared, side) for side in ("old", "new"))
+    before, now = wording.side(compared, "old"), wording.side(compared, "new")
+    groups = [_sessions(compared, "old", "Before"), _sessions(compared, "new", "Now")]
     sides = [Prose(f"Before: {before}"), Prose(f"Now:    {now}")]
     return Document(
         title=f"Nearpeak comparison on {host}",
@@ -76,9 +86,8 @@ def present(compared: Compared) -> Document:
             Section("Result", list(_result(compared)), "found"),
             Section("What differs between both sides", [_differences(compared)]),
             *_places(compared),
-            Section("What the columns mean", [Terms(_MEANINGS, ""), Prose(_DRAWN, medium="page")]),
             *_rest(compared),
-            Section("Sessions", [_sessions(compared)], medium="page"),
+            Section("Sessions", [Table("", "", "Folder", _SESSIONS, groups)], medium="page"),
         ],
         conclusion=wording.last_line(compared),
         bad=compared.regressed,
@@ -120,7 +129,8 @@ def _differences(compared: Compared) -> Block:
 
 
 def _places(compared: Compared) -> Iterator[Section]:
-    """Yields each place with its libraries, then its ceiling, in the order of the studies."""
+    """Yields each place in the order of the studies, with its libraries, then its ceiling; and the
+    meanings of the columns."""
     changes: dict[Place, list[PlaceChange]] = {}
     for change in compared.places:
         changes.setdefault(change.place, []).append(change)
@@ -132,6 +142,9 @@ def _places(compared: Compared) -> Iterator[Section]:
             _by_size(alternatives, compared),
         ]
         yield Section(place.path, blocks)
+    if changes:
+        meanings: list[Block] = [Terms(_MEANINGS, ""), Prose(_DRAWN, medium="page")]
+        yield Section("What the columns mean", meanings)
 
 
 def _rows(place: PlaceChange, compared: Compared) -> Iterator[Row]:
@@ -201,15 +214,13 @@ def _sizes(place: PlaceChange) -> Iterator[str]:
 
 
 def _by_size(places: list[PlaceChange], compared: Compared) -> Table:
-    groups = [
-        Rows(
-            f"{place.who.label}, {label(curve.curve)}",
-            [_size(cell, compared) for cell in curve.cells],
-        )
-        for place in places
-        for curve in place.curves
-    ]
+    groups = [_of_curve(place, curve, compared) for place in places for curve in place.curves]
     return Table("", "", "Size", _SIZES, groups, folded="By size", medium="page")
+
+
+def _of_curve(place: PlaceChange, curve: CurveChange, compared: Compared) -> Rows:
+    rows = [_size(cell, compared) for cell in curve.cells]
+    return Rows(f"{place.who.label}, {label(curve.curve)}", rows)
 
 
 def _size(cell: CellChange, compared: Compared) -> Row:
@@ -233,24 +244,11 @@ def _rest(compared: Compared) -> Iterator[Section]:
         yield Section("Core-to-core latency", [about, *_list("", distances)])
 
 
-def _sessions(compared: Compared) -> Table:
-    groups = [
-        Rows(
-            title,
-            [
-                Row(
-                    session.folder,
-                    {
-                        "session": Value(session.session + 1, "count"),
-                        "started": Value(moment(session.started), "text"),
-                        "host": Value(session.host, "text"),
-                        "study": Value(session.study, "text"),
-                    },
-                )
-                for session in compared.sessions
-                if session.side == side
-            ],
-        )
-        for title, side in (("Before", "old"), ("Now", "new"))
-    ]
-    return Table("", "", "Folder", _SESSIONS, groups)
+def _sessions(compared: Compared, side: Side, title: str) -> Rows:
+    return Rows(title, [_session(one) for one in compared.sessions if one.side == side])
+
+
+def _session(session: Session) -> Row:
+    texts = {"started": moment(session.started), "host": session.host, "study": session.study}
+    values = {key: Value(text, "text") for key, text in texts.items()}
+    return Row(session.folder, {"session": Value(session.session + 1, "count"), **values})

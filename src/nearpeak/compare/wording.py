@@ -30,7 +30,7 @@ from nearpeak.terms.fingerprints import shown
 from nearpeak.terms.identity import CEILING, Curve
 from nearpeak.terms.sizes import format_seconds
 
-ENOUGH = 3  # sessions of a side, from which the measured scatter replaces the assumed one
+_ENOUGH = 3  # sessions of a side, from which the measured scatter replaces the assumed one
 REGRESSED = "regressed"  # slower, by more than the tolerance
 NO_SESSION = "no session with a figure"
 _ENDS = 3  # kinds of failure named in one sentence
@@ -59,12 +59,13 @@ def conclusion(compared: Compared) -> str:
     """The regressions, what is not measured any more, and what could be judged."""
     regressions = "; ".join(_regressions(compared))
     gone = _gone(compared)
+    often = [one for one in compared.failures if not one.regressed and _fails_more_often(one)]
     sentences = [
         f"Regressed: {regressions}." if regressions else "",
         "" if compared.allow_missing else gone,
         "" if regressions else _proven(compared),
         gone if compared.allow_missing else "",
-        _unproven(compared),
+        *_all_of(often, "failed more often, but not proven to have regressed."),
     ]
     return " ".join(filter(None, sentences))
 
@@ -74,16 +75,14 @@ def _regressions(compared: Compared) -> Iterator[str]:
     wrong = [failing for failing in regressed if failing.wrong_data]
     often = [failing for failing in regressed if not failing.wrong_data]
     slower = [place for place in compared.places if any(one.regressed for one in place.changes)]
-    if slower:
-        yield f"{_all_of(slower)}: slower by more than {tolerance(compared)}"
-    if wrong:
-        yield f"{_all_of(wrong)}: wrong data"
-    if often:
-        yield f"{_all_of(often)}: fails more often"
+    yield from _all_of(slower, f"slower by more than {tolerance(compared)}")
+    yield from _all_of(wrong, "wrong data")
+    yield from _all_of(often, "fails more often")
 
 
-def _all_of(parts: Iterable[PlaceChange | Failing]) -> str:
-    return ", ".join(dict.fromkeys(map(subject, parts)))
+def _all_of(parts: Iterable[PlaceChange | Failing], event: str) -> Iterator[str]:
+    if subjects := ", ".join(dict.fromkeys(map(subject, parts))):
+        yield f"{subjects}: {event}"
 
 
 def _gone(compared: Compared) -> str:
@@ -113,10 +112,10 @@ def _unjudged(compared: Compared) -> str:
         return "the sides have no figure in common"
     if all(place.inseparable for place in compared.places):
         return _NO_DISTANCE
-    remedy = f"Measure {ENOUGH} sessions of each side"
+    remedy = f"Measure {_ENOUGH} sessions of each side"
     if compared.tells_from is None:
         return f"one launch of each does not show how launches and sessions scatter. {remedy}"
-    if single(compared):
+    if _single(compared):
         return (
             "with one session on each side, a change cannot be told from the scatter of sessions."
             f" {remedy}"
@@ -127,15 +126,7 @@ def _unjudged(compared: Compared) -> str:
     )
 
 
-def _unproven(compared: Compared) -> str:
-    failing = [one for one in compared.failures if not one.regressed and _fails_more_often(one)]
-    if not failing:
-        return ""
-    return f"Failed more often, but not proven to have regressed: {_all_of(failing)}."
-
-
-def single(compared: Compared) -> bool:
-    """True if each side has only one session: the scatter of sessions is then an assumed one."""
+def _single(compared: Compared) -> bool:
     return compared.count("old") == compared.count("new") == 1
 
 
@@ -202,7 +193,7 @@ def limits(compared: Compared) -> Iterator[str]:
         f" {percent(compared.tells_from)} % cannot be told from the scatter of launches and"
         " sessions."
     )
-    if single(compared):
+    if _single(compared):
         yield (
             "One session does not show how far sessions scatter, so an assumed scatter is used:"
             " only a much larger change gets a verdict. A change of a library gets no verdict where"
@@ -210,8 +201,8 @@ def limits(compared: Compared) -> Iterator[str]:
         )
     lacking = {change.lacks for place in compared.places for change in place.changes}
     yield from (text for lack, text in _BECAUSE.items() if lack in lacking)
-    if min(old, new) < ENOUGH:
-        yield f"Measure {ENOUGH} sessions of each side to tell more."
+    if min(old, new) < _ENOUGH:
+        yield f"Measure {_ENOUGH} sessions of each side to tell more."
     yield from _disturbances(compared)
 
 

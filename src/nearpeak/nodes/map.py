@@ -24,9 +24,9 @@ LINED = 64  # most cells in a row for lines between them
 FIGURED = 8  # most nodes in a row for a figure in each cell
 LINE, WIDE, NARROW = 13, 420, 220  # pixels: of a name, and of a map in a wide and a narrow window
 STYLE = """
-.maps { display: grid; gap: 1.6rem; }
+.maps { display: grid; gap: 1.6rem; margin-top: 1rem; }
 .maps { grid-template-columns: repeat(auto-fill, minmax(min(100%, 34rem), 1fr)); }
-.nodes-map { position: relative; margin-right: 7.5rem; }
+.nodes-map { position: relative; margin: .6rem 7.5rem 0 0; }
 .nodes-map svg { display: block; width: 100%; height: auto; shape-rendering: crispEdges; }
 .nodes-map .lined * { stroke: var(--bg); stroke-width: 1px; vector-effect: non-scaling-stroke; }
 .none { fill: var(--sunken); background: var(--sunken); }

@@ -15,12 +15,13 @@ from nearpeak.document.model import (
     Section,
     Table,
     Terms,
+    Tone,
     Value,
 )
 from nearpeak.document.templates import moment
 from nearpeak.nodes import map as maps
 from nearpeak.nodes import wording
-from nearpeak.nodes.found import Found, Verdict
+from nearpeak.nodes.found import UNITS, Curve, Found, Pair, Verdict
 from nearpeak.numbers import count, number, percent, size, unit
 
 _PRINTED, _LISTED = 30, 2000  # verdicts on the terminal and on the page; nodes.json has all
@@ -36,10 +37,6 @@ _USUAL = [
     Column("usual", "Usual"),
     *(Column(key, title, "%", "differ by") for key, title in _SPREADS.items()),
 ]
-_METRICS = (
-    ("latency", "Latency", "us", "µs"),
-    ("bandwidth", "Bandwidth both ways", "gbs", "GB/s"),
-)
 
 
 def present(results: Found) -> Document:
@@ -66,8 +63,8 @@ def present(results: Found) -> Document:
 
 
 def _result(results: Found) -> Iterator[Block]:
-    tone, conclusion = "bad" if results.bad else "note", wording.conclusion(results)
-    yield Notice(f"{conclusion}.", tone=tone, medium="page")
+    tone: Tone = "bad" if results.bad else "note"
+    yield Notice(f"{wording.conclusion(results)}.", tone=tone, medium="page")
     if results.failed:
         yield Notice(results.failed, tone="bad")
     if results.wrong:
@@ -106,19 +103,15 @@ def _verdict(verdict: Verdict, medium: Medium) -> Row:
 
 def _usual(results: Found) -> Table:
     """The usual figures, and the deviations of nodes, links and launches from them."""
-    rows = [
-        Row(
-            wording.title(results, curve),
-            {
-                "usual": Value(f"{number(curve.usual)} {unit(curve.unit)}", "text"),
-                **{key: Value(getattr(curve, key), "percent") for key in _SPREADS},
-            },
-        )
-        for curve in results.curves
-    ]
+    rows = [Row(wording.title(results, curve), _figures(curve)) for curve in results.curves]
     columns = _USUAL if results.told_apart else _USUAL[:1]
     groups = [Rows("", rows)] if rows else []
     return Table("", "", "The usual pair", columns, groups, heads=True)
+
+
+def _figures(curve: Curve) -> dict[str, Value]:
+    spreads = {key: Value(getattr(curve, key), "percent") for key in _SPREADS}
+    return {"usual": Value(f"{number(curve.usual)} {unit(curve.unit)}", "text"), **spreads}
 
 
 def _evidence(results: Found) -> Iterator[Section]:
@@ -144,18 +137,17 @@ def _pairs(results: Found) -> Table:
     both = any(pair.latency_alone_us is not None for pair in results.pairs)
     modes = {"": "all pairs of a round", "_alone": "each pair alone"} if both else {"": ""}
     columns = [
-        Column(f"{metric}{mode}_{unit}", title, shown, over)
+        Column(metric.replace("_", f"{mode}_"), wording.name(metric), unit(of_metric), over)
         for mode, over in modes.items()
-        for metric, title, unit, shown in _METRICS
+        for metric, of_metric in UNITS.items()
     ]
-    rows = [
-        Row(
-            " - ".join(pair.nodes),
-            {column.key: Value(getattr(pair, column.key)) for column in columns},
-        )
-        for pair in results.pairs
-    ]
+    rows = [_pair(pair, columns) for pair in results.pairs]
     return Table("", "", "Pair", columns, [Rows("", rows)], heads=True)
+
+
+def _pair(pair: Pair, columns: list[Column]) -> Row:
+    values = {column.key: Value(getattr(pair, column.key)) for column in columns}
+    return Row(" - ".join(pair.nodes), values)
 
 
 def _methods(results: Found) -> Iterator[tuple[str, str]]:
@@ -167,8 +159,8 @@ def _methods(results: Found) -> Iterator[tuple[str, str]]:
     )
     yield (
         "Values",
-        f"latency of {size(results.small_bytes)}, bandwidth of {size(results.large_bytes)} with"
-        f" {results.window} messages in flight, {number(results.slot_ms)} ms for each",
+        f"latency of {size(results.small_bytes)}, bandwidth of {size(results.large_bytes)} both"
+        f" ways with {results.window} messages in flight, {number(results.slot_ms)} ms for each",
     )
     usual = "of a usual link of usual nodes" if results.told_apart else "the median of all pairs"
     yield "Usual", usual
