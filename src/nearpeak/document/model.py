@@ -235,7 +235,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Document:
-    """All that is shown of one run."""
+    """One run as it is shown."""
 
     title: str  # of the window
     heading: str  # the question that it answers

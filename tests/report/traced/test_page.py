@@ -12,7 +12,7 @@ from nearpeak.report.traced.page import FOLDED, render, write_page
 from nearpeak.trace.trace import Trace
 
 if TYPE_CHECKING:
-    from browser import Browser
+    from conftest import Browser
 
 made = sys.modules["made_trace"]  # loaded by tests/conftest.py
 entry, ran, trace = made.entry, made.ran, made.trace
