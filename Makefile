@@ -99,10 +99,10 @@ quick: $(TOOLS)
 .PHONY: quick-results quick-rest
 quick-results: $(TOOLS)
 	$(BIN)/pytest -q tests/terms tests/statistics tests/observations tests/results tests/findings \
-	  tests/compare
+	  --ignore=tests/compare/test_page_browser.py tests/compare
 quick-rest: $(TOOLS)
-	$(BIN)/pytest -q --ignore=tests/report/test_page_browser.py \
-	  --ignore=tests/report/compared/test_page_browser.py tests/report tests/machine $(wildcard tests/test_*.py)
+	$(BIN)/pytest -q --ignore=tests/report/test_page_browser.py tests/report tests/machine \
+	  $(wildcard tests/test_*.py)
 
 CPP = $(shell git ls-files 'bench/*.[ch]pp' 'preload/*.[ch]pp' ':!bench/third_party')
 

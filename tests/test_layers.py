@@ -125,7 +125,6 @@ def test_imports_run_one_way() -> None:
 SOURCES = {"conform", "explain", "nodes", "planning", "study", "trace", "tune"}
 KNOW_NO_SOURCE = {"results", "findings", "compare", "report"}
 SHOWS = {  # what is no study
-    "report/nodes": "nodes.found",
     "report/traced": "trace.trace",
     "report/tuned": "tune.tuned",
 }

@@ -48,7 +48,7 @@ def test_a_planted_loss_is_in_all_that_is_written(
     assert "Regressed: alpha on host-host same-numa" in files["html"].read_text()
     code, out, _ = compare(tmp_path / "baseline", *new, "--tolerance", "20%")
     assert code == 0
-    assert "Nothing regressed" in out
+    assert "No slowdown by more than 20 % was proven." in out
 
 
 def test_a_library_that_is_gone_is_noticed(compare: Compare, make_sides: MakeSides) -> None:
@@ -76,7 +76,7 @@ def test_the_status_says_that_nothing_could_be_judged(
     assert out.splitlines()[-1].startswith(said)
     code, out, _ = compare(tmp_path / "old", tmp_path / "new")
     assert code == 0
-    assert out.splitlines()[-1].startswith("Nothing regressed. ")
+    assert out.splitlines()[-1].startswith("No slowdown by more than 5 % was proven. ")
 
 
 def test_a_folder_s_name_may_be_in_another_encoding(

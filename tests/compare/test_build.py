@@ -8,12 +8,13 @@ from typing import Any
 import msgspec
 import pytest
 
+from nearpeak.compare import wording
 from nearpeak.compare.build import compare
 from nearpeak.compare.compared import Compared
 from nearpeak.compare.load import Study, load_side
+from nearpeak.compare.present import present
+from nearpeak.document.page import render
 from nearpeak.errors import UserError
-from nearpeak.report.compared import words
-from nearpeak.report.compared.page import render
 from nearpeak.terms.identity import CEILING, Who
 from nearpeak.terms.left_out import LeftOut
 
@@ -77,7 +78,7 @@ def test_applications_are_compared_by_the_sizes_of_their_problems(made_applicati
     [curve] = library.curves
     assert (curve.curve.benchmark, curve.change.ratio) == ("plane", pytest.approx(0.5))
     assert [(cell.case.x, cell.x_unit) for cell in curve.cells] == [(1000, "cells")]
-    assert '<td class="n">1000 cells</td>' in render(found)
+    assert '<th scope="row" class="name">1000 cells</th>' in render(present(found))
 
 
 def test_one_session_each_leaves_a_small_loss_open(make_sides: MakeSides) -> None:
@@ -281,10 +282,10 @@ def test_what_a_budget_left_out_is_named_as_such(make_sides: MakeSides) -> None:
     found = compare(old, new, 0.05)
     assert {missing.budget_seconds for missing in found.missing} == {700.0}
     left = "benchmark bw (left out by the budget: --budget 11m40s has it)"
-    assert words.missing(found) == [left]
-    assert left in words.conclusion(found)
+    assert wording.missing(found) == [left]
+    assert left in wording.conclusion(found)
     found.missing.append(msgspec.structs.replace(found.missing[0], budget_seconds=None))
-    assert words.missing(found) == ["benchmark bw"]  # not all of it
+    assert wording.missing(found) == ["benchmark bw"]  # not all of it
 
 
 def test_cells_that_could_not_be_measured_are_missing(make_sides: MakeSides) -> None:

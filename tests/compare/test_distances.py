@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from nearpeak.compare import wording
 from nearpeak.compare.build import compare
 from nearpeak.compare.compared import Compared
 from nearpeak.compare.load import load_side
-from nearpeak.report.compared import words
 
 MakeSides = Callable[..., Path]
 CASES = 6  # of each launch's place
@@ -40,10 +40,11 @@ def test_more_launches_of_far_cpus_are_no_change(make_sides: MakeSides) -> None:
             ((300.0, 300.0), 4 * CASES, 12 * CASES),
         ]
     assert not found.regressed
-    assert "now mostly at another distance on host-host same-numa" in words.sessions(found)
+    moved = "Most core-to-core latencies are now others on host-host same-numa (see below)."
+    assert moved in wording.limits(found)
     assert not any(place.inseparable for place in found.places)
     assert [distance.compared for distance in found.places[0].distances] == [True, False]
-    for line in words.distances(found):
+    for line in wording.distances(found):
         assert line.endswith("; compared at 60.0 ns alone")
 
 
@@ -54,10 +55,10 @@ def test_what_sides_have_no_distance_in_common_is_not_judged(make_sides: MakeSid
     for change in found.places[0].changes:
         assert (change.verdict, change.ci95, change.p_value) == ("undecided", None, 1.0)
     assert found.places[0].inseparable
-    no_distance = "the sides have no distance between CPUs in common: measure more sessions"
-    assert f"; not judged, as {no_distance}" in words.distances(found)[0]
-    assert words.sessions(found).startswith(f"Nothing is judged: {no_distance}")
-    assert words.conclusion(found).startswith(f"Nothing can be judged: {no_distance}")
+    no_distance = "the sides have no core-to-core latency in common: measure"
+    assert f"; not judged, as {no_distance}" in wording.distances(found)[0]
+    assert list(wording.limits(found)) == []
+    assert wording.conclusion(found).startswith(f"Nothing can be judged: {no_distance}")
 
 
 def test_unknown_distances_change_nothing(make_sides: MakeSides) -> None:
@@ -65,7 +66,7 @@ def test_unknown_distances_change_nothing(make_sides: MakeSides) -> None:
     new = [make_sides(f"new{day}", day=day, far=[0, 1], factor=0.1) for day in (4, 5, 6)]
     found = compare(load_side(old), load_side(new), 0.05)
     [library] = found.libraries
-    assert words.distances(found)[0].endswith("; compared as measured")
+    assert wording.distances(found)[0].endswith("; compared as measured")
     assert (library.change.verdict, library.change.regressed) == ("slower", True)
     assert library.change.ratio < 0.1
     assert [distance.range_ns for distance in library.distances] == [(60.0, 300.0), None]
@@ -75,7 +76,7 @@ def test_a_case_without_a_distance_has_that_of_its_block(make_sides: MakeSides) 
     old = [make_sides(f"old{day}", day=day, far=[day], lost=1) for day in (1, 2, 3)]
     new = [make_sides(f"new{day}", day=day, far=[0, 1, 2]) for day in (4, 5, 6)]
     found = compare(load_side(old), load_side(new), 0.05)
-    for line in words.distances(found):
+    for line in wording.distances(found):
         assert line.endswith("; compared at 60.0 ns alone")
 
 
@@ -124,9 +125,9 @@ def test_few_launches_there_have_those_elsewhere_with_the_effect_of_their_side(
     [library] = found.libraries
     assert library.levelled == CASES
     assert library.change.ratio == pytest.approx(3.7, rel=0.03)
-    assert words.distances(found)[0].endswith(
-        "; compared at 60.0 ns: in all 6 cases a side has fewer than 6 launches there, so the"
-        " others are converted to it, by what the distance changes"
+    assert wording.distances(found)[0].endswith(
+        "; compared at 60.0 ns: in 6 of 6 cases a side has fewer than 6 launches there, so the"
+        " others are converted to it"
     )
 
 

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 from nearpeak.arrays import Floats, Indices
-from nearpeak.nodes import plan
+from nearpeak.document.page import render
+from nearpeak.nodes import plan, wording
 from nearpeak.nodes.build import build, to_json
 from nearpeak.nodes.found import Found
 from nearpeak.nodes.journal import Launch, LaunchEnd, NodesJournal, Round, Wrong, read
+from nearpeak.nodes.present import present
 from nearpeak.nodes.schema import schema
-from nearpeak.report.nodes import words
-from nearpeak.report.nodes.page import render
 
 made = sys.modules["made_nodes"]  # loaded by tests/conftest.py
 
@@ -130,10 +130,9 @@ def test_three_nodes_are_too_few_to_judge(tmp_path: Path) -> None:
     assert {(curve.nodes, curve.links) for curve in found.curves} == {(None, None)}
     (latency,) = [curve for curve in found.curves if curve.metric == "latency_us"]
     assert latency.usual == pytest.approx(2.0, rel=0.05)
-    usual = words.usual(found, latency)
-    assert usual.startswith("latency, each pair alone: ")  # each round is one pair
-    assert usual.endswith(" µs, the median of pairs")
-    assert "so that nothing was judged" in words.conclusion(found)
+    assert wording.title(found, latency) == "latency, each pair alone"  # each round is one pair
+    assert "the median of all pairs" in render(present(found))
+    assert "so that nothing was judged" in wording.conclusion(found)
 
 
 def test_of_a_run_that_ended_before_a_launch_did_nothing_is_told(tmp_path: Path) -> None:
@@ -142,7 +141,7 @@ def test_of_a_run_that_ended_before_a_launch_did_nothing_is_told(tmp_path: Path)
     assert (found.launches, found.curves, found.maps, found.complete) == ([], [], [], False)
     assert all(pair.latency_us is None for pair in found.pairs)
     jsonschema.validate(json.loads(to_json(found)), schema())
-    assert "n4 - n5" in render(found)
+    assert "n4 - n5" in render(present(found))
 
 
 def test_a_launch_that_failed_does_not_count_and_wrong_data_is_told(tmp_path: Path) -> None:
@@ -194,10 +193,10 @@ def test_data_that_is_wrong_everywhere_is_told(tmp_path: Path, count: int) -> No
     journal.close()
     found = build(read(tmp_path))
     assert found.wrong_pairs == math.comb(count, 2) < len(found.wrong) + 1
-    assert f"{math.comb(count, 2)} pairs received wrong data" in words.faults(found)
-    assert words.conclusion(found).endswith("nothing could be judged, as no pair has a value")
+    assert f"{math.comb(count, 2)} pairs received wrong data" in wording.faults(found)
+    assert wording.conclusion(found).endswith("nothing could be judged, as no pair has a value")
     assert found.bad
-    assert "no pair has a value" in render(found)
+    assert "no pair has a value" in render(present(found))
 
 
 @pytest.mark.parametrize(("count", "launches"), [(8, 1), (70, 3)])
@@ -205,7 +204,7 @@ def test_too_few_launches_say_nothing_of_any_node(
     tmp_path: Path, count: int, launches: int
 ) -> None:
     found = build(made.record(tmp_path, made.chosen(count), slow, launches))
-    assert words.conclusion(found) == (
+    assert wording.conclusion(found) == (
         f"{count} nodes: nothing could be judged so far, as too few launches have ended"
     )
 
@@ -223,6 +222,6 @@ def test_a_launch_that_was_made_again_has_not_failed(tmp_path: Path) -> None:
     (tmp_path / "nodes.jsonl").write_bytes(b"".join([*lines[:second], *bad, *lines[second:]]))
     found = build(read(tmp_path))
     assert (len(found.launches), found.failed) == (2, None)
-    assert words.faults(found) == "not all launches were run"
+    assert wording.faults(found) == "not all launches were run"
     (tmp_path / "nodes.jsonl").write_bytes(b"".join([*lines[:second], *bad]))
     assert build(read(tmp_path)).failed == "launch 2 failed: ended by SIGSEGV"

@@ -9,7 +9,6 @@ import typer
 from nearpeak.errors import UserError
 from nearpeak.terms.exit_statuses import paragraphs
 
-REGRESSED, NOTHING_JUDGED = 1, 3  # exit status
 HELP = f"""Judge studies against earlier ones: what became slower.
 
 OLD is the baseline; all folders that follow are the new side together. Each is
@@ -70,10 +69,11 @@ def compare(
     from nearpeak.compare.build import compare as compared_sides
     from nearpeak.compare.build import to_json
     from nearpeak.compare.load import load_side
+    from nearpeak.compare.outcomes import to_junit
+    from nearpeak.compare.present import present
+    from nearpeak.document.page import write_page
+    from nearpeak.document.terminal import print_document
     from nearpeak.files import write_whole
-    from nearpeak.report.compared.junit import to_junit
-    from nearpeak.report.compared.page import render
-    from nearpeak.report.compared.terminal import print_compared
 
     allowed = parse_tolerance(tolerance)
     named = [file for file in (as_json, as_junit, as_html) if file is not None]
@@ -82,13 +82,15 @@ def compare(
     comparison = compared_sides(
         load_side([old]), load_side(new), allowed, allow_missing=allow_missing
     )
-    forms = ((as_json, to_json), (as_junit, to_junit), (as_html, render))
-    texts = [(file, form(comparison)) for file, form in forms if file is not None]
-    for file, text in texts:
-        write_whole(file, text)
-    status = REGRESSED if comparison.regressed else 0 if comparison.judged else NOTHING_JUDGED
-    print_compared(comparison, status=status)
-    raise typer.Exit(status)
+    document = present(comparison)
+    if as_json is not None:
+        write_whole(as_json, to_json(comparison))
+    if as_junit is not None:
+        write_whole(as_junit, to_junit(comparison))
+    if as_html is not None:
+        write_page(document, as_html)
+    print_document(document)
+    raise typer.Exit(comparison.status)
 
 
 def parse_tolerance(text: str) -> float:

@@ -355,18 +355,21 @@ def _run(
 def write(folder: Path | None, recorded: "Recorded", require: Sequence[str] = ()) -> "Found":
     """Builds the results from the records, prints and writes them. `folder` None: only prints.
     `require`: replaces the run's requirements; UserError."""
+    from nearpeak.document.page import write_page
+    from nearpeak.document.terminal import print_document
     from nearpeak.files import write_whole
     from nearpeak.nodes import plan, required
     from nearpeak.nodes.build import build, to_json
-    from nearpeak.report.nodes.page import render
-    from nearpeak.report.nodes.terminal import print_found
+    from nearpeak.nodes.present import present
 
     required.check(require, alone=plan.has_alone(recorded.begin.chosen))
     results = build(recorded, require)
-    if folder is not None:
+    document = present(results)
+    page = folder and folder / "nodes.html"
+    if folder is not None and page is not None:
         write_whole(folder / "nodes.json", to_json(results))
-        write_whole(folder / "nodes.html", render(results))
-    print_found(results, folder and folder / "nodes.html")
+        write_page(document, page)
+    print_document(document, page)
     return results
 
 
@@ -374,7 +377,7 @@ def conclude(results: "Found | None") -> None:
     """Exits with status 1 if something is slow, wrong or lacking, or a requirement is missed."""
     if results is None or not results.bad:
         return
-    from nearpeak.report.nodes.words import faults
+    from nearpeak.nodes.wording import faults
 
     sys.stdout.flush()
     print(printable(f"Exit status 1: {faults(results)}"))

@@ -128,7 +128,7 @@ def report(
     from nearpeak.conform import journal
     from nearpeak.files import write_whole
     from nearpeak.nodes import journal as nodes_journal
-    from nearpeak.report.nodes.required import to_junit as nodes_junit
+    from nearpeak.nodes.outcomes import to_junit as nodes_junit
 
     if folder.is_file():
         raise UserError(f"{folder} is a file: nearpeak import {folder} reads what tools print")

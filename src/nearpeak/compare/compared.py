@@ -224,6 +224,11 @@ class Compared(msgspec.Struct, kw_only=True):
         changes = [*(place.change for place in self.places), *curves]
         return any(change.verdict != UNDECIDED for change in changes)
 
+    @property
+    def status(self) -> int:
+        """The exit status of the command: 1 for a regression, 3 if nothing could be judged."""
+        return 1 if self.regressed else 0 if self.judged else 3
+
     def count(self, side: Side) -> int:
         """Counts the sessions of a side."""
         return sum(session.side == side for session in self.sessions)

@@ -93,6 +93,7 @@ class Row:
     strong: bool = False
     ceiling: bool = False  # no library's
     opens: int | None = None  # the index of the details that the page shows on demand
+    medium: Medium = ""  # the only one that shows it
 
     def fields(self, columns: Sequence[Column]) -> Iterator[tuple[Column, Value | None]]:
         """Each column with its value, without the columns that an earlier value spans."""

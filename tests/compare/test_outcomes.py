@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 from nearpeak.compare.build import compare
 from nearpeak.compare.load import load_side
-from nearpeak.report.compared.junit import to_junit
+from nearpeak.compare.outcomes import to_junit
 
 MakeSides = Callable[..., Path]
 
@@ -79,10 +79,14 @@ def test_a_size_alone_makes_its_curve_fail(make_sides: MakeSides) -> None:
     old = load_side([make_sides("old")])
     compared = compare(old, load_side([make_sides("new", day=2)]), 0.05)
     curve = compared.libraries[0].curves[0]
-    curve.cells[1].change.regressed = True
+    change = curve.cells[1].change
+    change.regressed = True
     [failure] = ElementTree.fromstring(to_junit(compared)).iter("failure")
     assert (failure.get("message") or "").startswith("4 KiB: ")
     assert failure.text == failure.get("message")
+    change.lacks = "control"
+    [failure] = ElementTree.fromstring(to_junit(compared)).iter("failure")
+    assert ", undecided (no control), new/old " in (failure.get("message") or "")
 
 
 def test_differences_are_tests_and_reasons_of_failures(make_sides: MakeSides) -> None:

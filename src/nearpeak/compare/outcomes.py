@@ -8,19 +8,18 @@ between the sides has a test that passes, with its values as output.
 
 from collections.abc import Iterator
 
+from nearpeak.compare import wording
 from nearpeak.compare.compared import (
     Change,
     Compared,
     CurveChange,
-    Difference,
     Failing,
     Missing,
     PlaceChange,
 )
 from nearpeak.document import junit
 from nearpeak.document.junit import Outcome
-from nearpeak.numbers import extent, number, unit
-from nearpeak.report.compared import words
+from nearpeak.numbers import extent, interval, number, probability
 from nearpeak.results.names import label
 from nearpeak.statistics.verdicts import UNDECIDED
 from nearpeak.terms.identity import Place
@@ -28,27 +27,27 @@ from nearpeak.terms.identity import Place
 
 def to_junit(compared: Compared) -> str:
     """Returns the whole file."""
-    failing = [failure.place for failure in compared.failures]
-    missing = [missing.place for missing in compared.missing]
-    places = dict.fromkeys([*(place.place for place in compared.places), *failing, *missing])
-    suites = [(place.path, list(_tests(compared, place))) for place in places]
+    parts: list[PlaceChange | Failing | Missing] = [
+        *compared.places,
+        *compared.failures,
+        *compared.missing,
+    ]
+    places = dict.fromkeys(part.place for part in parts)
+    suites = [(place.path, _tests(compared, place)) for place in places]
     if compared.differences:
-        suites.insert(
-            0, ("differences", [_difference(difference) for difference in compared.differences])
-        )
+        suites.insert(0, ("differences", _differences(compared)))
     return junit.to_junit("nearpeak compare", suites)
 
 
-def _difference(difference: Difference) -> Outcome:
-    return Outcome(
-        "differences", f"{difference.part} {difference.name}", said=words.values(difference)
-    )
+def _differences(compared: Compared) -> Iterator[Outcome]:
+    for one in compared.differences:
+        yield Outcome("differences", f"{one.part} {one.name}", said=wording.values(one))
 
 
 def _tests(compared: Compared, place: Place) -> Iterator[Outcome]:
     for change in compared.places:
         if change.place == place:
-            yield from _place_tests(change, words.possible_reason(change, compared))
+            yield from _place_tests(change, wording.possible_reason(change, compared))
     for curve in compared.missing:
         if curve.place == place:
             yield _missing(curve, allowed=compared.allow_missing)
@@ -57,25 +56,30 @@ def _tests(compared: Compared, place: Place) -> Iterator[Outcome]:
             yield _failing(failing)
 
 
-def _place_tests(change: PlaceChange, reason: str) -> Iterator[Outcome]:
-    name = change.who.label
-    yield _test(name, "all curves", change.change, [], reason)
-    for curve in change.curves:
-        yield _test(name, label(curve.curve), curve.change, _regressed(curve), reason)
+def _place_tests(place: PlaceChange, reason: str) -> Iterator[Outcome]:
+    name = place.who.label
+    yield _test(name, "all curves", place.change, [], reason)
+    for curve in place.curves:
+        sizes = list(_regressed_sizes(curve))
+        yield _test(name, label(curve.curve), curve.change, sizes, reason)
 
 
-def _regressed(curve: CurveChange) -> list[str]:
-    """A line for each size that regressed."""
-    return [
-        f"{extent(cell.case.x, cell.x_unit)}: {number(cell.old)} -> {number(cell.new)}"
-        f" {unit(cell.unit)}, {words.sentence(cell.change)}"
-        for cell in curve.cells
-        if cell.change.regressed
-    ]
+def _regressed_sizes(curve: CurveChange) -> Iterator[str]:
+    for cell in curve.cells:
+        if cell.change.regressed:
+            size = extent(cell.case.x, cell.x_unit)
+            yield f"{size}: {wording.figures(cell)}, {_sentence(cell.change)}"
+
+
+def _sentence(change: Change) -> str:
+    """The verdict on a change with its figures."""
+    lacks = f" ({wording.verdict(change)})" if change.lacks else ""
+    ratio = f"{number(change.ratio)} {interval(change.ci95)}".rstrip()
+    return f"{change.verdict}{lacks}, new/old {ratio}, adjusted p {probability(change.p_adjusted)}"
 
 
 def _test(who: str, name: str, change: Change, sizes: list[str], reason: str) -> Outcome:
-    sentence = words.sentence(change)
+    sentence = _sentence(change)
     if change.regressed or sizes:
         failure = sentence if change.regressed else sizes[0]
         reasons = [f"Possible reason: {reason}"] if reason else []
@@ -84,10 +88,10 @@ def _test(who: str, name: str, change: Change, sizes: list[str], reason: str) ->
 
 
 def _failing(failing: Failing) -> Outcome:
-    [sentence] = words.failures([failing])
+    name, text = wording.failing_subject(failing), wording.failure(failing)
     if failing.regressed:
-        return Outcome("failures", words.subject(failing), failure=sentence, kind="failing")
-    return Outcome("failures", words.subject(failing), skipped=sentence)
+        return Outcome("failures", name, failure=text, kind="failing")
+    return Outcome("failures", name, skipped=text)
 
 
 def _missing(missing: Missing, *, allowed: bool) -> Outcome:

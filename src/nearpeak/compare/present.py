@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A comparison as a document: what became slower, on which path, and by how much."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+
+from nearpeak.compare import wording
+from nearpeak.compare.compared import (
+    CellChange,
+    Change,
+    Compared,
+    CurveChange,
+    PlaceChange,
+    Ratio,
+    Session,
+    Side,
+)
+from nearpeak.compare.history import STYLE, history
+from nearpeak.document.model import (
+    Block,
+    Column,
+    Document,
+    Items,
+    Medium,
+    Notice,
+    Prose,
+    Row,
+    Rows,
+    Section,
+    Table,
+    Terms,
+    Tone,
+    Value,
+)
+from nearpeak.document.templates import moment
+from nearpeak.numbers import count, extent, in_short, probability, unit
+from nearpeak.results.names import case, label
+from nearpeak.statistics.verdicts import EQUIVALENT, FASTER, SLOWER, UNDECIDED
+from nearpeak.terms.identity import Curve, Place
+
+_MOST = 12  # curves of a library, and lines of a list, on the terminal; the page has all
+_ELSEWHERE = "see --html or --json"
+_TONES: dict[str, Tone] = {FASTER: "good", SLOWER: "bad"}
+_RATIO = Column("ratio", "New/old")
+_VERDICT = Column("verdict", "Verdict", figure=False)
+_HISTORY = Column("history", "History", figure=False)
+_CHANGES = [_RATIO, Column("fraction", "Fraction"), _VERDICT, _HISTORY]
+_SIZES = [Column("old", "Old"), Column("new", "New"), _RATIO, _VERDICT, _HISTORY]
+_SESSIONS = [
+    Column("session", "Session"),
+    *(Column(key, key.title(), figure=False) for key in ("started", "host", "study")),
+]
+_MEANINGS = (
+    ("New/old", "above 1, the new side is better, in latency too; [a, b] is a 95 % interval"),
+    (
+        "Fraction",
+        "the same ratio for the fraction of the ceiling, where blocks measured both: it"
+        " distinguishes a slower library from a slower path",
+    ),
+    ("Regressed (!)", "surely slower, by more than the tolerance"),
+    ("p", "adjusted for everything that is compared"),
+    ("History", "each session, before and now: the higher, the better"),
+)
+_DRAWN = "○ a session before, ● one now; the line is the mean before, the dashed one the tolerance"
+
+
+def present(compared: Compared) -> Document:
+    """The whole comparison; the terminal shows of its curves those that changed."""
+    hosts = dict.fromkeys(session.host for session in compared.sessions)
+    host = in_short([*hosts]) or wording.NO_SESSION
+    before, now = wording.side(compared, "old"), wording.side(compared, "new")
+    groups = [_sessions(compared, "old", "Before"), _sessions(compared, "new", "Now")]
+    sides = [Prose(f"Before: {before}"), Prose(f"Now:    {now}")]
+    return Document(
+        title=f"Nearpeak comparison on {host}",
+        heading=f"What changed on {host}?",
+        byline=[
+            f"before: {before}",
+            f"now: {now}",
+            f"tolerance {wording.tolerance(compared)}",
+            f"Nearpeak {compared.nearpeak}",
+        ],
+        sections=[
+            Section("", sides, medium="terminal"),
+            Section("Result", list(_result(compared)), "found"),
+            Section("What differs between both sides", [_differences(compared)]),
+            *_places(compared),
+            *_rest(compared),
+            Section("Sessions", [Table("", "", "Folder", _SESSIONS, groups)], medium="page"),
+        ],
+        conclusion=wording.last_line(compared),
+        bad=compared.regressed,
+        footer="Made by `nearpeak compare`; docs/compare.md says how each verdict comes about.",
+        style=STYLE,
+    )
+
+
+def _list(title: str, lines: list[str]) -> Iterator[Items]:
+    if lines:
+        yield Items(lines, title, _MOST, _ELSEWHERE)
+
+
+def _result(compared: Compared) -> Iterator[Block]:
+    tone: Tone = "bad" if compared.regressed else "note"
+    yield Notice(wording.conclusion(compared), tone=tone, medium="page")
+    yield from _list("Possible reasons of what is slower", list(_reasons(compared)))
+    yield from _list("Failed now", list(map(wording.failure, compared.failures)))
+    allowed = ", which is allowed" if compared.allow_missing else ""
+    failed = [f"{name}: its launches failed" for name in wording.missing(compared, failed=True)]
+    yield from _list(f"Not measured now{allowed}", wording.missing(compared) + failed)
+    yield from _list("Limits of this comparison", list(wording.limits(compared)))
+
+
+def _reasons(compared: Compared) -> Iterator[str]:
+    """Yields the inherited variables that may explain a slowdown."""
+    for place in compared.places:
+        if reason := wording.possible_reason(place, compared):
+            yield f"{wording.subject(place)}: {reason}"
+
+
+def _differences(compared: Compared) -> Block:
+    lines = [f"{one.part} {one.name}: {wording.values(one)}" for one in compared.differences]
+    if lines:
+        return Items(lines, most=_MOST, elsewhere=_ELSEWHERE)
+    return Prose(
+        "Machine, driver, libraries, build and inherited variables: no difference is recorded."
+    )
+
+
+def _places(compared: Compared) -> Iterator[Section]:
+    """Yields each place in the order of the studies, with its libraries, then its ceiling; and the
+    meanings of the columns."""
+    changes: dict[Place, list[PlaceChange]] = {}
+    for change in compared.places:
+        changes.setdefault(change.place, []).append(change)
+    for place, alternatives in changes.items():
+        rows = [row for one in alternatives for row in _rows(one, compared)]
+        blocks: list[Block] = [
+            Table("", "", "Curve", _CHANGES, [Rows("", rows)]),
+            *_list("Sizes that changed", [line for one in alternatives for line in _sizes(one)]),
+            _by_size(alternatives, compared),
+        ]
+        yield Section(place.path, blocks)
+    if changes:
+        meanings: list[Block] = [Terms(_MEANINGS, ""), Prose(_DRAWN, medium="page")]
+        yield Section("What the columns mean", meanings)
+
+
+def _rows(place: PlaceChange, compared: Compared) -> Iterator[Row]:
+    """Yields all curves as one, then each; the terminal counts those that hardly changed."""
+    names = _curve_names(place)
+    yield Row(place.who.label, _changes(place, compared), strong=True)
+    shown = list(filter(_is_worth_a_line, place.curves))[:_MOST]
+    for curve in place.curves:
+        medium: Medium = "" if curve in shown else "page"
+        values = _changes(curve, compared)
+        name = names[curve.curve]
+        yield Row(f"  {name}", values, hover=label(curve.curve), medium=medium)
+    others = Counter(wording.verdict(one.change) for one in place.curves if one not in shown)
+    if others:
+        first, *rest = (f"{times} {verdict}" for verdict, times in others.items())
+        verdicts = Value(first, "text", tone="muted", notes=tuple(rest))
+        name = f"  {sum(others.values())} of {count(len(place.curves), 'curve')}"
+        yield Row(name, {"verdict": verdicts}, medium="terminal")
+
+
+def _curve_names(place: PlaceChange) -> dict[Curve, str]:
+    """The short names of curves, and full ones where short ones would be ambiguous."""
+    short = Counter(case(curve.curve) for curve in place.curves)
+    return {
+        curve.curve: case(curve.curve) if short[case(curve.curve)] == 1 else label(curve.curve)
+        for curve in place.curves
+    }
+
+
+def _is_worth_a_line(curve: CurveChange) -> bool:
+    return curve.change.verdict not in (EQUIVALENT, UNDECIDED) or any(
+        change.regressed for change in curve.changes
+    )
+
+
+def _changes(part: PlaceChange | CurveChange, compared: Compared) -> dict[str, Value]:
+    values = _judged(part.change, compared)
+    if part.of_ceiling is not None:
+        cases, every = part.of_ceiling.cases, wording.cases(part)
+        notes = (f"{cases} of {count(every, 'case')}",) if cases < every else ()
+        values["fraction"] = replace(_ratio(part.of_ceiling), notes=notes)
+    return values
+
+
+def _ratio(ratio: Ratio) -> Value:
+    return Value(ratio.ratio, ci95=ratio.ci95)
+
+
+def _judged(change: Change, compared: Compared) -> dict[str, Value]:
+    """The ratio of a change, the verdict on it, and its history."""
+    verdict = Value(
+        wording.verdict(change),
+        "text",
+        tone=_TONES.get(change.verdict, "muted"),
+        notes=(f"p {probability(change.p_adjusted)}",),
+        remark=wording.REGRESSED if change.regressed else "",
+    )
+    return {"ratio": _ratio(change), "verdict": verdict, "history": history(change, compared)}
+
+
+def _sizes(place: PlaceChange) -> Iterator[str]:
+    """Yields a line for each curve of which a size is faster or slower."""
+    names = _curve_names(place)
+    for curve in place.curves:
+        if text := wording.sizes(curve):
+            yield f"{place.who.label}, {names[curve.curve]}: {text}"
+
+
+def _by_size(places: list[PlaceChange], compared: Compared) -> Table:
+    groups = [_of_curve(place, curve, compared) for place in places for curve in place.curves]
+    return Table("", "", "Size", _SIZES, groups, folded="By size", medium="page")
+
+
+def _of_curve(place: PlaceChange, curve: CurveChange, compared: Compared) -> Rows:
+    rows = [_size(cell, compared) for cell in curve.cells]
+    return Rows(f"{place.who.label}, {label(curve.curve)}", rows)
+
+
+def _size(cell: CellChange, compared: Compared) -> Row:
+    old, new = (Value(value, detail=unit(cell.unit)) for value in (cell.old, cell.new))
+    values = _judged(cell.change, compared)
+    return Row(extent(cell.case.x, cell.x_unit), {"old": old, "new": new, **values})
+
+
+def _rest(compared: Compared) -> Iterator[Section]:
+    unmatched = [
+        f"{wording.subject(one)}: {count(one.cases, 'case')}: {one.why}"
+        for one in compared.unmatched
+    ]
+    if unmatched:
+        yield Section("Not compared", list(_list("", unmatched)))
+    if distances := wording.distances(compared):
+        about = Prose(
+            "The core-to-core latencies of neighbouring ranks, how many measurements had each, and"
+            " how figures are compared for them."
+        )
+        yield Section("Core-to-core latency", [about, *_list("", distances)])
+
+
+def _sessions(compared: Compared, side: Side, title: str) -> Rows:
+    return Rows(title, [_session(one) for one in compared.sessions if one.side == side])
+
+
+def _session(session: Session) -> Row:
+    texts = {"started": moment(session.started), "host": session.host, "study": session.study}
+    values = {key: Value(text, "text") for key, text in texts.items()}
+    return Row(session.folder, {"session": Value(session.session + 1, "count"), **values})

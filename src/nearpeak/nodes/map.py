@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A diagram of the pairs of nodes: a triangle of cells, darker where a message takes longer.
+
+The names of nodes stand on its diagonal: they end their rows and begin their columns.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element, SubElement
+
+from markupsafe import Markup
+
+from nearpeak.document.model import Drawing
+from nearpeak.nodes import wording
+from nearpeak.nodes.found import Found, Map
+from nearpeak.numbers import number, printable
+
+# The least ratio to the usual time of each class of cells; class 0: usual or faster.
+STEPS = (1.05, 1.1, 1.25, 1.5, 2.0)
+TITLED = 24  # most nodes in a row for a title on each cell
+LINED = 64  # most cells in a row for lines between them
+FIGURED = 8  # most nodes in a row for a figure in each cell
+LINE, WIDE, NARROW = 13, 420, 220  # pixels: of a name, and of a map in a wide and a narrow window
+STYLE = """
+.maps { display: grid; gap: 1.6rem; margin-top: 1rem; }
+.maps { grid-template-columns: repeat(auto-fill, minmax(min(100%, 34rem), 1fr)); }
+.nodes-map { position: relative; margin: .6rem 7.5rem 0 0; }
+.nodes-map svg { display: block; width: 100%; height: auto; shape-rendering: crispEdges; }
+.nodes-map .lined * { stroke: var(--bg); stroke-width: 1px; vector-effect: non-scaling-stroke; }
+.none { fill: var(--sunken); background: var(--sunken); }
+.c0 { fill: #d3e2ef; background: #d3e2ef; } .c1 { fill: #fde0a6; background: #fde0a6; }
+.c2 { fill: #fdbb63; background: #fdbb63; } .c3 { fill: #f0803c; background: #f0803c; }
+.c4 { fill: #cf3f2b; background: #cf3f2b; } .c5 { fill: #7f0f1f; background: #7f0f1f; }
+.nodes-map span { position: absolute; font-size: .72rem; line-height: 1; white-space: nowrap; }
+.nodes-map .node { transform: translateY(-50%); padding-left: .3rem; line-height: 1.2;
+  max-width: 9rem; overflow: hidden; text-overflow: ellipsis; }
+.nodes-map .figure { transform: translate(-50%, -50%); color: #1c1d1f; pointer-events: none; }
+.nodes-map .on-c4, .nodes-map .on-c5 { color: #fff; }
+.nodes-map .on-none { color: var(--muted); }
+figcaption i { display: inline-block; width: 1rem; height: .8rem; margin: 0 .3rem 0 .8rem; }
+@media (max-width: 40rem) {
+  .nodes-map .rare { display: none; } .nodes-map .node { max-width: 7.8rem; }
+}
+"""
+
+
+def drawing(results: Found) -> Drawing:
+    """All maps side by side; the marks say how many times as long as usual."""
+    figure = Markup("<figure><figcaption><b>{}</b></figcaption>{}</figure>")
+    figures = [
+        figure.format(wording.title(results, one), draw(one, results.nodes)) for one in results.maps
+    ]
+    markup = Markup('<div class="maps">{}</div>').format(Markup().join(figures))
+    ranges = [f"{low:g} to {high:g}" for low, high in pairwise(STEPS)]
+    texts = [f"below {STEPS[0]:g}", *ranges, f"{STEPS[-1]:g} and more"]
+    legend = [(f"c{index}", text) for index, text in enumerate(texts)]
+    if any(map(_has_gaps, results.maps)):
+        legend.append(("none", "not measured"))
+    return Drawing(markup, "Times as long as usual:", legend=legend)
+
+
+def draw(node_map: Map, nodes: Sequence[str]) -> Markup:
+    """Draws the cells as SVG, with the names of nodes above it; figures, too, if these are few."""
+    cells = len(node_map.rows)
+    container = Element("div", {"class": "nodes-map"})
+    _add_cells(container, node_map, nodes)
+    if cells <= FIGURED and node_map.side == 1:
+        for row, column, value in _cells(node_map):
+            kind = f"figure on-{_class(value)}"
+            _write(container, kind, (column + 0.5) / cells, (row + 0.5) / cells, number(value))
+    for row, kind, name in _names(node_map, nodes):
+        _write(container, kind, row / cells, (row + 0.5) / cells, name).set("title", name)
+    text = ElementTree.tostring(container, encoding="unicode", short_empty_elements=False)
+    return Markup(text)  # already escaped
+
+
+def _add_cells(container: Element, node_map: Map, nodes: Sequence[str]) -> None:
+    """Adds the SVG. Cells without a title share one path for each class, as there are many."""
+    cells = len(node_map.rows)
+    root = SubElement(container, "svg", {"viewBox": f"0 0 {cells} {cells}", "role": "img"})
+    root.set("class", "lined" if cells <= LINED else "dense")
+    SubElement(root, "title").text = f"{wording.name(node_map.metric)}, {node_map.mode}"
+    titled = cells <= TITLED and node_map.side == 1
+    squares: dict[str, list[str]] = {}
+    for row, column, value in _cells(node_map):
+        kind = _class(value)
+        if titled and value is not None:
+            title = f"{nodes[column]} - {nodes[row]}: {number(value)} times as long"
+            cell = SubElement(root, "rect", {"class": kind, "x": str(column), "y": str(row)})
+            cell.attrib |= {"width": "1", "height": "1"}
+            SubElement(cell, "title").text = printable(title)
+        else:
+            squares.setdefault(kind, []).append(f"M{column} {row}h1v1h-1z")
+    for kind, paths in squares.items():
+        SubElement(root, "path", {"class": kind, "d": "".join(paths)})
+
+
+def _has_gaps(node_map: Map) -> bool:
+    return any(value is None for _, _, value in _cells(node_map))
+
+
+def _write(container: Element, kind: str, x: float, y: float, text: str) -> Element:
+    """Adds text at fractions of the width and of the height; returns its element."""
+    made = SubElement(container, "span", {"class": kind})
+    made.set("style", f"left:{100 * x:.2f}%;top:{100 * y:.2f}%")
+    made.text = printable(text)
+    return made
+
+
+def _names(node_map: Map, nodes: Sequence[str]) -> Iterator[tuple[int, str, str]]:
+    """The number, CSS class and first node of as many rows as there is room for."""
+    cells = len(node_map.rows)
+    wide, narrow = (math.ceil(cells * LINE / room) for room in (WIDE, NARROW))
+    domains = {node.partition(".")[2] for node in nodes}
+    for row in range(0, cells, wide):
+        kind = "node" if row // wide % math.ceil(narrow / wide) == 0 else "node rare"
+        name = nodes[row * node_map.side]
+        yield row, kind, name.partition(".")[0] if len(domains) == 1 else name
+
+
+def _cells(node_map: Map) -> Iterator[tuple[int, int, float | None]]:
+    """Row, column and value of each cell; None if not measured. Skips an empty diagonal."""
+    for row, values in enumerate(node_map.rows):
+        for column, value in enumerate(values):
+            if value is not None or column < row:
+                yield row, column, value
+
+
+def _class(value: float | None) -> str:
+    return "none" if value is None else f"c{sum(value >= step for step in STEPS)}"

@@ -1,2 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0
-"""A comparison of studies for people and scripts: terminal, page, JUnit XML."""

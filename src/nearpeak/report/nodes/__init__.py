@@ -1,2 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0
-"""All pairs of nodes for people: on the terminal and as a page."""

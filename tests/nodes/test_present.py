@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is shown of all pairs of nodes: on the terminal, on the page and as JUnit XML."""
+
+import re
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from nearpeak.arrays import Floats, Indices
+from nearpeak.document.page import render
+from nearpeak.document.terminal import print_document
+from nearpeak.nodes import wording
+from nearpeak.nodes.build import build
+from nearpeak.nodes.found import Found
+from nearpeak.nodes.outcomes import to_junit
+from nearpeak.nodes.present import present
+
+made = sys.modules["made_nodes"]  # loaded by tests/conftest.py
+
+
+def slow(pairs: Indices, _together: bool) -> tuple[Floats, Floats]:
+    """Node 2, and the link 0 - 5."""
+    latency = np.where((pairs == 2).any(axis=1), 1.6, 1.0)
+    return latency, np.where((pairs == [0, 5]).all(axis=1), 1.4, 1.0)
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> Found:
+    chosen = made.chosen(7)
+    chosen.nodes[2] = "<i>&"  # what a host is called is no markup
+    return build(made.record(tmp_path_factory.mktemp("nodes"), chosen, slow))
+
+
+def test_the_terminal_says_what_is_slow(found: Found, capsys: pytest.CaptureFixture[str]) -> None:
+    print_document(present(found), Path("nodes.html"))
+    out = capsys.readouterr().out
+    assert "Pairs: 21 of 21 (100 %)" in out
+    assert re.search(r"node <i>& +latency, alone +1\.[56]\d", out)
+    assert re.search(r"link n0 - n5 +bandwidth, together +1\.[34]\d", out)
+    assert out.rstrip().endswith("7 nodes: 1 slow node and 1 slow link; nodes.html")
+    assert wording.faults(found) == "7 nodes: 1 slow node and 1 slow link"
+    assert "n0 - n1" not in out  # verdicts say it; the page has every pair
+
+
+def test_the_page_is_whole_and_escaped(found: Found) -> None:
+    page = render(present(found))
+    assert "<i>&" not in page
+    assert "&lt;i&gt;&amp;" in page
+    assert "<script" not in page
+    assert page.count("<svg") == 4
+    assert "n0 - n1" in page
+    assert "7 nodes: 1 slow node and 1 slow link." in page
+
+
+def test_requirements_are_shown_as_met_or_missed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chosen = made.chosen(5)
+    recorded = made.record(tmp_path, chosen, lambda pairs, _: (np.ones(len(pairs)),) * 2)
+    plain = build(recorded)
+    assert not plain.bad
+    usual = next(curve.usual for curve in plain.curves if curve.metric == "latency_us")
+    wanted = [f"latency<={2 * usual:.3f}us", f"alone latency<={usual / 2:.3f}us"]
+    found = build(recorded, wanted)
+    assert found.bad
+    assert wording.faults(found) == "1 of 2 requirements missed"
+    print_document(present(found), None)
+    out = capsys.readouterr().out
+    assert f"Required {wanted[0]}: met: latency, all pairs of a round at the same time" in out
+    assert f"Required {wanted[1]}: missed: latency, each pair alone" in out
+    page = render(present(found))
+    assert page.count('<div class="notice bad">\n<p>Required') == 1
+    root = ElementTree.fromstring(to_junit(found))
+    assert (root.get("tests"), root.get("failures")) == ("5", "1")
+    [failure] = root.iter("failure")
+    assert (failure.get("message") or "").startswith("missed: latency, each pair alone")
+
+
+def test_what_was_not_judged_is_no_passed_test(tmp_path: Path, found: Found) -> None:
+    [failure] = ElementTree.fromstring(to_junit(found)).iter("failure")
+    assert failure.get("message") == "7 nodes: 1 slow node and 1 slow link"
+    few = build(made.record(tmp_path, made.chosen(3), slow))
+    [skipped] = ElementTree.fromstring(to_junit(few)).iter("skipped")
+    assert "too few to tell a slow node" in (skipped.get("message") or "")
+
+
+@pytest.mark.parametrize("count", [3, 4])
+def test_what_was_measured_once_has_no_columns_of_its_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], count: int
+) -> None:
+    """Of three nodes each round is one pair, which is alone in it."""
+    found = build(made.record(tmp_path, made.chosen(count), slow))
+    print_document(present(found), None)
+    out = capsys.readouterr().out
+    figures = 4 if count > 3 else 2
+    assert re.search(rf"^n0 - n1( +\d+\.\d+){{{figures}}}$", out, re.MULTILINE)
+    for text in (out, render(present(found))):
+        assert ("all pairs of a round" in text) == (count > 3)
+        assert "each pair alone" in text
