@@ -56,6 +56,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # Tests import them by their names.
 load_helper("made_libraries", Path(__file__).parent / "libraries" / "made_libraries.py")
 mpi_launches = load_helper("mpi_launches", Path(__file__).parent / "mpi" / "launches.py")
+browsers = load_helper("browser", Path(__file__).parent / "browser.py")
 load_helper("planted", Path(__file__).parent / "planted.py")
 load_helper("definitions", Path(__file__).parent / "definitions.py")
 load_helper("chains", Path(__file__).parent / "chains.py")
@@ -130,6 +131,17 @@ def slurm(three_hosts: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         yield running
     finally:
         made.__exit__(None, None, None)
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A headless Chromium (tests/browser.py); skips where there is none."""
+    program = browsers.program()
+    if program is None:
+        pytest.skip(f"no browser: none of {', '.join(browsers.PROGRAMS)} is installed")
+    found = browsers.Browser(program, tmp_path_factory.mktemp("profile"))
+    yield found
+    found.close()
 
 
 @pytest.fixture

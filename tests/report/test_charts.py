@@ -3,28 +3,26 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
+from browser import Browser
 from nearpeak.report.page import write_page
 from nearpeak.report.solution import draw
 from nearpeak.results.results import Results
-
-if TYPE_CHECKING:
-    from conftest import Browser
 
 SMALL = "document.querySelector('.chart[data-kind=\"small\"]')"
 BOX = "document.querySelector('.hover:not([hidden])')"
 
 
-def _mouse(browser: "Browser", kind: str, x: float, y: float, clicks: int = 1) -> None:
+def _mouse(browser: Browser, kind: str, x: float, y: float, clicks: int = 1) -> None:
     held: dict[str, Any] = {} if kind == "mouseMoved" else {"button": "left", "clickCount": clicks}
     browser.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, **held)
 
 
-def _inside(browser: "Browser", node: str, across: float, down: float) -> tuple[float, float]:
+def _inside(browser: Browser, node: str, across: float, down: float) -> tuple[float, float]:
     """A place in a chart, in parts of its width and height."""
     x, y, width, height = browser.evaluate(
         f"""(async () => {{ const node = {node}; node.scrollIntoView({{ block: "center" }});
@@ -35,7 +33,7 @@ def _inside(browser: "Browser", node: str, across: float, down: float) -> tuple[
     return x + across * width, y + down * height
 
 
-def _ticks(browser: "Browser", node: str) -> list[str]:
+def _ticks(browser: Browser, node: str) -> list[str]:
     found: list[str] = browser.evaluate(
         f"[...{node}.querySelectorAll('.ytick')].map((one) => one.textContent)"
     )
@@ -55,14 +53,14 @@ def _ticks(browser: "Browser", node: str) -> list[str]:
     ],
 )
 def test_ticks(
-    browser: "Browser", plain: Results, tmp_path: Path, call: str, texts: list[str]
+    browser: Browser, plain: Results, tmp_path: Path, call: str, texts: list[str]
 ) -> None:
     browser.open(write_page(plain, tmp_path), 1280)
     assert browser.evaluate(f"Charts.ticks({call}).map(([, text]) => text)") == texts
 
 
 def test_a_drag_zooms_and_a_double_click_shows_all(
-    browser: "Browser", plain: Results, tmp_path: Path
+    browser: Browser, plain: Results, tmp_path: Path
 ) -> None:
     browser.open(write_page(plain, tmp_path), 1280)
     whole = _ticks(browser, SMALL)
@@ -82,7 +80,7 @@ def test_a_drag_zooms_and_a_double_click_shows_all(
 
 
 def test_the_box_stays_inside_the_window_and_goes_away(
-    browser: "Browser", plain: Results, tmp_path: Path
+    browser: Browser, plain: Results, tmp_path: Path
 ) -> None:
     browser.open(write_page(plain, tmp_path), 400)
     for across in (0.2, 0.95):
@@ -97,7 +95,7 @@ def test_the_box_stays_inside_the_window_and_goes_away(
     assert browser.evaluate(f"{BOX} === null")
 
 
-def test_a_field_of_a_map_is_told(browser: "Browser", gpu: Results, tmp_path: Path) -> None:
+def test_a_field_of_a_map_is_told(browser: Browser, gpu: Results, tmp_path: Path) -> None:
     browser.open(write_page(gpu, tmp_path), 1280)
     node = "document.querySelector('.chart[data-kind=\"pairs\"]')"
     _mouse(browser, "mouseMoved", *_inside(browser, node, 0.45, 0.1))
@@ -106,7 +104,7 @@ def test_a_field_of_a_map_is_told(browser: "Browser", gpu: Results, tmp_path: Pa
 
 @pytest.mark.parametrize("kind", ["small", "pairs"])
 def test_a_saved_drawing_is_whole(
-    browser: "Browser", gpu: Results, tmp_path: Path, kind: str
+    browser: Browser, gpu: Results, tmp_path: Path, kind: str
 ) -> None:
     browser.open(write_page(gpu, tmp_path), 1280)
     text = browser.evaluate(
@@ -126,7 +124,7 @@ def test_a_saved_drawing_is_whole(
 
 
 @pytest.mark.parametrize(("side", "shape"), [(4, "rect"), (100, "image")])
-def test_a_solution_is_a_map(browser: "Browser", tmp_path: Path, side: int, shape: str) -> None:
+def test_a_solution_is_a_map(browser: Browser, tmp_path: Path, side: int, shape: str) -> None:
     values = [[row * column / side for column in range(side)] for row in range(side)]
     file, page = tmp_path / "solution.json", tmp_path / "solution.html"
     file.write_text(

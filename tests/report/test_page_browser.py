@@ -5,19 +5,17 @@ import base64
 import re
 import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import pytest
 
+from browser import Browser
 from nearpeak.report.page import write_page
 from nearpeak.results.build import from_json
 from nearpeak.results.results import Results
 from nearpeak.terms.identity import Who
 from nearpeak.terms.path import DataPath, Endpoint
-
-if TYPE_CHECKING:
-    from conftest import Browser
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 DRAWN_CURVES = """[...document.querySelectorAll(".chart")]
@@ -32,7 +30,7 @@ def width(request: pytest.FixtureRequest) -> int:
 
 
 def test_charts_are_drawn_in_silence(
-    browser: "Browser", results: Results, tmp_path: Path, width: int
+    browser: Browser, results: Results, tmp_path: Path, width: int
 ) -> None:
     page = write_page(results, tmp_path)
     browser.open(page, width)
@@ -44,7 +42,7 @@ def test_charts_are_drawn_in_silence(
 
 
 def test_the_page_itself_does_not_scroll_sideways(
-    browser: "Browser", results: Results, tmp_path: Path, width: int
+    browser: Browser, results: Results, tmp_path: Path, width: int
 ) -> None:
     for cell in results.cells:
         if cell.who.library == "mpich":
@@ -72,9 +70,7 @@ ALIKE = """[...document.querySelectorAll("section, div[data-buffers]")].flatMap(
 
 
 @pytest.mark.parametrize("name", ["h200x2-shipped", "h100x4-pairs", "h200x4"])
-def test_no_table_is_wider_than_a_usual_window(
-    browser: "Browser", tmp_path: Path, name: str
-) -> None:
+def test_no_table_is_wider_than_a_usual_window(browser: Browser, tmp_path: Path, name: str) -> None:
     recorded = from_json((EXAMPLES / name / "results.json").read_bytes())
     browser.open(write_page(recorded, tmp_path), 1280)
     browser.evaluate(OPENED)
@@ -105,7 +101,7 @@ def with_variants(results: Results) -> Results:
 @pytest.mark.parametrize("name", ["h200x2-shipped", "h100x4-pairs", "h200x4-collectives"])
 @pytest.mark.parametrize("varied", [False, True])
 def test_charts_side_by_side_have_titles_of_their_own(
-    browser: "Browser", tmp_path: Path, name: str, *, varied: bool
+    browser: Browser, tmp_path: Path, name: str, *, varied: bool
 ) -> None:
     recorded = from_json((EXAMPLES / name / "results.json").read_bytes())
     browser.open(write_page(with_variants(recorded) if varied else recorded, tmp_path), 1280)
@@ -115,7 +111,7 @@ def test_charts_side_by_side_have_titles_of_their_own(
 
 
 def test_bars_of_an_iteration_are_as_wide_as_a_narrow_window(
-    browser: "Browser", made_applications: Any, tmp_path: Path
+    browser: Browser, made_applications: Any, tmp_path: Path
 ) -> None:
     made = made_applications.Made()
     made.plane(made_applications.TWO, 1000.0, overlap="yes", mode="async")
@@ -126,7 +122,7 @@ def test_bars_of_an_iteration_are_as_wide_as_a_narrow_window(
         assert min(browser.evaluate(wide)) > least
 
 
-def test_no_name_becomes_markup(browser: "Browser", results: Results, tmp_path: Path) -> None:
+def test_no_name_becomes_markup(browser: Browser, results: Results, tmp_path: Path) -> None:
     results.libraries[0].version_text += "<img src=x onerror=alert(1)>"
     for cell in results.cells:
         cell.command += "<img src=http://example.com/x onerror=alert(1)>"
@@ -145,7 +141,7 @@ def test_no_name_becomes_markup(browser: "Browser", results: Results, tmp_path: 
 
 
 def test_a_script_that_slips_in_is_refused(
-    browser: "Browser", plain: Results, tmp_path: Path
+    browser: Browser, plain: Results, tmp_path: Path
 ) -> None:
     page = write_page(plain, tmp_path)
     text = page.read_text(encoding="utf-8")
@@ -156,7 +152,7 @@ def test_a_script_that_slips_in_is_refused(
 
 
 def test_zero_bytes_stand_left_of_one_byte(
-    browser: "Browser", plain: Results, tmp_path: Path
+    browser: Browser, plain: Results, tmp_path: Path
 ) -> None:
     browser.open(write_page(plain, tmp_path), 1280)
     ticks = browser.evaluate(
@@ -166,7 +162,7 @@ def test_zero_bytes_stand_left_of_one_byte(
     assert ticks[:2] == ["0", "2"]
 
 
-def test_the_hover_box_says_zero_bytes(browser: "Browser", plain: Results, tmp_path: Path) -> None:
+def test_the_hover_box_says_zero_bytes(browser: Browser, plain: Results, tmp_path: Path) -> None:
     browser.open(write_page(plain, tmp_path), 1280)
     x, y = browser.evaluate(
         """(() => { const node = document.querySelector('.chart[data-kind="small"]');
@@ -186,7 +182,7 @@ def test_the_hover_box_says_zero_bytes(browser: "Browser", plain: Results, tmp_p
 
 
 def test_hover_names_the_method_and_the_fraction(
-    browser: "Browser", plain: Results, tmp_path: Path
+    browser: Browser, plain: Results, tmp_path: Path
 ) -> None:
     browser.open(write_page(plain, tmp_path), 1280)
     texts = browser.evaluate(
@@ -197,9 +193,7 @@ def test_hover_names_the_method_and_the_fraction(
     assert re.fullmatch(r"openmpi 11\.9 GB/s \[[\d.]+, [\d.]+\] · 85\.0 % of ceiling", texts[1])
 
 
-def test_the_table_of_cells_is_filtered(
-    browser: "Browser", results: Results, tmp_path: Path
-) -> None:
+def test_the_table_of_cells_is_filtered(browser: Browser, results: Results, tmp_path: Path) -> None:
     browser.open(write_page(results, tmp_path), 1280)
     assert browser.evaluate("document.querySelectorAll('#rows tr').length") == 0  # lazy
     browser.evaluate("document.getElementById('all-cells').open = true")
@@ -220,7 +214,7 @@ def test_the_table_of_cells_is_filtered(
     assert "120" in row
 
 
-def test_comparisons_open_by_size(browser: "Browser", plain: Results, tmp_path: Path) -> None:
+def test_comparisons_open_by_size(browser: Browser, plain: Results, tmp_path: Path) -> None:
     browser.open(write_page(plain, tmp_path), 1280)
     browser.evaluate("document.querySelector('button[data-verdicts]').click()")
     rows = browser.evaluate(
@@ -234,7 +228,7 @@ def test_comparisons_open_by_size(browser: "Browser", plain: Results, tmp_path: 
 
 
 def test_the_legend_hides_a_library_everywhere(
-    browser: "Browser", plain: Results, tmp_path: Path
+    browser: Browser, plain: Results, tmp_path: Path
 ) -> None:
     browser.open(write_page(plain, tmp_path), 1280)
     before = browser.evaluate(DRAWN_CURVES)
@@ -245,7 +239,7 @@ def test_the_legend_hides_a_library_everywhere(
     assert browser.evaluate(pressed) == ["false", "true"] * 2
 
 
-def test_dark_charts_follow_the_scheme(browser: "Browser", plain: Results, tmp_path: Path) -> None:
+def test_dark_charts_follow_the_scheme(browser: Browser, plain: Results, tmp_path: Path) -> None:
     page = write_page(plain, tmp_path)
     line = "document.querySelector('[data-kind=rate]').chart.lines.at(-1).colour"
     browser.open(page, 1280)
@@ -257,7 +251,7 @@ def test_dark_charts_follow_the_scheme(browser: "Browser", plain: Results, tmp_p
     assert sum(map(int, re.findall(r"\d+", ground))) < 3 * 60
 
 
-def test_paper_has_the_charts(browser: "Browser", plain: Results, tmp_path: Path) -> None:
+def test_paper_has_the_charts(browser: Browser, plain: Results, tmp_path: Path) -> None:
     browser.open(write_page(plain, tmp_path), 1280, dark=True)
     answer = browser.call("Page.printToPDF", printBackground=True, preferCSSPageSize=True)
     pdf = base64.b64decode(answer["data"])
@@ -276,7 +270,7 @@ def test_paper_has_the_charts(browser: "Browser", plain: Results, tmp_path: Path
 
 
 def test_paper_has_the_charts_of_families(
-    browser: "Browser", collective: Results, tmp_path: Path
+    browser: Browser, collective: Results, tmp_path: Path
 ) -> None:
     browser.open(write_page(collective, tmp_path), 1280)
     drawn = "document.querySelectorAll('section.family .chart[data-drawn]').length"
@@ -287,7 +281,7 @@ def test_paper_has_the_charts_of_families(
 
 
 def test_the_menu_shows_all_its_entries(
-    browser: "Browser", collective: Results, tmp_path: Path
+    browser: Browser, collective: Results, tmp_path: Path
 ) -> None:
     page = write_page(collective, tmp_path)
     menu = "document.querySelector('nav.toc ul')"
@@ -297,7 +291,7 @@ def test_the_menu_shows_all_its_entries(
 
 
 def test_other_buffers_are_drawn_when_chosen(
-    browser: "Browser", gpu: Results, tmp_path: Path, width: int
+    browser: Browser, gpu: Results, tmp_path: Path, width: int
 ) -> None:
     browser.open(write_page(gpu, tmp_path), width)
     hidden = "[...document.querySelectorAll('[data-buffers=\"D,H\"]')].at(-1)"
@@ -313,7 +307,7 @@ def test_other_buffers_are_drawn_when_chosen(
 
 
 def test_a_pair_that_is_faster_than_the_median_is_drawn_like_it(
-    browser: "Browser", gpu: Results, tmp_path: Path
+    browser: Browser, gpu: Results, tmp_path: Path
 ) -> None:
     """Fractions above 100 % had the colour of 80 %."""
     fractions = {
@@ -337,7 +331,7 @@ def test_a_pair_that_is_faster_than_the_median_is_drawn_like_it(
 
 
 def test_all_pairs_are_drawn_for_whoever_is_chosen(
-    browser: "Browser", gpu: Results, tmp_path: Path
+    browser: Browser, gpu: Results, tmp_path: Path
 ) -> None:
     browser.open(write_page(gpu, tmp_path), 1280)
     map_ = "document.querySelectorAll('.chart[data-kind=\"pairs\"]')[1]"
@@ -368,7 +362,7 @@ TEXTS = """[...document.querySelectorAll("figure.machine svg")]
 
 @pytest.mark.parametrize(("window", "name"), [(1280, "wide"), (400, "narrow")])
 def test_the_picture_of_the_machine(
-    browser: "Browser", gpu: Results, tmp_path: Path, window: int, name: str
+    browser: Browser, gpu: Results, tmp_path: Path, window: int, name: str
 ) -> None:
     browser.open(write_page(gpu, tmp_path), window)
     assert browser.evaluate(SHOWN) == [f"picture {name}"]
@@ -391,7 +385,7 @@ def test_the_picture_of_the_machine(
     assert browser.complaints() == []
 
 
-def test_the_picture_on_paper(browser: "Browser", gpu: Results, tmp_path: Path) -> None:
+def test_the_picture_on_paper(browser: Browser, gpu: Results, tmp_path: Path) -> None:
     browser.open(write_page(gpu, tmp_path), 695)  # as wide as A4 is between the margins
     assert browser.evaluate(SHOWN) == ["picture narrow"]
     browser.call("Emulation.setEmulatedMedia", media="print")
@@ -402,7 +396,7 @@ def test_the_picture_on_paper(browser: "Browser", gpu: Results, tmp_path: Path) 
 
 
 def test_a_point_that_some_launches_lost_is_crossed_out(
-    browser: "Browser", plain: Results, tmp_path: Path
+    browser: Browser, plain: Results, tmp_path: Path
 ) -> None:
     lost = next(cell for cell in plain.cells if cell.case.benchmark == "bw" and cell.case.x > 8192)
     lost.status, lost.failed = "crashed", 2
@@ -416,7 +410,7 @@ def test_a_point_that_some_launches_lost_is_crossed_out(
 
 
 def test_a_family_is_drawn_over_sizes_and_ranks(
-    browser: "Browser", collective: Results, tmp_path: Path
+    browser: Browser, collective: Results, tmp_path: Path
 ) -> None:
     two = collective.paths[0]
     ends = (*two.ends, *(Endpoint(memory="host", cpus=[cpu], numa_node=0) for cpu in (8, 9)))
@@ -457,7 +451,7 @@ def test_a_family_is_drawn_over_sizes_and_ranks(
 
 
 def test_an_application_is_drawn_over_ranks(
-    browser: "Browser", made_applications: Any, tmp_path: Path
+    browser: Browser, made_applications: Any, tmp_path: Path
 ) -> None:
     made = made_applications.Made()
     for overlap, one, two in (("no", 900.0, 1000.0), ("yes", 890.0, 950.0)):

@@ -84,6 +84,7 @@ class Row:
     strong: bool = False
     ceiling: bool = False  # no library's
     opens: int | None = None  # the index of the details that the page shows on demand
+    medium: Medium = ""  # the only one that shows it
 
     def fields(self, columns: Sequence[Column]) -> Iterator[tuple[Column, Value | None]]:
         """Each column with its value, without the columns that an earlier value spans."""
@@ -195,7 +196,7 @@ class Code:
 class Drawing:
     """A picture of the page, with its caption and the coloured marks that the caption explains."""
 
-    markup: Markup  # its maker has escaped all text in it
+    markup: Markup  # its maker has escaped all text in it; left out if empty
     title: str = ""
     caption: str = ""
     legend: Sequence[tuple[str, str]] = ()  # class of a mark, and its meaning
@@ -234,13 +235,13 @@ class Section:
 
 @dataclass(frozen=True)
 class Document:
-    """What is shown of one run."""
+    """A run as it is shown."""
 
     title: str  # of the window
     heading: str  # the question that it answers
     byline: Sequence[str]  # machine, date, versions
     sections: Sequence[Section]
     conclusion: str = ""  # the terminal's last line
-    footer: str = ""
+    footer: str = ""  # Markup if it has a link
     bad: bool = False  # the conclusion is bad news
     style: str = ""  # further rules of the page's style sheet

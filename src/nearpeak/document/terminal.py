@@ -54,12 +54,13 @@ def print_document(
     """Prints what a document has for the terminal. `page`: its page, if that was written."""
     console = widened(console)
     for section in document.sections:
-        if section.medium == "page":
+        blocks = [block for block in section.blocks if block.medium != "page"]
+        if section.medium == "page" or not blocks:
             continue
         console.print()
         if section.title:
             console.print(plain(section.title, "bold"))
-        print_blocks(section.blocks, console)
+        print_blocks(blocks, console)
     console.print()
     ending = "; ".join(filter(None, [document.conclusion, str(page or "")]))
     console.print(plain(ending, "bold red" if document.bad else "bold"), soft_wrap=True)
@@ -164,7 +165,8 @@ def _grid(table: Table, columns: Sequence[Column]) -> Grid:
         _add_column(grid, column, heading)
     for group in table.groups:
         for row in group.rows:
-            _add_row(grid, row, columns)
+            if row.medium != "page":
+                _add_row(grid, row, columns)
     return grid
 
 

@@ -3,23 +3,20 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
+from browser import Browser
 from nearpeak.compare.build import compare
 from nearpeak.compare.load import load_side
 from nearpeak.report.compared.page import render
-
-if TYPE_CHECKING:
-    from conftest import Browser
 
 MakeSides = Callable[..., Path]
 
 
 @pytest.mark.parametrize("width", [1280, 400])
 def test_it_is_silent_alone_and_fits(
-    browser: "Browser", make_sides: MakeSides, tmp_path: Path, width: int
+    browser: Browser, make_sides: MakeSides, tmp_path: Path, width: int
 ) -> None:
     libraries = ("alpha", "a-very-long-name-" * 12)
     old = load_side([make_sides(f"old{day}", day=day, libraries=libraries) for day in (1, 2)])

@@ -3,8 +3,9 @@
 
 import pytest
 
+from nearpeak.document.terminal import print_document
+from nearpeak.explain.present_ways import present
 from nearpeak.observations.ways import Leg, Step, Ways
-from nearpeak.report.explained.ways import print_ways
 
 
 def test_sizes_that_go_alike_are_a_line(capsys: pytest.CaptureFixture[str]) -> None:
@@ -23,23 +24,29 @@ def test_sizes_that_go_alike_are_a_line(capsys: pytest.CaptureFixture[str]) -> N
             Leg("from the host to a device", "H,D", "host-gpu near", [Step(8, "", 7.0)]),
         ],
     )
-    print_ways(found)
+    print_document(present(found))
     lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
     assert lines == [
-        "mpich+layer 5.0.2 on node1",
         "",
         "From a device to a device, gpu-gpu nvlink",
-        "Size Way µs",
+        "",
+        "Way Time",
+        "Size µs",
         "64 B to 1 KiB directly, copied by a kernel 7.00 to 7.25",
         "1 MiB directly, copied by the copy engine 12.0",
         "",
         "From the host to a device, host-gpu near",
-        "Size Way µs, mean of there and back",
+        "",
+        "mean of there and back",
+        "Way Time",
+        "Size µs",
         "8 B not told 7.00",
         "",
         "Failed: D,D: it crashed",
         "No kernel copies: NVRTC is not there",
         "Measured meanwhile: of what rank 1 sends between devices a kernel copies up to 256 KiB,"
         " the copy engine what is longer.",
-        "Decided by (docs/layer.md): NEARPEAK_LAYER_INLINE=61 NEARPEAK_LAYER_LONG=65536",
+        "",
+        "mpich+layer 5.0.2 on node1, decided by (docs/layer.md): NEARPEAK_LAYER_INLINE=61"
+        " NEARPEAK_LAYER_LONG=65536",
     ]

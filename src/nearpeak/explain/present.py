@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An explanation as a document: where the time of messages goes."""
+
+from collections.abc import Iterator, Sequence
+
+from nearpeak.document.model import (
+    Block,
+    Code,
+    Column,
+    Document,
+    Drawing,
+    Folded,
+    Heading,
+    Items,
+    Notice,
+    Prose,
+    Row,
+    Rows,
+    Section,
+    Table,
+    Value,
+)
+from nearpeak.document.templates import moment
+from nearpeak.explain import drawing, wording
+from nearpeak.observations.explained import Budget, ExplainedCase, Explanation, Part
+
+PARTS = [
+    Column("what", "What", figure=False),
+    Column("mean", "Each", "µs"),
+    Column("busy", "All", "µs"),
+    Column("time", "Share", "µs"),
+    Column("percent", "Share", "%"),
+]
+
+
+def present(explanation: Explanation) -> Document:
+    """The whole explanation."""
+    conclusion = wording.conclusion(explanation)
+    answer = list(_answer(explanation))
+    return Document(
+        title=f"Where the time of a message goes: {wording.library(explanation)} on"
+        f" {explanation.host}",
+        heading="Where does the time of a message go?",
+        byline=_byline(explanation),
+        sections=[
+            Section("Result", [Prose(f"{conclusion}.", strong=True), *answer], "found", "page"),
+            *(
+                Section(wording.title(explanation, case), list(_case(explanation, case)))
+                for case in explanation.cases
+            ),
+            Section("How it was looked at", [*_method(explanation)], medium="page"),
+            Section("", answer, medium="terminal"),
+        ],
+        conclusion=conclusion,
+        footer="Made by `nearpeak explain`; docs/explain.md says what each word means.",
+        style=drawing.STYLE,
+    )
+
+
+def sections(explanations: Sequence[Explanation]) -> list[tuple[str, list[Block]]]:
+    """The explanations of a study for its page: titles, and the blocks below."""
+    return [section for explanation in explanations for section in _sections(explanation)]
+
+
+def _sections(explanation: Explanation) -> Iterator[tuple[str, list[Block]]]:
+    subject = f"{wording.library(explanation)}, {explanation.path}"
+    for case in explanation.cases:
+        yield f"{subject}, {wording.title(explanation, case)}", list(_case(explanation, case))
+    if explanation.failed:
+        yield subject, list(_failed(explanation))
+
+
+def _byline(explanation: Explanation) -> list[str]:
+    return [
+        wording.library(explanation),
+        f"{explanation.path} ({explanation.path_summary})",
+        explanation.host,
+        ", ".join(explanation.gpus),
+        f"driver {explanation.driver}" if explanation.driver else "",
+        moment(explanation.started),
+        f"Nearpeak {explanation.nearpeak}",
+    ]
+
+
+def _answer(explanation: Explanation) -> Iterator[Block]:
+    yield from _failed(explanation)
+    if command := wording.search(explanation):
+        yield Code(command, "To search for settings that make it faster:")
+
+
+def _failed(explanation: Explanation) -> Iterator[Block]:
+    for line in wording.failed(explanation):
+        yield Notice(f"{line}.", tone="note")
+
+
+def _case(explanation: Explanation, case: ExplainedCase) -> Iterator[Block]:
+    yield Prose(f"{wording.figures(case)}.", strong=True)
+    for doubt in wording.doubts(case):
+        yield Notice(f"{doubt}.", tone="note")
+    for budget in case.budgets:
+        yield from _budget(explanation, budget)
+    if together := wording.accounted_together(case):
+        yield Prose(together)
+    for line in wording.counters(case):
+        yield Prose(line, "muted")
+    for report in explanation.said:
+        if report.size_bytes == case.size_bytes and report.lines:
+            yield Items(report.protocols, f"The library says with {report.asked}")
+            lines = Code("\n".join(report.lines))
+            yield Folded(f"All that the library says with {report.asked}", [lines])
+
+
+def _budget(explanation: Explanation, budget: Budget) -> Iterator[Block]:
+    yield Heading(wording.leg(budget, explanation))
+    yield Drawing(drawing.timeline(budget), legend=drawing.legend(budget))
+    rows = [_part(part, budget) for part in wording.shown(budget)]
+    rows += [
+        _rest("all else that was seen", wording.others_us(budget), budget),
+        _rest("not accounted for", budget.not_accounted_us, budget),
+    ]
+    accounted = wording.accounted(budget, explanation)
+    yield Table("", accounted, "Who", PARTS, [Rows("", rows)], heads=True)
+    for line in wording.sample_lines(budget):
+        yield Prose(line, "muted")
+
+
+def _part(part: Part, budget: Budget) -> Row:
+    values = {
+        "what": Value(f"{part.label}{part.beside}", "text", mark=part.kind),
+        "mean": Value(part.mean_us),
+        "busy": Value(part.busy_us),
+    }
+    return Row(wording.who(part), values | _share(part.time_us, budget))
+
+
+def _rest(label: str, time_us: float, budget: Budget) -> Row:
+    return Row("", {"what": Value(label, "text")} | _share(time_us, budget))
+
+
+def _share(time_us: float, budget: Budget) -> dict[str, Value]:
+    return {"time": Value(time_us), "percent": Value(time_us / budget.time_us, "percent")}
+
+
+def _method(explanation: Explanation) -> Iterator[Block]:
+    yield Prose(
+        "Share: where several things went on at once, the time belongs to the first of these kinds:"
+        f" {'; '.join(drawing.KINDS.values())}. What is accounted for is neither in the last of"
+        " them nor in no call at all. No figure of a launch with the tracer enters any statistics."
+    )
+    yield Code(explanation.command, "The launch without the tracer:")
