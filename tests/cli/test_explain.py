@@ -74,7 +74,7 @@ def test_a_message_between_two_ranks(explain: Callable[..., Any], tmp_path: Path
         assert spent == pytest.approx(budget["time_us"])
         assert {lane["of"] for lane in budget["lanes"]} <= {"rank"}
     assert case["ceiling"] > 0
-    assert "From rank 0 (H) to rank 1 (H), " in done.stdout
+    assert "From rank 0 (H) to rank 1 (H): " in done.stdout
     assert "not accounted for" in done.stdout
     page = (tmp_path / "found" / "explain.html").read_text()
     assert "<script" not in page

@@ -180,7 +180,7 @@ def _run_required(command: list[str], env: dict[str, str], library: str) -> int:
 def _explain(mpi: str | None, path: str | None, json: bool) -> None:
     from nearpeak.document.terminal import print_document
     from nearpeak.explain import ways
-    from nearpeak.explain.present_ways import present
+    from nearpeak.explain.present import present_ways
     from nearpeak.launching.mps import MpsError
     from nearpeak.launching.single_launch import LaunchFailed
 
@@ -199,7 +199,7 @@ def _explain(mpi: str | None, path: str | None, json: bool) -> None:
     if json:
         print_json(explanation)
     else:
-        print_document(present(explanation))
+        print_document(present_ways(explanation))
     if explanation.failed:
         raise typer.Exit(1)
 

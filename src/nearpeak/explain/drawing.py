@@ -4,6 +4,7 @@
 from markupsafe import Markup
 
 from nearpeak.document.lanes import lanes
+from nearpeak.explain.wording import shown
 from nearpeak.numbers import number
 from nearpeak.observations.explained import Budget, Kind, Lane, Span, thinned
 
@@ -50,9 +51,9 @@ def timeline(budget: Budget) -> Markup:
 
 
 def legend(budget: Budget) -> list[tuple[str, str]]:
-    """The kinds of its spans and parts."""
+    """The kinds of its spans, and of the parts that are shown."""
     kinds = {span.kind for lane in budget.lanes for span in lane.spans}
-    kinds |= {part.kind for part in budget.parts}
+    kinds |= {part.kind for part in shown(budget)}
     return [(kind, text) for kind, text in KINDS.items() if kind in kinds]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An explanation as a document: where the time of messages goes."""
+"""Explanations as documents: where the time of messages goes, and which way with the layer."""
 
 from collections.abc import Iterator, Sequence
 
@@ -22,7 +22,9 @@ from nearpeak.document.model import (
 )
 from nearpeak.document.templates import moment
 from nearpeak.explain import drawing, wording
+from nearpeak.numbers import number, size
 from nearpeak.observations.explained import Budget, ExplainedCase, Explanation, Part
+from nearpeak.observations.ways import Leg, Step, Ways, alike
 
 PARTS = [
     Column("what", "What", figure=False),
@@ -148,3 +150,52 @@ def _method(explanation: Explanation) -> Iterator[Block]:
         " them nor in no call at all. No figure of a launch with the tracer enters any statistics."
     )
     yield Code(explanation.command, "The launch without the tracer:")
+
+
+def present_ways(ways: Ways) -> Document:
+    """The routes of messages with the layer, for the terminal: a table for each pair of memories,
+    and the settings that decide."""
+    settings = " ".join(f"{name}={value}" for name, value in ways.settings.items())
+    library = f"{ways.library} {ways.version}"
+    return Document(
+        title=f"Routes of messages with {library}",
+        heading="Which way do messages go?",
+        byline=[library, ways.host],
+        sections=[
+            *(Section(f"{leg.words.capitalize()}, {leg.path}", [_leg(leg)]) for leg in ways.legs),
+            Section("", list(_notices(ways))),
+        ],
+        conclusion=f"{library} on {ways.host}, decided by (docs/layer.md): {settings}",
+    )
+
+
+def _leg(leg: Leg) -> Table:
+    over = "" if leg.buffers == "D,D" else "mean of there and back"
+    time = Column("time", "Time", "µs", over=over, figure=False)
+    columns = [Column("way", "Way", figure=False), time]
+    return Table(
+        "", "", "Size", columns, [Rows("", list(map(_steps, alike(leg.steps))))], heads=True
+    )
+
+
+def _steps(group: Sequence[Step]) -> Row:
+    times = _ends([number(step.latency_us) for step in group])
+    values = {"way": Value(group[0].way or "not told", "text"), "time": Value(times, "text")}
+    return Row(_ends([size(step.size_bytes) for step in group]), values)
+
+
+def _ends(figures: Sequence[str]) -> str:
+    """`8 B to 64 B`."""
+    return " to ".join([figures[0], *figures[1:][-1:]])
+
+
+def _notices(ways: Ways) -> Iterator[Block]:
+    for failure in ways.failed:
+        yield Notice(f"Failed: {failure}", tone="bad")
+    if ways.no_kernel:
+        yield Notice(f"No kernel copies: {ways.no_kernel}", tone="note")
+    for rank, most in ways.kernel_bytes.items():
+        yield Notice(
+            f"Measured meanwhile: of what rank {rank} sends between devices a kernel copies up to"
+            f" {size(most)}, the copy engine what is longer."
+        )

@@ -102,11 +102,11 @@ def _result(tuning: Tuned, conclusion: str) -> Iterator[Block]:
 
 def _evidence(evidence: Sequence[Evidence]) -> Table:
     apart = [APART] if any(row.apart for row in evidence) else []
-    caption = "Medians of fresh launches that took no part in the search."
+    caption = "Medians of fresh launches that took no part in the search; [a, b]: 95 % interval"
     if any(len(row.distances) > 1 for row in evidence):
         caption += (
-            " Where the CPUs were at several distances, they are of all of these; CPUs apart has"
-            " the distances one by one."
+            ". Where the CPUs were at several distances, they are of all of these; CPUs apart has"
+            " the distances one by one"
         )
     rows = [Rows("", list(map(_case, evidence)))]
     return Table("", caption, "Case", EVIDENCE + apart, rows, heads=True)
