@@ -393,7 +393,7 @@ def make_sides(make_study: Callable[..., Any], tmp_path: Path) -> Callable[..., 
 
 @pytest.fixture(scope="session")
 def did() -> ModuleType:
-    """What processes did under the microscope, by hand (tests/explain/made_events.py)."""
+    """What processes did with the tracer, by hand (tests/explain/made_events.py)."""
     return load_helper("made_events", Path(__file__).parent / "explain" / "made_events.py")
 
 

@@ -176,7 +176,7 @@ def test_what_it_takes_to_see_a_rank_wait_is_not_known_time(did: Any, cost_ns: i
     assert found.added_us == 0
     assert found.waiting_us + found.not_accounted_us == pytest.approx(10)
     assert all(part.others_us == part.time_us for part in found.parts)
-    told = {"50 x sched_yield"} | ({"the microscope, while it waits"} if cost_ns else set())
+    told = {"50 x sched_yield"} | ({"the tracer, while it waits"} if cost_ns else set())
     assert {part.label for part in found.parts} == told
 
 

@@ -434,6 +434,6 @@ def test_what_a_message_loses(by_hand: Any) -> None:
     explanations = [by_hand.explained(part, messages=1, slower=1.5)]
     (finding,) = find_in(by_hand.view([], explanations=explanations, **by_hand.EXPLAINED))
     assert lost(finding) == (
-        "Not certain: 1 message seen, 1.50 times as long under the microscope. That is some"
+        "Not certain: 1 message seen, 1.50 times as long with the tracer. That is some"
         " 40.0 µs of such a message."
     )

@@ -319,12 +319,15 @@ def again(study: Path) -> None:
 
 def write(folder: Path | None, explanation: "Explanation") -> None:
     """Prints an explanation; writes explain.json and explain.html into a folder."""
+    from nearpeak.document.page import write_page
+    from nearpeak.document.terminal import print_document
+    from nearpeak.explain.present import present
     from nearpeak.files import write_whole
     from nearpeak.observations.explained import to_json
-    from nearpeak.report.explained.page import render
-    from nearpeak.report.explained.terminal import print_explanation
 
-    print_explanation(explanation, folder and folder / "explain.html")
-    if folder:
+    document = present(explanation)
+    page = folder and folder / "explain.html"
+    if folder and page:
         write_whole(folder / "explain.json", to_json(explanation))
-        write_whole(folder / "explain.html", render(explanation))
+        write_page(document, page)
+    print_document(document, page)

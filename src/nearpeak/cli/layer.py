@@ -178,10 +178,11 @@ def _run_required(command: list[str], env: dict[str, str], library: str) -> int:
 
 
 def _explain(mpi: str | None, path: str | None, json: bool) -> None:
+    from nearpeak.document.terminal import print_document
     from nearpeak.explain import ways
+    from nearpeak.explain.present import present_ways
     from nearpeak.launching.mps import MpsError
     from nearpeak.launching.single_launch import LaunchFailed
-    from nearpeak.report.explained.ways import print_ways
 
     if mpi is None:
         raise UserError("name a library, like `nearpeak layer --explain --mpi mpich`")
@@ -198,7 +199,7 @@ def _explain(mpi: str | None, path: str | None, json: bool) -> None:
     if json:
         print_json(explanation)
     else:
-        print_ways(explanation)
+        print_document(present_ways(explanation))
     if explanation.failed:
         raise typer.Exit(1)
 

@@ -67,13 +67,14 @@ def trace(
     """Runs the command and prints the table; exits as the command did, unless by a signal."""
     import msgspec
 
+    from nearpeak.document.page import write_page
+    from nearpeak.document.terminal import print_document
     from nearpeak.files import check_target, write_whole
     from nearpeak.findings.build import build_results
     from nearpeak.libraries.discover import resolve
-    from nearpeak.report.traced.page import write_page
-    from nearpeak.report.traced.terminal import print_trace
     from nearpeak.trace.application import library_of
     from nearpeak.trace.ceilings import ceilings, study_ceilings, unblocked
+    from nearpeak.trace.present import present
     from nearpeak.trace.run import CommandFailed, Interrupted, run
 
     if output:
@@ -96,11 +97,12 @@ def trace(
     if points:
         traced.ceilings = ceilings(traced, points.times)
         traced.unblocked = unblocked(traced, points.rates)
-    print_trace(traced, show_all=show_all)  # before the file: it stays where that cannot be written
+    document = present(traced, show_all=show_all)
+    print_document(document)  # before the file: it stays where that cannot be written
     if output:
         text = msgspec.json.format(msgspec.json.encode(traced), indent=1).decode()
         write_whole(output, text + "\n")
-        write_page(traced, page)
+        write_page(document, page)
         print(printable(f"Page: {page}"), flush=True)
     if signalled is not None:
         raise _interrupted(signalled)

@@ -332,17 +332,20 @@ def _interrupted(output: Path, status: int) -> typer.Exit:
 def _write(tuned: "Tuned", profiles: "dict[str, Profile]", output: Path) -> None:
     import msgspec
 
+    from nearpeak.document.page import write_page
+    from nearpeak.document.terminal import print_document
     from nearpeak.files import write_whole
-    from nearpeak.report.tuned.page import write_page
-    from nearpeak.report.tuned.terminal import print_tuned
     from nearpeak.tune.journal import resume_command
+    from nearpeak.tune.present import present
     from nearpeak.tune.written import withdraw, write
 
     withdraw(output)
     text = msgspec.json.format(msgspec.json.encode(tuned), indent=1).decode()
     write_whole(output / "tune.json", text)
     files = {profile.scope: write(profile, output / folder) for folder, profile in profiles.items()}
-    print_tuned(tuned, files, write_page(tuned, files, output))
+    document, page = present(tuned, files), output / "report.html"
+    write_page(document, page)
+    print_document(document, page)
     # The study has begun where something was taken: all that is added is its own.
     to_study = " to the study" if tuned.env or tuned.unset else ""
     if tuned.unguarded or (tuned.lacking and not to_study):

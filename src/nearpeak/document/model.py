@@ -226,7 +226,7 @@ class Code:
 class Drawing:
     """A picture of the page, with its caption and the coloured marks that the caption explains."""
 
-    markup: Markup  # its maker has escaped all text in it
+    markup: Markup  # its maker has escaped all text in it; left out if empty
     title: str = ""
     caption: str = ""
     legend: Sequence[tuple[str, str]] = ()  # class of a mark, and its meaning
@@ -274,6 +274,6 @@ class Document:
     byline: Sequence[str]  # machine, date, versions
     sections: Sequence[Section]
     conclusion: str = ""  # the terminal's last line
-    footer: str = ""
+    footer: str = ""  # Markup if it has a link
     bad: bool = False  # the conclusion is bad news
     style: str = ""  # further rules of the page's style sheet

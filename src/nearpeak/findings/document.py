@@ -21,8 +21,8 @@ environment, named settings, or what launches inherit. A source stands under fin
 libraries, the memory and the hosts alone that it is about.
 
 What messages show (`nearpeak explain`) is sure if 10 or more were looked at, in one of three or
-more launches under the microscope beside as many without, and if the share were no less with all
-that a message takes longer under it, by those launches that differ most, in these parts. Nothing is
+more launches with the tracer beside as many without, and if the share were no less with all
+that a message takes longer with it, by those launches that differ most, in these parts. Nothing is
 told of explanations with lost events or records, missing ranks, an unseen driver or more than 3
 times the time, nor of another library, version or path than the study has. What the benchmark
 itself asks of the driver is no sign of the library.

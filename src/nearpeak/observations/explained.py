@@ -16,11 +16,11 @@ from nearpeak.terms.identity import Who
 
 SCHEMA = 1
 
-MICROSCOPE = "the microscope"  # the name of its parts
+MICROSCOPE = "the microscope"  # the name of the parts of the tracer, in files
 TOLD_BESIDE = 0.1  # of a part's share: less of it beside calls of another rank is not told
 
 # What a rank or a device was at: bytes moved on a device, a call that does something, what the
-# microscope itself takes to see a call, a call that waits for the device, or one that waits for
+# tracer itself takes to see a call, a call that waits for the device, or one that waits for
 # whatever comes.
 Kind = Literal[
     "device",  # bytes moved, or work done, on a device
@@ -73,7 +73,7 @@ class Part(msgspec.Struct, kw_only=True):
     def label(self) -> str:
         """`2,036 x cuMemcpyAsync of 8,240 B`, `2 x cuStreamSynchronize, the benchmark's own`."""
         if self.name == MICROSCOPE:
-            return f"{self.name}, while it waits" if self.kind == "wait" else self.name
+            return f"the tracer{', while it waits' if self.kind == 'wait' else ''}"
         moved = f" of {self.bytes:,.0f} B" if self.bytes else ""
         whose = ", the benchmark's own" if self.own else ""
         return f"{self.times}{self.name}{moved}{whose}"
@@ -285,8 +285,8 @@ def _length(span: Span) -> float:
     return span.end_us - span.begin_us
 
 
-# Times as long under the microscope: below, other work held up the launches without it; above, most
-# of what is seen is the microscope's.
+# Times as long with the tracer: below, other work held up the launches without it; above, most of
+# what is seen is the tracer's.
 USUAL_SLOWER = (0.9, 3.0)
 WAITING = ("sync", "wait")  # kinds
 FOLDER = "explained"  # of a study: an explanation in each file

@@ -85,7 +85,7 @@ def _lost_of(message: InMessage, sure: bool) -> str:
         ""
         if sure
         else f"Not certain: {count(message.messages, 'message')} seen, {number(message.slower)}"
-        " times as long under the microscope."
+        " times as long with the tracer."
     )
     return f"{doubt} That is some {number(message.lost_us)} µs of such a message.".lstrip()
 

@@ -18,6 +18,8 @@ from markupsafe import Markup
 from nearpeak import numbers
 from nearpeak.document import templates
 from nearpeak.document.model import Table, Value
+from nearpeak.explain.drawing import STYLE
+from nearpeak.explain.present import sections
 from nearpeak.files import write_whole
 from nearpeak.machine.provenance import labelled_facts
 from nearpeak.picture import svg
@@ -45,7 +47,6 @@ from nearpeak.report import (
     wording,
 )
 from nearpeak.report.beside import Published
-from nearpeak.report.explained.page import sections
 from nearpeak.report.glossary import GLOSSARY
 from nearpeak.report.headlines import Group
 from nearpeak.report.picture import picture
@@ -170,7 +171,7 @@ def render(results: Results, machines: Sequence[Published] = (), study: Path = P
         contenders=data.contenders,
         styles=data.styles,
         small_up_to=SMALL_LATENCY_UP_TO,
-        css=templates.css() + Markup(svg.css()),
+        css=templates.css() + Markup(svg.css() + STYLE),
         charts=charts,
         script=script,
         data=templates.embedded(data.embedded),

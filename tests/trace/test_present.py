@@ -1,15 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A traced application on the terminal."""
+"""A traced application, as it is shown."""
 
-import sys
+from pathlib import Path
 
+import msgspec
 import pytest
+from made_trace import entry, ran, results, trace
 
-from nearpeak.report.traced.terminal import print_trace
+from browser import Browser
+from nearpeak.document.page import render, write_page
+from nearpeak.document.terminal import print_document
 from nearpeak.trace.ceilings import ceilings, study_ceilings, unblocked
+from nearpeak.trace.present import MANY, present
+from nearpeak.trace.trace import Trace
 
-made = sys.modules["made_trace"]  # loaded by tests/conftest.py
-entry, ran, results, trace = made.entry, made.ran, made.results, made.trace
+RECORDED = Path(__file__).parents[2] / "examples" / "lammps" / "trace.json"
+
+
+def print_trace(found: Trace, *, show_all: bool = False) -> None:
+    print_document(present(found, show_all=show_all))
+
+
+def page_of(found: Trace) -> str:
+    return render(present(found))
 
 
 def test_the_table(capsys: pytest.CaptureFixture[str]) -> None:
@@ -17,12 +30,12 @@ def test_the_table(capsys: pytest.CaptureFixture[str]) -> None:
     found.ceilings = ceilings(found, study_ceilings(results(("near", 8, 1.0))).times)
     print_trace(found)
     lines = capsys.readouterr().out.splitlines()
-    assert lines[1] == (
+    assert lines[-1] == (
         "mpich 5: 1 rank on 1 host. The run took 0.00100 s; added up over ranks 0.00100 s, of these"
         " 0.000200 s in MPI (20.0 %)"
     )
     send = next(line for line in lines if line.startswith("MPI_Send"))
-    words = ["MPI_Send", "8", "B", "host", "same", "host", "10", "100", "0.000100", "50.0", "10.0"]
+    words = ["MPI_Send", "8", "B,", "same", "host", "10", "100", "0.000100", "50.0", "10.0"]
     assert send.split() == [*words, "10.0", "20.0", "0.00100", "1.00", "9.00e-05"]
     barrier = next(line for line in lines if line.startswith("MPI_Barrier"))
     assert barrier.split()[1] == "10"
@@ -59,7 +72,7 @@ def test_what_is_told_of_messages_that_nobody_waits_for(
 def test_many_rows_are_summed_up(capsys: pytest.CaptureFixture[str]) -> None:
     found = trace(*(entry(f"MPI_{number}") for number in range(27)))
     print_trace(found)
-    assert "... and 2 rows of 0.000200 s: see --all" in capsys.readouterr().out
+    assert "and 2 rows more, of 0.000200 s: see --all" in capsys.readouterr().out
     print_trace(found, show_all=True)
     out = capsys.readouterr().out
     assert "MPI_26" in out
@@ -79,7 +92,7 @@ def test_the_ranks_and_who_has_the_most(capsys: pytest.CaptureFixture[str]) -> N
     ranks = [ran(0, world=3), slow, ran(2, world=3, mpi_seconds=3e-4)]
     print_trace(trace(entry(), ranks=ranks, expected=3))
     lines = capsys.readouterr().out.splitlines()
-    assert "3 ranks on 2 hosts" in lines[1]
+    assert "3 ranks on 2 hosts" in lines[-1]
     rows = [line.split() for line in lines]
     assert ["1", "there", "0.00100", "0.000100", "10.0", "0", "10", "500"] in rows
     told = " ".join(lines)
@@ -103,9 +116,55 @@ def test_of_many_ranks_the_outermost_are_shown(capsys: pytest.CaptureFixture[str
     print_trace(found)
     out = capsys.readouterr().out
     shown = [
-        int(line.split()[0]) for line in out.splitlines() if " here " in line and line[0] == " "
+        int(line.split()[0]) for line in out.splitlines() if " here " in line and line[0] != " "
     ]
     assert shown == [*range(8), *range(32, 40)]
-    assert "... and 24 ranks between these: see --all" in out
+    assert "and 24 ranks between these: see --all" in out
     print_trace(found, show_all=True)
     assert "24 ranks" not in capsys.readouterr().out
+
+
+def test_all_text_is_escaped() -> None:
+    nasty = '<i>&"'
+    found = trace(entry(nasty), ranks=[ran(host=nasty)], exit_status=3)
+    found.command, found.library = [nasty], nasty
+    page = page_of(found)
+    assert nasty not in page
+    assert "<script" not in page
+    assert "The command ended with exit status 3" in page
+
+
+def test_where_and_when_it_ran_stands_at_the_top() -> None:
+    page = page_of(trace(ranks=[ran(host="node7")], started="2026-11-28T06:46:12+00:00"))
+    assert "mpich 5 · node7 · 2026-11-28 06:46 UTC · Nearpeak" in page
+    assert "mpich 5 · here · Nearpeak" in page_of(trace())
+
+
+def test_what_there_is_nothing_of_is_left_out() -> None:
+    page = page_of(trace(ranks=[]))
+    assert "By operation" not in page
+    assert "By rank" not in page
+    assert "0 ranks on 0 hosts" in page
+
+
+def test_many_ranks_are_folded() -> None:
+    few, many = ([ran(rank) for rank in range(number)] for number in (MANY, MANY + 1))
+    assert "<details>" not in page_of(trace(entry(), ranks=few))
+    assert f"All {MANY + 1} ranks" in page_of(trace(entry(), ranks=many))
+
+
+@pytest.mark.parametrize("width", [1280, 360])
+def test_a_recorded_run_is_drawn_in_silence(browser: Browser, tmp_path: Path, width: int) -> None:
+    recorded = msgspec.json.decode(RECORDED.read_bytes(), type=Trace)
+    page = tmp_path / "trace.html"
+    write_page(present(recorded), page)
+    browser.open(page, width)
+    assert browser.complaints() == []
+    assert browser.requests() == [page.as_uri()]
+    assert browser.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    bars = browser.evaluate(
+        "[...document.querySelectorAll('.bars i.path, .bars i.call')]"
+        ".map((bar) => bar.getBoundingClientRect().width)"
+    )
+    assert max(bars) > width / 5
+    assert browser.evaluate("document.querySelectorAll('svg.ranks path').length") == 3

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Text about a traced application that the terminal and the page share."""
+"""Text about a traced application."""
 
 import statistics
 from collections.abc import Callable, Sequence
 
+from nearpeak.machine.tree import format_list
 from nearpeak.numbers import count, number, percent, size
 from nearpeak.trace.trace import Entry, Rank, Trace, Unblocked
 
@@ -15,7 +16,7 @@ WAITING = (
 )
 
 
-def summary(trace: Trace) -> str:
+def conclusion(trace: Trace) -> str:
     """The run time of the ranks, and the share of MPI."""
     ranks = count(len(trace.ranks), "rank")
     hosts = count(len({rank.host for rank in trace.ranks}), "host")
@@ -35,9 +36,14 @@ def hosts(ranks: Sequence[Rank]) -> str:
     return f"{shown} and {count(rest, 'more host')}" if rest > 0 else shown
 
 
-def name(entry: Entry) -> str:
-    """`MPI_Start (MPI_Send_init)`."""
-    return f"{entry.operation} ({entry.made_by})" if entry.made_by else entry.operation
+def label(entry: Entry) -> str:
+    """`MPI_Start (MPI_Send_init) 64 KiB, device, same host`; the size is the smallest of its class,
+    which ends below twice that, and host memory is not named."""
+    name = f"{entry.operation} ({entry.made_by})" if entry.made_by else entry.operation
+    sized = "" if entry.size_bytes is None else f" {size(entry.size_bytes)}"
+    memory = entry.memory if sized and entry.memory != "host" else ""
+    peer = entry.peer if entry.peer != "none" else ""
+    return ", ".join(filter(None, [f"{name}{sized}", memory, peer]))
 
 
 def savings(trace: Trace) -> list[str]:
@@ -53,13 +59,6 @@ def savings(trace: Trace) -> list[str]:
         outside = sum(rank.own_seconds or 0.0 for rank in trace.ranks)
         sentences.append(_nonblocking_savings(trace.unblocked, outside))
     return sentences
-
-
-def rate(entry: Entry) -> float | None:
-    """The rate of its bytes in GB/s; None if its calls only begin the transfer, or move nothing."""
-    if entry.begins or not entry.bytes or not entry.seconds:
-        return None
-    return entry.bytes / entry.seconds / 1e9
 
 
 def _nonblocking_savings(unblocked: Unblocked, outside_seconds: float) -> str:
@@ -93,12 +92,13 @@ def problems(trace: Trace) -> list[str]:
     lines = []
     if trace.exit_status:
         lines.append(
-            f"The command ended with exit status {trace.exit_status}: below is what it did before"
+            f"The command ended with exit status {trace.exit_status}: this is what it did before"
         )
     if trace.missing:
         hosts = ", ".join(sorted({rank.host for rank in trace.ranks}))
         lines.append(
-            f"No counts of {_numbers(trace.missing)} of {trace.expected}: all that is shown is of"
+            f"No counts of rank{'s' if len(trace.missing) > 1 else ''}"
+            f" {format_list(trace.missing)} of {trace.expected}: all that is shown is of"
             f" ranks on {hosts}. Other hosts need the folder that TMPDIR names and Nearpeak's cache"
             " at the same place; where Open MPI's launcher has options -x, add `-x LD_PRELOAD"
             " -x NEARPEAK_TRACE` (docs/trace.md)"
@@ -106,16 +106,7 @@ def problems(trace: Trace) -> list[str]:
     singletons = [rank for rank in trace.ranks if rank.world == 1]
     spawned = any(entry.operation in SPAWNS for entry in trace.entries)
     if len(singletons) > 1 and not spawned:  # spawned processes have their own world
-        launched = max(rank.launched for rank in singletons)
-        lines.append(
-            f"{len(singletons)} processes ran, each as the only rank of its own MPI_COMM_WORLD"
-            + (
-                f", though the launcher says that it started {launched} ranks: it is not the"
-                f" launcher of {trace.library}"
-                if launched > 1
-                else ": if they belong together, their launcher is another library's"
-            )
-        )
+        lines.append(_alone(singletons, trace.library))
     if early := sum(not rank.finalized for rank in trace.ranks):
         lines.append(f"{count(early, 'rank')} did not come to MPI_Finalize")
     if lost := sum(rank.lost for rank in trace.ranks):
@@ -125,56 +116,29 @@ def problems(trace: Trace) -> list[str]:
     return lines
 
 
-def _numbers(ranks: Sequence[int]) -> str:
-    """`rank 3`, `ranks 0, 2 to 5`."""
-    runs: list[list[int]] = []
-    for rank in ranks:
-        if runs and rank == runs[-1][-1] + 1:
-            runs[-1].append(rank)
-        else:
-            runs.append([rank])
-    texts = [str(run[0]) if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs]
-    return f"rank{'s' if len(ranks) > 1 else ''} {', '.join(texts)}"
+def _alone(ranks: Sequence[Rank], library: str) -> str:
+    launched = max(rank.launched for rank in ranks)
+    reason = ": if they belong together, their launcher is another library's"
+    if launched > 1:
+        reason = f", though the launcher says that it started {launched} ranks: it is not the"
+        reason += f" launcher of {library}"
+    return f"{len(ranks)} processes ran, each as the only rank of its own MPI_COMM_WORLD{reason}"
 
 
 def outstanding(ranks: Sequence[Rank]) -> list[str]:
     """The ranks with the most time outside of MPI, the most in MPI, and the most bytes."""
-    lines = []
+    in_mpi = _most(
+        "Longest in MPI is {}: {}.", "In MPI: {} on each rank.", ranks, lambda r: r.mpi_seconds
+    )
+    lines = [in_mpi]
     if all(rank.own_seconds is not None for rank in ranks):
-        most = _most(ranks, lambda rank: rank.own_seconds or 0.0, _seconds)
-        lines.append(
-            f"Most loaded is {most[0]}: outside of MPI {most[1]}. Others may have waited for it."
-            if most
-            else f"Outside of MPI: {_seconds(ranks[0].own_seconds or 0.0)} on each rank."
-        )
-    most = _most(ranks, lambda rank: rank.mpi_seconds, _seconds)
-    lines.append(
-        f"Longest in MPI is {most[0]}: {most[1]}."
-        if most
-        else f"In MPI: {_seconds(ranks[0].mpi_seconds)} on each rank."
-    )
+        most = "Most loaded is {}: outside of MPI {}. Others may have waited for it."
+        alike = "Outside of MPI: {} on each rank."
+        lines.insert(0, _most(most, alike, ranks, lambda rank: rank.own_seconds or 0.0))
     if any(rank.bytes for rank in ranks):
-        most = _most(ranks, lambda rank: rank.bytes, _bytes)
-        lines.append(
-            f"Most bytes has {most[0]}: {most[1]}."
-            if most
-            else f"Bytes: {_bytes(ranks[0].bytes)} on each rank."
-        )
+        most, alike = "Most bytes has {}: {}.", "Bytes: {} on each rank."
+        lines.append(_most(most, alike, ranks, lambda rank: rank.bytes, _bytes))
     return lines
-
-
-def _most(
-    ranks: Sequence[Rank], figure: Callable[[Rank], float], text: Callable[[float], str]
-) -> tuple[str, str] | None:
-    """The rank with the greatest figure, and that figure; None if all have the same."""
-    if len({text(figure(rank)) for rank in ranks}) == 1:
-        return None
-    first = max(ranks, key=figure)
-    middle = statistics.median(figure(rank) for rank in ranks)
-    return (
-        f"rank {first.rank} on {first.host}",
-        f"{text(figure(first))}, the median of ranks {text(middle)}",
-    )
 
 
 def _seconds(value: float) -> str:
@@ -185,11 +149,26 @@ def _bytes(value: float) -> str:
     return f"{value:.0f} B"
 
 
+def _most(
+    most: str,
+    alike: str,
+    ranks: Sequence[Rank],
+    figure: Callable[[Rank], float],
+    text: Callable[[float], str] = _seconds,
+) -> str:
+    """`most` with the rank of the greatest figure and that figure; `alike` with the figure if all
+    have the same."""
+    figures = list(map(figure, ranks))
+    if len({*map(text, figures)}) == 1:
+        return alike.format(text(figures[0]))
+    first = max(ranks, key=figure)
+    median = text(statistics.median(figures))
+    return most.format(
+        f"rank {first.rank} on {first.host}",
+        f"{text(figure(first))}, the median of ranks {median}",
+    )
+
+
 def share_of(part: float, total: float) -> float | None:
     """The fraction of a total; None if the total is 0."""
     return part / total if total > 0 else None
-
-
-def size_class(smallest: int | None) -> str:
-    """`8 B`: from 8 to 15 bytes; `4 KiB`: up to below 8 KiB."""
-    return "" if smallest is None else size(smallest)

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from nearpeak.report.traced.words import hosts, outstanding, problems
+from nearpeak.trace.wording import hosts, outstanding, problems
 
 made = sys.modules["made_trace"]  # loaded by tests/conftest.py
 entry, ran, trace = made.entry, made.ran, made.trace
@@ -27,8 +27,8 @@ def test_what_is_missing_is_told() -> None:
     found.ranks[0].finalized = False
     found.ranks[0].lost = 5
     assert problems(found) == [
-        "The command ended with exit status 3: below is what it did before",
-        "No counts of ranks 1 to 2, 4 of 5: all that is shown is of ranks on here. Other hosts need"
+        "The command ended with exit status 3: this is what it did before",
+        "No counts of ranks 1-2,4 of 5: all that is shown is of ranks on here. Other hosts need"
         " the folder that TMPDIR names and Nearpeak's cache at the same place; where Open MPI's"
         " launcher has options -x, add `-x LD_PRELOAD -x NEARPEAK_TRACE` (docs/trace.md)",
         "1 rank did not come to MPI_Finalize",

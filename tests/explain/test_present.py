@@ -8,9 +8,11 @@ from typing import Any
 import msgspec
 import pytest
 
+from nearpeak.document.page import render
+from nearpeak.document.terminal import print_document
+from nearpeak.explain.present import present, present_ways, sections
 from nearpeak.observations.explained import Explanation, FailedSize, Lane, Own, Span
-from nearpeak.report.explained.page import render, sections
-from nearpeak.report.explained.terminal import print_explanation
+from nearpeak.observations.ways import Leg, Step, Ways
 
 
 @pytest.fixture
@@ -38,28 +40,25 @@ def explained(by_hand: Any) -> Explanation:
 def test_the_table_has_each_part_and_what_is_not_accounted_for(
     explained: Explanation, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    print_explanation(explained, None)
+    print_document(present(explained), None)
     rows = [line.split() for line in capsys.readouterr().out.splitlines()]
     for row in (
         "rank 1 2 x cuMemGetHandleForAddressRange 20.0 40.0 40.0 40.0",
-        "rank 1 the microscope 5.00 5.00 5.00 5.00",
-        "all else that was seen – – 0.100 0.100",
-        "not accounted for – – 24.9 24.9",
+        "rank 1 the tracer 5.00 5.00 5.00 5.00",
+        "all else that was seen 0.100 0.100",
+        "not accounted for 24.9 24.9",
     ):
         assert row.split() in rows
 
 
-def test_the_sum_is_one_line(explained: Explanation, capsys: pytest.CaptureFixture[str]) -> None:
-    print_explanation(explained, None)
+def test_what_is_accounted_for_is_told(
+    explained: Explanation, capsys: pytest.CaptureFixture[str]
+) -> None:
+    print_document(present(explained), None)
     out = capsys.readouterr().out
+    assert "From rank 0 (H) to rank 1 (H): 100 µs, mean of 100 messages" in out
     assert (
-        "From rank 0 (H) to rank 1 (H), mean of 100 messages: 100 µs = 40.0"
-        " (2 x cuMemGetHandleForAddressRange) + 10.0 (copy, pageable to device of 8 B) + 5.00"
-        " (the microscope) + 20.0 (sched_yield) + 25.0"
-        " (other)"
-    ) in out
-    assert (
-        "Only 50.0 to 70.0 % of the time above the ceiling is accounted for; the microscope adds"
+        "Only 50.0 to 70.0 % of the time above the ceiling is accounted for; the tracer adds"
         " 12.0 µs beyond its own row, nobody knows in which others; calls that wait, 20.0 % of the"
         " time, are not."
     ) in out
@@ -71,18 +70,19 @@ def test_what_is_far_from_its_ceiling_ends_with_what_to_do(
 ) -> None:
     [case] = explained.cases
     case.ceiling, case.value = 80.0, 99.0
-    print_explanation(explained, None)
+    print_document(present(explained), None)
     assert "nearpeak tune" not in capsys.readouterr().out
     case.ceiling = 60.0
     explained.path = "host-host same-numa"
-    print_explanation(explained, None)
+    print_document(present(explained), None)
     command = "nearpeak tune --mpi one --path 'host-host same-numa' --buffers H,H --for latency:1M"
     assert f"To search for settings that make it faster: {command}" in capsys.readouterr().out
-    assert "<p>To search for settings that make it faster: <code>nearpeak tune" in render(explained)
+    page = render(present(explained))
+    assert "<p>To search for settings that make it faster:</p><pre><code>nearpeak tune" in page
 
 
 def test_outside_text_is_escaped_on_the_page(explained: Explanation) -> None:
-    page = render(explained)
+    page = render(present(explained))
     assert "&lt;spin&gt;, libmpi.so (90.0 %)" in page
     assert 'title="&lt;call&gt;: 80.0 µs">&lt;call&gt;</span>' in page
     assert "<script" not in page
@@ -93,7 +93,7 @@ def test_outside_text_is_escaped_on_the_page(explained: Explanation) -> None:
     [
         (
             {"failed": "ended by SIGSEGV"},
-            "under the microscope the launch failed: ended by SIGSEGV",
+            "with the tracer the launch failed: ended by SIGSEGV",
         ),
         ({"device": "CUPTI was not found"}, "the CUDA driver was not seen: CUPTI was not found"),
         ({"missing": [1]}, "nothing is known of rank 1, which left no events"),
@@ -101,13 +101,13 @@ def test_outside_text_is_escaped_on_the_page(explained: Explanation) -> None:
         ({"unfinished": [0, 1]}, "rank 0, 1 did not end as programs do, so the last of what"),
         (
             {"slower": 3.4},
-            "it took 3.40 times as long under the microscope: most of what is seen may be",
+            "it took 3.40 times as long with the tracer: most of what is seen may be",
         ),
         (
             {"axes": {"pack": "kernel"}},
             "calls of the driver by the benchmark itself are told as those of the",
         ),
-        ({"slower": 0.556}, "it took less time under the microscope than without: other work"),
+        ({"slower": 0.556}, "it took less time with the tracer than without: other work"),
         (
             {"cache_line_ns": [60.0, 61.0, 310.0]},
             "the CPUs of some launches were nearer to each other than those of others (60.0 to 310"
@@ -120,30 +120,33 @@ def test_what_is_not_whole_is_said(
     explained: Explanation, capsys: pytest.CaptureFixture[str], change: Any, words: str
 ) -> None:
     explained.cases = [msgspec.structs.replace(explained.cases[0], **change)]
-    print_explanation(explained, None)
-    assert f"Note: {words}" in capsys.readouterr().out
-    assert words in render(explained)
+    print_document(present(explained), None)
+    assert f"{words}" in capsys.readouterr().out
+    assert words in render(present(explained))
 
 
-def test_those_of_a_study_have_anchors_of_their_own(explained: Explanation) -> None:
-    (title, first), (_, second) = sections([explained, explained])
-    assert title == "one 1, host-gpu near"
-    assert 'id="explained-1-1"' in first
-    assert 'id="explained-2-1"' in second
+def test_a_study_has_a_section_for_each_message(explained: Explanation) -> None:
+    explained.failed = [FailedSize(size_bytes=64, why="it crashed")]
+    titles = [title for title, _ in sections([explained])]
+    assert titles == ["one 1, host-gpu near, latency H,H at 1 MiB", "one 1, host-gpu near"]
 
 
-def test_the_terminal_says_what_was_written(
+def test_the_terminal_ends_with_the_answer(
     explained: Explanation, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    print_explanation(explained, Path("found/explain.html"))
-    assert capsys.readouterr().out.endswith("\nReport: found/explain.html\n")
+    explained.cases[0].ceiling = 80.0
+    print_document(present(explained), Path("found/explain.html"))
+    assert capsys.readouterr().out.endswith(
+        "\none 1, host-gpu near, latency H,H at 1 MiB: 100 µs, without MPI 80.0;"
+        " found/explain.html\n"
+    )
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({}, "under the microscope 1.00 times as long (1.00 to 1.00 by launches)"),
-        ({"slower_most": None}, "under the microscope 1.00 times as long\n"),
+        ({}, "with the tracer 1.00 times as long (1.00 to 1.00 by launches)"),
+        ({"slower_most": None}, "with the tracer 1.00 times as long.\n"),
         (
             {"accounted_least": 0.4, "accounted_most": 0.9},
             "Of both ways together only 40.0 to 90.0 % of the time above the ceiling is",
@@ -154,24 +157,24 @@ def test_what_launches_say_is_told(
     explained: Explanation, capsys: pytest.CaptureFixture[str], change: Any, words: str
 ) -> None:
     explained.cases = [msgspec.structs.replace(explained.cases[0], **change)]
-    print_explanation(explained, None)
+    print_document(present(explained), None)
     assert words in capsys.readouterr().out
-    assert words.rstrip() in render(explained)
+    assert words.rstrip() in render(present(explained))
 
 
 def test_a_figure_that_rests_on_one_message_says_so(explained: Explanation) -> None:
     explained.cases[0].budgets[0].messages = 1
-    assert "From rank 0 (H) to rank 1 (H), of 1 message alone" in render(explained)
+    assert "From rank 0 (H) to rank 1 (H): 100 µs, of 1 message alone" in render(present(explained))
 
 
 def test_a_size_at_which_the_library_failed_is_told(
     explained: Explanation, capsys: pytest.CaptureFixture[str]
 ) -> None:
     explained.failed = [FailedSize(size_bytes=64, why="ended by <SIGSEGV>")]
-    print_explanation(explained, None)
+    print_document(present(explained), None)
     words = "at 64 B the library failed: ended by "
-    assert f"Note: {words}<SIGSEGV>" in capsys.readouterr().out
-    assert f"{words}&lt;SIGSEGV&gt;" in render(explained)
+    assert f"{words}<SIGSEGV>" in capsys.readouterr().out
+    assert f"{words}&lt;SIGSEGV&gt;" in render(present(explained))
 
 
 def test_one_way_between_unlike_memories_is_held_against_no_ceiling(
@@ -179,9 +182,9 @@ def test_one_way_between_unlike_memories_is_held_against_no_ceiling(
 ) -> None:
     """As explanations from before that was known did."""
     words = "time above the ceiling is accounted for"
-    assert words in render(explained)
+    assert words in render(present(explained))
     explained.buffers = "H,D"
-    assert words not in render(explained)
+    assert words not in render(present(explained))
 
 
 def test_lanes_that_only_wait_are_seen_and_read(explained: Explanation, browser: Any) -> None:
@@ -194,7 +197,7 @@ def test_lanes_that_only_wait_are_seen_and_read(explained: Explanation, browser:
         return [style.backgroundImage !== "none", style.color, style.fontSize, box.height,
         node.innerText]; })"""
     for width, dark in ((1280, False), (400, False), (1280, True)):
-        browser.show(render(explained), width, dark=dark)
+        browser.show(render(present(explained)), width, dark=dark)
         (hatched, colour, letters, height, name), (_, _, _, _, unnamed) = browser.evaluate(shown)
         assert hatched
         assert colour == browser.evaluate("getComputedStyle(document.body).color")
@@ -202,3 +205,47 @@ def test_lanes_that_only_wait_are_seen_and_read(explained: Explanation, browser:
         assert (name, unnamed) == ("sched_yield", "")
         lane = browser.evaluate("document.querySelector('.lane').clientWidth")
         assert lane > 0.6 * width
+
+
+def test_sizes_that_go_alike_are_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    kernel, engine = "directly, copied by a kernel", "directly, copied by the copy engine"
+    steps = [Step(64, kernel, 7.0), Step(1024, kernel, 7.25), Step(1 << 20, engine, 12.0)]
+    found = Ways(
+        library="mpich+layer",
+        version="5.0.2",
+        host="node1",
+        settings={"NEARPEAK_LAYER_INLINE": "61", "NEARPEAK_LAYER_LONG": "65536"},
+        kernel_bytes={1: 1 << 18},
+        no_kernel="NVRTC is not there",
+        failed=["D,D: it crashed"],
+        legs=[
+            Leg("from a device to a device", "D,D", "gpu-gpu nvlink", steps),
+            Leg("from the host to a device", "H,D", "host-gpu near", [Step(8, "", 7.0)]),
+        ],
+    )
+    print_document(present_ways(found))
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert lines == [
+        "",
+        "From a device to a device, gpu-gpu nvlink",
+        "",
+        "Way Time",
+        "Size µs",
+        "64 B to 1 KiB directly, copied by a kernel 7.00 to 7.25",
+        "1 MiB directly, copied by the copy engine 12.0",
+        "",
+        "From the host to a device, host-gpu near",
+        "",
+        "mean of there and back",
+        "Way Time",
+        "Size µs",
+        "8 B not told 7.00",
+        "",
+        "Failed: D,D: it crashed",
+        "No kernel copies: NVRTC is not there",
+        "Measured meanwhile: of what rank 1 sends between devices a kernel copies up to 256 KiB,"
+        " the copy engine what is longer.",
+        "",
+        "mpich+layer 5.0.2 on node1, decided by (docs/layer.md): NEARPEAK_LAYER_INLINE=61"
+        " NEARPEAK_LAYER_LONG=65536",
+    ]

@@ -1,28 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What came of a tuning, on the terminal."""
+"""What came of a tuning, as it is shown."""
 
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 import pytest
 from made_libraries import made_evidence
 
+from nearpeak.document.page import render
+from nearpeak.document.terminal import print_document
 from nearpeak.libraries.profiles import Apart, At
-from nearpeak.report.tuned.terminal import print_tuned
+from nearpeak.tune.present import SHOWN, present
 from nearpeak.tune.tuned import Tuned
 
 NEAR = At(low_ns=60.0, high_ns=66.6, launches=40, times=2.0, ci95=[1.9, 2.1], slower=False)
 FAR = At(low_ns=300.0, high_ns=300.2, launches=12, times=0.7, ci95=[0.65, 0.8], slower=True)
 
 
+def page_of(found: Tuned, files: Mapping[str, Sequence[Path]] | None = None) -> str:
+    return render(present(found, files or {}))
+
+
 def printed(
     found: Tuned, capsys: pytest.CaptureFixture[str], files: dict[str, list[Path]] | None = None
 ) -> str:
-    print_tuned(found, files or {}, Path("tuned/report.html"))
+    print_document(present(found, files or {}), Path("tuned/report.html"))
     return " ".join(capsys.readouterr().out.split())
 
 
-def test_all_of_it_is_told(tuned: Tuned, capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_of_it_is_printed(tuned: Tuned, capsys: pytest.CaptureFixture[str]) -> None:
     here = Path("tuned/only-host-gpu-near-H-D/profile.toml")
     files = {
         "everywhere": [Path("tuned/profile.toml"), Path("tuned/profile.sh")],
@@ -35,34 +43,32 @@ def test_all_of_it_is_told(tuned: Tuned, capsys: pytest.CaptureFixture[str]) -> 
         "alpha 5, host-gpu near, buffers H,D (host messages with it: 8 B 0.600 [0.500, 0.700]"
         " times as fast (host-host)): these settings make it faster here, and slower",
         "UCX_TLS=sm,self",
-        "host-gpu near, latency H,D at 8 B 60.0 12.0 us 2.30 5.00 [4.50, 5.50] faster",
-        "by size, as the file of rules has them; with any other number of ranks the library chooses"
-        " as before: operation ranks from algorithm allreduce 2 0 B ring"
-        " allreduce 2 16 KiB the library's own choice",
+        "host-gpu near, latency H,D at 8 B 60.0 12.0 µs 2.30 5.00 faster [4.50, 5.50]",
+        "Operation Ranks From Algorithm allreduce 2 0 B ring"
+        " allreduce 2 16 KiB the library's own choice The file of rules has the algorithms",
         "With nothing but this machine's measured rates in the library's own cost model"
-        " (UCX_CMA_BW=9537MBps): latency:8: 1.10"
+        " (UCX_CMA_BW=9537MBps) latency:8: 1.10"
         " [1.05, 1.15] times as fast in 6 rounds: faster bw:16M: 0.990 [0.970, 1.01] times as fast"
         " in 6 rounds, which is no difference",
-        "Named for what was seen of its messages:"
+        "Named for what was seen of its messages"
         " UCX_TLS=sm,self: 5.00 0.900 times as fast (latency:8 bw:16M) in 9 launches, taken"
         " A=<b>: failed: signal 11, not taken"
         " Z=0: 1.00 1.00 times as fast (latency:8 bw:16M) in 1 launch, not taken",
-        "Slower with it: host-host, bw H,H at 1 MiB: 10.0 -> 5.00 GB/s, 0.500 times as fast",
-        "May stop working with it: UCX_TLS: there is no network",
-        "Not taken, as it is faster for some targets and slower for others (latency:8 bw:16M):"
+        "Slower with it host-host, bw H,H at 1 MiB: 10.0 -> 5.00 GB/s, 0.500 times as fast",
+        "May stop working with it UCX_TLS: there is no network",
+        "Not taken, as it is faster for some targets and slower for others (latency:8 bw:16M)"
         " X=1: 2.00 0.500 times as fast",
         "Y=7: signal 11 and 2 more: see the report",
-        "Left out, as the budget was too short (a longer --budget has it): what of it is"
-        " not needed",
+        "Left out, as the budget was too short (a longer --budget has it) what of it is not needed",
         "12 values tried in 150 launches, 99 s",
-        "Written: tuned/profile.toml, tuned/profile.sh",
         "To use it everywhere: --mpi alpha@tuned/profile.toml",
+        "The same for others: tuned/profile.sh",
         f"To use it for host-gpu near alone: --mpi alpha@{here}",
-        "Without what the search saw cost something elsewhere, taken (UCX_TLS=sm): none of 40"
+        "Without what the search saw cost something elsewhere, taken (UCX_TLS=sm) none of 40"
         " other cases is shown to be slower (if everything took 31 % longer, most cases would show"
         " it with a probability of 80 %) host-gpu near,"
-        " latency H,D at 8 B: 60.0 -> 12.0 us, 5.00 [4.50, 5.50] times as fast",
-        "Report: tuned/report.html",
+        " latency H,D at 8 B: 60.0 -> 12.0 µs, 5.00 [4.50, 5.50] times as fast",
+        "slower elsewhere; tuned/report.html",
     ):
         assert words in text, text
 
@@ -72,8 +78,8 @@ def test_what_is_left_out_is_told(tuned: Tuned, capsys: pytest.CaptureFixture[st
     assert tuned.free is not None
     tuned.free.env, tuned.free.unset = {}, ["I_MPI_PIN"]
     text = printed(tuned, capsys)
-    assert " UCX_TLS=sm,self without I_MPI_PIN Algorithms" in text
-    assert "cost something elsewhere, taken (without I_MPI_PIN): " in text
+    assert " UCX_TLS=sm,self without I_MPI_PIN Case" in text
+    assert "cost something elsewhere, taken (without I_MPI_PIN) " in text
 
 
 def test_host_messages_that_were_not_measured(
@@ -92,7 +98,7 @@ def test_the_distance_of_the_cpus_is_told(tuned: Tuned, capsys: pytest.CaptureFi
     found = msgspec.structs.replace(tuned, path=path, distances=known, evidence=[near])
     text = printed(found, capsys)
     assert "alpha 5, host-host same-numa (CPUs 60.0 to 67.0 ns apart), buffers H,D (host" in text
-    assert "verdict CPUs apart latency 2.00 1.00 us 2.00 faster 60.0 to 67.0 ns" in text
+    assert "Verdict CPUs apart latency 2.00 1.00 µs 2.00 faster 60.0 to 67.0 ns" in text
     assert "Slower at one" not in text
     assert "at several distances" not in text
     both = made_evidence("latency", distances=[NEAR, FAR])
@@ -100,13 +106,13 @@ def test_the_distance_of_the_cpus_is_told(tuned: Tuned, capsys: pytest.CaptureFi
     text = printed(found, capsys)
     line = "60.0 to 67.0 ns: 2.00, 300 ns: 0.700 times as fast"
     assert f"faster {line}" in text
-    assert "are medians over all of them; CPUs apart has each distance by itself" in text
-    assert "faster here, and slower between CPUs at another distance:" in text
+    assert "at several distances, they are of all of these; CPUs apart has the distances" in text
+    assert "faster here, and slower between CPUs at another distance" in text
     told = (
         "latency: 0.700 [0.650, 0.800] times as fast where the CPUs are 300 ns apart"
-        " (12 launches); over all distances 2.00 -> 1.00 us, 2.00"
+        " (12 launches); over all distances 2.00 -> 1.00 µs, 2.00"
     )
-    assert f"Slower at one of the distances of the CPUs: {told}" in text
+    assert f"Slower at one of the distances of the CPUs {told}" in text
 
 
 def test_few_rounds_of_ceilings_have_no_interval(
@@ -114,7 +120,7 @@ def test_few_rounds_of_ceilings_have_no_interval(
 ) -> None:
     few = msgspec.structs.replace(tuned.calibration, rounds=2, times=[], ci95=[])
     text = printed(msgspec.structs.replace(tuned, calibration=few), capsys)
-    assert "(UCX_CMA_BW=9537MBps): too few rounds to tell (2) Slower" in text
+    assert "(UCX_CMA_BW=9537MBps) too few rounds to tell (2) Slower" in text
     slower = msgspec.structs.replace(tuned.calibration, ci95=[[0.5, 0.6], [0.97, 1.01]])
     text = printed(msgspec.structs.replace(tuned, calibration=slower), capsys)
     assert "latency:8: 1.10 [0.500, 0.600] times as fast in 6 rounds: slower" in text
@@ -137,13 +143,13 @@ def test_nothing_is_an_answer(tuned: Tuned, capsys: pytest.CaptureFixture[str]) 
         lacking=[],
     )
     text = printed(nothing, capsys)
-    assert "no setting that was tried makes it faster. 12 values tried" in text
+    assert "no setting that was tried makes it faster; tuned/report.html" in text
     short = msgspec.structs.replace(
         nothing, lacking=["whether all that worked still works with it"]
     )
     text = printed(short, capsys)
-    assert "within the budget no setting was shown to make it faster." in text
-    assert "Written" not in text
+    assert "within the budget no setting was shown to make it faster" in text
+    assert "To use it" not in text
 
 
 def test_beside_taken_stands_the_loss_that_would_be_found(
@@ -152,9 +158,56 @@ def test_beside_taken_stands_the_loss_that_would_be_found(
     taken = msgspec.structs.replace(tuned, verdict="taken", slower=[], free=None)
     assert (
         "faster, and none of 40 other cases is shown to be slower (if everything took 23 % longer,"
-        " most cases would show it with a probability of 80 %):" in printed(taken, capsys)
+        " most cases would show it with a probability of 80 %);" in printed(taken, capsys)
     )
     few = msgspec.structs.replace(taken, detectable_loss=None)
-    assert "slower (launches are too few to show a loss of any size):" in printed(few, capsys)
+    assert "slower (launches are too few to show a loss of any size);" in printed(few, capsys)
     alone = msgspec.structs.replace(taken, guarded=0)
-    assert "faster, and no other case was measured:" in printed(alone, capsys)
+    assert "faster, and no other case was measured;" in printed(alone, capsys)
+
+
+def test_all_of_it_is_on_the_page(tuned: Tuned) -> None:
+    files = {"everywhere": [Path("tuned/profile.toml"), Path("tuned/profile.sh")]}
+    page = page_of(tuned, files)
+    for words in (
+        "alpha 5, host-gpu near, buffers H,D (host messages with it: 8 B 0.600 [0.500, 0.700]"
+        " times as fast (host-host)): these settings make it faster here, and slower",
+        "<li>UCX_TLS=sm,self</li>",
+        '<td class="n">5.00<small>[4.50, 5.50]</small></td>',
+        '<td class="n">16 KiB</td>',
+        "the library&#39;s own choice</td>",
+        "<code>--mpi alpha@tuned/profile.toml</code>",
+        "tuned/profile.sh",
+        "<h4>Slower with it</h4>",
+        "<h4>May stop working with it</h4><ul>\n<li>UCX_TLS: there is no network</li>\n</ul>",
+        "Y=9: signal 11",
+        "12 values tried in 150 launches, 99 s.",
+        'href="study/report.html"',
+    ):
+        assert words in page, words
+
+
+def test_outside_text_is_escaped(tuned: Tuned) -> None:
+    page = page_of(msgspec.structs.replace(tuned, host="<i>"))
+    assert "A=&lt;b&gt;" in page
+    assert "A=<b>" not in page
+    assert "<i>" not in page
+    assert "<script" not in page
+
+
+def test_the_drawing_has_what_changes_most_and_the_table_all(tuned: Tuned) -> None:
+    page = page_of(tuned)
+    drawn = re.findall(r'<circle class="target t0"', page)
+    assert len(drawn) == SHOWN
+    assert page.index("UCX_TLS=sm,self: latency:8 5.00 times as fast") < page.index(
+        "Z=0: latency:8"
+    )
+    assert len(re.findall(r'<th scope="row" class="name">Z=', page)) == 30
+    assert "<summary>All 32</summary>" in page
+
+
+def test_without_what_was_not_measured_there_is_no_drawing(tuned: Tuned) -> None:
+    bare = msgspec.structs.replace(tuned, evidence=[], tried=[])
+    assert "<svg" not in page_of(bare)
+    rates = page_of(msgspec.structs.replace(bare, evidence=[made_evidence("a", 2.0, 1.0)]))
+    assert "<svg" not in rates  # it has no ceiling

@@ -7,38 +7,47 @@ from xml.etree import ElementTree
 
 import pytest
 
-from nearpeak.report.traced.drawing import NAMED, SHOWN, operations, ranks
+from nearpeak.trace.drawing import LONGEST, NAMED, SHOWN, operations, ranks
 from nearpeak.trace.trace import Ceiling
 
 made = sys.modules["made_trace"]  # loaded by tests/conftest.py
 entry, ran, trace = made.entry, made.ran, made.trace
 
 
+def bars(drawn: str) -> dict[str, list[tuple[str, float]]]:
+    """The parts of the bars by their labels: kinds, and shares of the longest."""
+    made = {}
+    for lane in drawn.split('<div class="label">')[1:]:
+        parts = re.findall(r'<i class="(\w+)" style="width:([\d.]+)%"', lane)
+        made[lane.partition("<")[0]] = [(kind, float(width) / LONGEST) for kind, width in parts]
+    return made
+
+
 def test_bars_are_shares_of_the_longest_operation() -> None:
     waits = entry("MPI_Barrier", None, peer="none", bytes=0, seconds=5e-5)
-    first, second = operations(trace(entry(memory="device"), waits))
-    assert (first.label, second.label) == ("MPI_Send 8 B, device, same host", "MPI_Barrier")
-    assert [(part.kind, part.share) for part in first.parts] == [("call", 1.0)]
-    assert [(part.kind, part.share) for part in second.parts] == [("wait", 0.5)]
+    assert bars(operations(trace(entry(memory="device"), waits))) == {
+        "MPI_Send 8 B, device, same host": [("call", 1.0)],
+        "MPI_Barrier": [("wait", 0.5)],
+    }
 
 
 def test_what_the_path_needs_is_a_part_of_its_own() -> None:
     found = trace(entry())
     found.ceilings = [Ceiling(entry=0, path="p", size_bytes=8, seconds=2.5e-6, saved_seconds=75e-6)]
-    [bar] = operations(found)
-    assert [part.kind for part in bar.parts] == ["path", "call"]
-    assert [part.share for part in bar.parts] == pytest.approx([0.25, 0.75])
-    assert bar.words.endswith("the path needs 2.50e-05 s")
+    drawn = operations(found)
+    assert bars(drawn) == {"MPI_Send 8 B, same host": [("path", 0.25), ("call", 0.75)]}
+    assert "in 10 calls; the path needs 2.50e-05 s" in drawn
 
 
 def test_the_longest_are_drawn_and_nothing_of_nothing() -> None:
-    assert len(operations(trace(*(entry() for _ in range(SHOWN + 3))))) == SHOWN
-    assert operations(trace()) == []
-    assert operations(trace(entry(seconds=0.0))) == []
+    drawn = bars(operations(trace(*(entry(f"MPI_{n}") for n in range(SHOWN + 3)))))
+    assert len(drawn) == SHOWN
+    assert operations(trace()) == ""
+    assert operations(trace(entry(seconds=0.0))) == ""
 
 
 def heights(drawn: str, kind: str) -> list[float]:
-    root = ElementTree.fromstring(drawn)
+    root = ElementTree.fromstring(f"<div>{drawn}</div>")
     [path] = [path for path in root.iter("path") if path.get("class") == kind]
     return [float(height) for height in re.findall(r"v([\d.]+)", path.get("d", ""))]
 

@@ -6,8 +6,9 @@ from typing import Any
 
 from made_libraries import made_evidence
 
-from nearpeak.report.tuned.drawing import before_after, each_value
-from nearpeak.report.tuned.page import render
+from nearpeak.document.page import render
+from nearpeak.tune.drawing import before_after, each_value
+from nearpeak.tune.present import present
 from nearpeak.tune.tuned import Tried, Tuned
 
 
@@ -49,7 +50,7 @@ def test_letters_are_as_large_in_a_narrow_window(browser: Any, tuned: Tuned) -> 
         for end in ("on", "off")
     ]
     for width in (1280, 400):
-        browser.show(render(tuned, {}), width)
+        browser.show(render(present(tuned, {})), width)
         assert browser.evaluate(
             "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
         )
@@ -59,7 +60,7 @@ def test_letters_are_as_large_in_a_narrow_window(browser: Any, tuned: Tuned) -> 
         )
         assert min(sizes) >= 11
         marks = browser.evaluate(
-            "[...document.querySelectorAll('.marks')].map((node) => node.clientWidth)"
+            "[...document.querySelectorAll('.lanes .lane')].map((node) => node.clientWidth)"
         )
         assert min(marks) > 0.5 * width
         cut = """[...document.querySelectorAll(".lanes .label")]

@@ -1,2 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0
-"""A traced application, on the terminal and as a page."""

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A tuning as a document: which settings make the library faster."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from markupsafe import Markup
+
+from nearpeak.document.model import (
+    Block,
+    Code,
+    Column,
+    Document,
+    Drawing,
+    Items,
+    Prose,
+    Row,
+    Rows,
+    Section,
+    Table,
+    Tone,
+    Value,
+)
+from nearpeak.document.templates import moment
+from nearpeak.libraries.profiles import Evidence
+from nearpeak.numbers import unit
+from nearpeak.tune import drawing, wording
+from nearpeak.tune.tuned import Tried, Tuned
+
+SHOWN = 24  # values in the drawing, chosen by the largest change; the table has all
+EVIDENCE = [
+    Column("before", "As it is"),
+    Column("after", "Tuned"),
+    Column("unit", "Unit", figure=False),
+    Column("ceiling", "Ceiling"),
+    Column("times", "Times as fast"),
+    Column("verdict", "Verdict", figure=False),
+]
+APART = Column("apart", "CPUs apart", figure=False)
+RULES = [
+    Column("ranks", "Ranks"),
+    Column("from", "From"),
+    Column("algorithm", "Algorithm", figure=False),
+]
+TONES: dict[str, Tone] = {"faster": "good", "slower": "bad"}
+FOOTER = Markup(
+    "Made by <code>nearpeak tune</code>; docs/tuning.md says how it searches and judges.{}"
+)
+STUDY = Markup(' The study that confirms: <a href="study/report.html">study/report.html</a>.')
+
+
+def present(tuning: Tuned, files: Mapping[str, Sequence[Path]]) -> Document:
+    """The whole tuning. `files`: those of each profile, by where it may be used; the profile itself
+    comes first."""
+    conclusion = wording.conclusion(tuning)
+    others = [Items(lines, title) for title, lines in wording.others(tuning) if lines]
+    return Document(
+        title=f"Settings for {tuning.library} on {tuning.host}",
+        heading="Which settings make it faster?",
+        byline=_byline(tuning),
+        sections=[
+            Section("Result", list(_result(tuning, conclusion)), "found"),
+            Section("How to use it", list(_use(tuning.library, files)), "use"),
+            Section("What else was found", others, "else"),
+            Section("What was tried", list(_tried(tuning)), "tried"),
+        ],
+        conclusion=conclusion,
+        footer=FOOTER.format(STUDY if tuning.evidence else ""),
+        bad=tuning.verdict == "fails",
+        style=drawing.STYLE,
+    )
+
+
+def _byline(tuning: Tuned) -> list[str]:
+    summary = f" ({tuning.path_summary})" if tuning.path_summary else ""
+    return [
+        f"{tuning.library} {tuning.version}",
+        f"{tuning.path}{summary}",
+        f"buffers {tuning.buffers}",
+        f"for {', '.join(tuning.targets)}",
+        tuning.host,
+        moment(tuning.started),
+        f"Nearpeak {tuning.nearpeak}",
+    ]
+
+
+def _result(tuning: Tuned, conclusion: str) -> Iterator[Block]:
+    yield Prose(f"{conclusion}.", strong=True, medium="page")
+    if settings := wording.settings(tuning):
+        yield Items(settings, most=len(settings))
+    yield Drawing(
+        drawing.before_after(tuning.evidence),
+        "Fractions of the ceiling,",
+        "which is what the path carries without MPI:",
+        [("before", "as it is"), ("after", "tuned")],
+    )
+    if tuning.evidence:
+        yield _evidence(tuning.evidence)
+    if tuning.rules:
+        yield _rules(tuning)
+
+
+def _evidence(evidence: Sequence[Evidence]) -> Table:
+    apart = [APART] if any(row.apart for row in evidence) else []
+    caption = "Medians of fresh launches that took no part in the search; [a, b]: 95 % interval"
+    if any(len(row.distances) > 1 for row in evidence):
+        caption += (
+            ". Where the CPUs were at several distances, they are of all of these; CPUs apart has"
+            " the distances one by one"
+        )
+    rows = [Rows("", list(map(_case, evidence)))]
+    return Table("", caption, "Case", EVIDENCE + apart, rows, heads=True)
+
+
+def _case(row: Evidence) -> Row:
+    values = {
+        "before": Value(row.before),
+        "after": Value(row.after),
+        "unit": Value(unit(row.unit), "text"),
+        "times": Value(row.times, ci95=(row.ci95[0], row.ci95[1]) if row.ci95 else None),
+        "verdict": Value(row.verdict, "text", tone=TONES.get(row.verdict, "")),
+        "apart": Value(row.apart, "text"),
+    }
+    if row.ceiling is not None:
+        values["ceiling"] = Value(row.ceiling)
+    return Row(row.case, values)
+
+
+def _rules(tuning: Tuned) -> Table:
+    rows = [
+        Row(
+            table.name,
+            {
+                "ranks": Value(table.ranks, "count"),
+                "from": Value(span.first, "size"),
+                "algorithm": Value(span.words, "text"),
+            },
+        )
+        for table in tuning.rules
+        for span in table.ranges
+    ]
+    caption = (
+        "The file of rules has the algorithms of collective operations by size. With any other"
+        " number of ranks the library chooses as before."
+    )
+    return Table("", caption, "Operation", RULES, [Rows("", rows)], heads=True)
+
+
+def _use(library: str, files: Mapping[str, Sequence[Path]]) -> Iterator[Block]:
+    for scope, (profile, *others) in files.items():
+        yield Code(f"--mpi {library}@{profile}", f"To use it {scope}:")
+        if others:
+            yield Prose(f"The same for others: {', '.join(map(str, others))}", "muted")
+
+
+def _tried(tuning: Tuned) -> Iterator[Block]:
+    yield Prose(wording.searched(tuning))
+    yield Prose(
+        "Most launches have many values at once: what one of them does is estimated by a regression"
+        " over all launches, in which what few of them had counts as near to nothing; values that"
+        " no launch had apart share what they do. The search chose by these launches, so what it"
+        " took looks better here than it is.",
+        medium="page",
+    )
+    targets = [
+        (f"t{which % drawing.COLOURS}", target) for which, target in enumerate(tuning.targets)
+    ]
+    few = len(tuning.tried) <= SHOWN
+    most = f"; the {SHOWN} values that change most of {len(tuning.tried)}"
+    yield Drawing(
+        drawing.each_value(_most(tuning.tried), tuning.targets),
+        "Times as fast as without the value",
+        f"(1: nothing){'' if few else most}:",
+        targets,
+    )
+    columns = [
+        Column("launches", "Launches"),
+        *(Column(target, target) for target in tuning.targets),
+        Column("failed", "How it failed alone", figure=False, long=True),
+    ]
+    rows = [_value(tried, tuning.targets) for tried in tuning.tried]
+    groups = [Rows("", rows)] if rows else []
+    yield Table("", "", "Value", columns, groups, folded=f"All {len(rows)}", medium="page")
+
+
+def _value(tried: Tried, targets: Sequence[str]) -> Row:
+    values = {target: Value(times) for target, times in zip(targets, tried.times, strict=False)}
+    values["launches"] = Value(tried.launches, "count")
+    values["failed"] = Value(tried.failed, "text")
+    return Row(tried.setting, values)
+
+
+def _most(tried: Sequence[Tried]) -> list[Tried]:
+    """The values that change a target most, the best first."""
+    measured = [value for value in tried if value.times]
+    far = sorted(measured, key=lambda value: max(max(t, 1 / t) for t in value.times), reverse=True)
+    return sorted(far[:SHOWN], key=lambda value: max(value.times), reverse=True)

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Text about the result of a tuning."""
+
+from collections.abc import Sequence
+
+from nearpeak.libraries.profiles import Evidence, host_words
+from nearpeak.numbers import count, interval, number, unit
+from nearpeak.statistics.levels import TOLERATED
+from nearpeak.statistics.power import POWER
+from nearpeak.terms.buffers import needs_gpu
+from nearpeak.tune.tuned import Calibration, Free, Tuned
+
+
+def conclusion(tuning: Tuned) -> str:
+    """The verdict of the tuning."""
+    nothing = "no setting that was tried makes it faster"
+    if tuning.lacking:
+        nothing = "within the budget no setting was shown to make it faster"
+    library = f"{tuning.library} {tuning.version}"
+    subject = f"{library}, {tuning.path}{_apart(tuning)}, buffers {tuning.buffers}"
+    by_distance = all(row.is_slower_by_distance for row in tuning.slower)
+    elsewhere = "between CPUs at another distance" if by_distance else "elsewhere"
+    verdicts = {
+        "taken": f"these settings make it faster, and {_harmless(tuning, tuning)}",
+        "taken here alone": f"these settings make it faster here, and slower {elsewhere}",
+        "not taken": "fresh launches did not confirm what the search took, so do not use it",
+        "nothing helps": nothing,
+        "fails": "it does not work as it is, so that nothing could be tried",
+    }
+    host = ""
+    if (tuning.env or tuning.unset) and needs_gpu(tuning.buffers):
+        host = f" (host messages with it: {host_words(tuning.host_messages)})"
+    return f"{subject}{host}: {verdicts[tuning.verdict]}"
+
+
+def _harmless(tuning: Tuned, confirmed: Tuned | Free) -> str:
+    """`none of 40 other cases is shown to be slower`, and the smallest loss that the launches would
+    show."""
+    if not tuning.guarded:
+        return "no other case was measured"
+    cases = f"none of {count(tuning.guarded, 'other case')} is shown to be slower"
+    if confirmed.detectable_loss is None:
+        return f"{cases} (launches are too few to show a loss of any size)"
+    least = f"{100 * confirmed.detectable_loss:.0f} %"
+    return (
+        f"{cases} (if everything took {least} longer, most cases would show it with a probability"
+        f" of {100 * POWER:.0f} %)"
+    )
+
+
+def _apart(tuning: Tuned) -> str:
+    """` (CPUs 60.0 to 67.0 ns apart)`, on the path that was tuned."""
+    texts = [distance.label for distance in tuning.distances.get(tuning.path, [])]
+    return f" (CPUs {' and '.join(texts)} apart)" if texts else ""
+
+
+def settings(tuning: Tuned | Free | Calibration) -> list[str]:
+    """`A=1` for each variable that is set, and `without B` for each that is unset."""
+    unset = [] if isinstance(tuning, Calibration) else tuning.unset
+    return [f"{name}={v}" for name, v in tuning.env.items()] + [f"without {name}" for name in unset]
+
+
+def searched(tuning: Tuned) -> str:
+    """The number of values and launches, the time of the search, and the unused part of the
+    budget with the reason."""
+    text = f"{count(tuning.candidates, 'value')} tried in {count(tuning.launches, 'launch')},"
+    text += f" {tuning.seconds:.0f} s."
+    if not tuning.unused_seconds:
+        return text
+    reason = "nothing was taken that a study would have to confirm"
+    if tuning.lacking:
+        reason = "too few for what was left out and the study that would confirm it"
+    return f"{text} {tuning.unused_seconds:.0f} s of the budget were not used: {reason}."
+
+
+def others(tuning: Tuned) -> list[tuple[str, list[str]]]:
+    """The other results: titles, and the lines below each, if there are any."""
+    targets = " ".join(tuning.targets)
+    return [
+        _free(tuning),
+        _calibration(tuning),
+        ("Named for what was seen of its messages", _named(tuning)),
+        ("Slower with it", list(map(_slower, tuning.slower))),
+        (
+            "Slower at one of the distances of the CPUs",
+            [_slower(row) for row in tuning.evidence if row.slower_at],
+        ),
+        ("What no longer works with it", tuning.broken),
+        ("May stop working with it", tuning.breaks),
+        (
+            f"May be slower by more than {100 * (TOLERATED - 1):.0f} %, as far as these launches"
+            " tell",
+            _uncertain(tuning),
+        ),
+        (
+            "Too few launches to tell if it is slower with it (a longer --budget has more)",
+            tuning.unguarded,
+        ),
+        (
+            f"Not taken, as it is faster for some targets and slower for others ({targets})",
+            _offers(tuning),
+        ),
+        ("Could not be used", [f"{row.setting}: {row.why}" for row in tuning.refused]),
+        ("Left out, as the budget was too short (a longer --budget has it)", tuning.lacking),
+    ]
+
+
+def _free(tuning: Tuned) -> tuple[str, list[str]]:
+    """The part that costs nothing elsewhere."""
+    free = tuning.free
+    if free is None:
+        return "", []
+    verdict = "taken" if free.taken else "not confirmed by fresh launches"
+    title = f"Without what the search saw cost something elsewhere, {verdict}"
+    harmless = [_harmless(tuning, free)] if free.taken else []
+    return f"{title} ({', '.join(settings(free))})", harmless + list(map(_changed, free.evidence))
+
+
+def _calibration(tuning: Tuned) -> tuple[str, list[str]]:
+    """The speedup of the targets by measured rates alone."""
+    calibration = tuning.calibration
+    if calibration is None:
+        return "", []
+    title = "With nothing but this machine's measured rates in the library's own cost model"
+    rounds = count(calibration.rounds, "round")
+    lines = [
+        f"{target}: {number(times)}{_interval(ci95)} times as fast in {rounds}{_faster(ci95)}"
+        for target, times, ci95 in zip(
+            tuning.targets, calibration.times, calibration.ci95, strict=False
+        )
+    ]
+    few = [f"too few rounds to tell ({calibration.rounds})"]
+    return f"{title} ({', '.join(settings(calibration))})", lines or few
+
+
+def _faster(ci95: Sequence[float]) -> str:
+    low, high = ci95
+    return ": faster" if low > 1 else ": slower" if high < 1 else ", which is no difference"
+
+
+def _named(tuning: Tuned) -> list[str]:
+    """The results of the values that were tried first, by the launches of the search."""
+    lines = []
+    taken = set(settings(tuning))
+    targets = " ".join(tuning.targets)
+    for value in tuning.tried:
+        if value.named:
+            result = f"failed: {value.failed}"
+            if value.times:
+                result = f"{_times(value.times)} ({targets}) in {count(value.launches, 'launch')}"
+            verdict = "taken" if set(value.setting.split()) <= taken else "not taken"
+            lines.append(f"{value.setting}: {result}, {verdict}")
+    return lines
+
+
+def _slower(row: Evidence) -> str:
+    if not row.is_slower_by_distance:
+        return _changed(row)
+    losses = ", ".join(
+        f"{number(distance.times)}{_interval(distance.ci95)} times as fast where the CPUs are"
+        f" {distance.label} apart ({count(distance.launches, 'launch')})"
+        for distance in row.slower_at
+    )
+    return f"{row.case}: {losses}; over all distances {_change(row)}"
+
+
+def _changed(row: Evidence) -> str:
+    apart = f" (CPUs apart: {row.apart})" if row.apart else ""
+    return f"{row.case}: {_change(row)} times as fast{apart}"
+
+
+def _change(row: Evidence) -> str:
+    """`60.0 -> 12.0 µs, 5.00 [4.50, 5.50]`."""
+    return (
+        f"{number(row.before)} -> {number(row.after)} {unit(row.unit)},"
+        f" {number(row.times)}{_interval(row.ci95)}"
+    )
+
+
+def _uncertain(tuning: Tuned) -> list[str]:
+    """The number of uncertain cases, and the least certain one."""
+    if not tuning.uncertain:
+        return []
+    least = tuning.uncertain[0]
+    many = f"{len(tuning.uncertain)} of {count(tuning.guarded, 'other case')}"
+    return [f"{many}, the least known {_changed(least)}"]
+
+
+def _offers(tuning: Tuned) -> list[str]:
+    return [f"{offer.setting}: {_times(offer.times)}" for offer in tuning.offers]
+
+
+def _times(times: Sequence[float]) -> str:
+    """`5.00 0.900 times as fast`."""
+    return f"{' '.join(map(number, times))} times as fast"
+
+
+def _interval(ci95: Sequence[float]) -> str:
+    """` [4.5, 5.5]`; empty if there were too few launches."""
+    return f" {interval((ci95[0], ci95[1]))}" if ci95 else ""
