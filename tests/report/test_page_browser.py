@@ -216,6 +216,9 @@ def test_the_table_of_cells_is_filtered(browser: Browser, results: Results, tmp_
 
 def test_comparisons_open_by_size(browser: Browser, plain: Results, tmp_path: Path) -> None:
     browser.open(write_page(plain, tmp_path), 1280)
+    browser.evaluate(
+        "document.querySelectorAll('details').forEach((fold) => { fold.open = true; })"
+    )
     browser.evaluate("document.querySelector('button[data-verdicts]').click()")
     rows = browser.evaluate(
         "[...document.querySelectorAll('tr.inner tbody tr')].map((row) => row.innerText)"
@@ -366,7 +369,7 @@ def test_the_picture_of_the_machine(
 ) -> None:
     browser.open(write_page(gpu, tmp_path), window)
     assert browser.evaluate(SHOWN) == [f"picture {name}"]
-    first = "document.querySelector('main').firstElementChild.className"
+    first = "document.querySelector('.answer figure').className"
     assert browser.evaluate(first) == "machine"
     words = browser.evaluate(f"{TEXTS}.map((node) => node.textContent)")
     assert "gpu-gpu nvlink: GPU ? to GPU ?" in words

@@ -14,17 +14,17 @@ COMMON = 1.0
 OFTEN = 0.3
 SELDOM = 0.1
 BY_FAMILY = {
-    "pt2pt": COMMON,
-    "app": COMMON,
     "collective": OFTEN,
     "overlap": OFTEN,
     "datatype": SELDOM,
     "rma": SELDOM,
     "stream": SELDOM,
 }
-BY_NAME = {"allreduce": COMMON, "barrier": COMMON, "bcast": COMMON}
 
 
 def weight(benchmark: Benchmark) -> float:
-    """Returns the weight of a benchmark's operation, above 0; that of a message is 1."""
-    return BY_NAME.get(benchmark.name, BY_FAMILY.get(benchmark.family, COMMON))
+    """Returns the weight of a benchmark's operation, above 0; that of a message is 1. Collective
+    operations that are measured by default are as common as messages."""
+    if benchmark.family == "collective" and benchmark.default:
+        return COMMON
+    return BY_FAMILY.get(benchmark.family, COMMON)
