@@ -34,7 +34,7 @@ from nearpeak.document.model import (
 from nearpeak.journal import resume_study
 from nearpeak.numbers import count, listed, number, percent, size, unit
 from nearpeak.picture.measured import HALF, NEAR
-from nearpeak.report import applications, findings, wording
+from nearpeak.report import applications, failures, findings, wording
 from nearpeak.report.advice import sentence as advised
 from nearpeak.report.families import families
 from nearpeak.report.headlines import Group, groups
@@ -48,7 +48,7 @@ GOOD, FAIR = NEAR, HALF  # of what a library can attain, from which a figure is 
 MOST_ROWS = 10
 MOST_FINDINGS = 3
 MOST_SENTENCES = 3
-MOST_LETTERS = 90  # of the message of a failure
+MOST_LETTERS = 40  # of the cause of a failure
 MOST_PATHS = 3  # in the sentence, of each verdict
 WORDS: tuple[tuple[float, str, Tone], ...] = (
     (GOOD, "good", "good"),
@@ -248,7 +248,7 @@ def _with_unit(value: float | None, name: str) -> str:
 
 def _cards(results: Results, folder: Path) -> Iterator[Card]:
     """Yields what to act on: failures, then the findings that cost most, else the advice."""
-    urgent = list(_failures(results, folder))
+    urgent = list(_failed(results, folder))
     costly = list(_costly(results))
     yield from urgent
     room = MOST_FINDINGS - len(urgent)
@@ -304,17 +304,18 @@ def _costly(results: Results) -> Iterator[Finding]:
             yield finding
 
 
-def _failures(results: Results, folder: Path) -> Iterator[Card]:
+def _failed(results: Results, folder: Path) -> Iterator[Card]:
     if not results.failure_kinds:
         return
     by_library = Counter(failure.who.label or "the ceiling" for failure in results.failures)
     names = listed([f"{name} ({times})" for name, times in by_library.items()])
     first = results.failure_kinds[0]
+    cause = textwrap.shorten(first.cause or first.status, MOST_LETTERS, placeholder="...")
     yield Card(
-        f"{count(len(results.failures), 'launch')} failed: {names}",
-        "See why:" if first.log else textwrap.shorten(first.message, MOST_LETTERS),
+        f"{count(len(results.failures), 'launch')} failed: {names}, by {cause}",
+        "See why:" if first.log else "Repeat one: the report has the command of each.",
         f"less {folder / first.log}" if first.log else "",
-        evidence=[first.message],
+        evidence=failures.sentences(results),
     )
 
 
