@@ -165,7 +165,7 @@ def _verdict(share: float | None) -> tuple[str, Tone]:
 
 
 def sentence(results: Results, figures: Sequence[Figure]) -> str:
-    """`On host1, the best MPI library reaches of the ceiling 97 % on gpu-gpu nvlink (good); ...`"""
+    """`On host1, the best MPI library reaches 97 % of the ceiling on gpu-gpu nvlink (good); ...`"""
     host = results.machine.hostname
     worst: dict[str, Figure] = {}
     for figure in figures:
@@ -178,7 +178,8 @@ def sentence(results: Results, figures: Sequence[Figure]) -> str:
     for path, figure in worst.items():
         by_word[figure.verdict].append(f"{percent(figure.headline.fraction)} % on {path}")
     parts = [f"{_named(by_word[word])} ({word})" for _, word, _ in WORDS if word in by_word]
-    return f"On {host}, the best MPI library reaches of the ceiling {'; '.join(parts)}."
+    shares = "; ".join(parts).replace(" % on ", " % of the ceiling on ", 1)
+    return f"On {host}, the best MPI library reaches {shares}."
 
 
 def _named(paths: Sequence[str]) -> str:
