@@ -42,6 +42,7 @@ LAYERS = [
     {"tune"},
     {"report"},
     {"bundle", "publish"},
+    {"runs"},
     {"cli"},
 ]
 # Of bench/, but what it is given (third_party) and its tests, which include what they test. On top
@@ -150,14 +151,9 @@ def test_what_judges_and_shows_knows_no_source_of_observations() -> None:
     assert wrong == []
 
 
-# Commands that go on as another does. What they share else is in cli/__init__.py.
-GO_ON = {
-    ("app", "run"),
-    ("report", "conform"),
-    ("report", "nodes"),
-    ("study", "explain"),
-    ("tune", "study"),
-}
+# A command that goes on as another does. What they share else is in cli/__init__.py, and what a run
+# does in runs/.
+GO_ON = {("app", "run")}
 
 
 def test_commands_share_nothing_but_what_stands_above_them() -> None:
@@ -168,6 +164,16 @@ def test_commands_share_nothing_but_what_stands_above_them() -> None:
         if name.startswith("cli.") and file.stem != "main"
     }
     assert found == GO_ON
+
+
+def test_the_command_line_is_in_cli_alone() -> None:
+    outside = [
+        str(file.relative_to(ROOT))
+        for file in sorted(ROOT.rglob("*.py"))
+        if "cli" not in file.relative_to(ROOT).parts
+        and re.search(r"^\s*(?:import|from) typer\b", file.read_text("utf-8"), re.MULTILINE)
+    ]
+    assert outside == []
 
 
 def sources() -> Iterator[tuple[Path, Path]]:

@@ -383,7 +383,7 @@ def test_a_plan_of_somebody_else_is_run_only_if_that_is_accepted(
     assert not (tmp_path / "ran").exists()
     for stream in ("stdin", "stderr"):
         monkeypatch.setattr(f"sys.{stream}.isatty", lambda: True, raising=False)
-    monkeypatch.setattr("typer.confirm", lambda *_, **__: False)
+    monkeypatch.setattr("sys.stdin.readline", lambda: "\n", raising=False)
     assert nearpeak("study", "--resume", "--launches", "3")[0] == 2
     monkeypatch.undo()
     monkeypatch.chdir(tmp_path)
@@ -416,6 +416,7 @@ def test_whatever_else_is_changed_in_a_plan_is_asked_about(
 def test_accepting_a_plan_lasts(nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch) -> None:
     assert nearpeak("study", *SMALL, "--launches", "2")[0] == 0
     known = ["/evil/mpirun"]
+    monkeypatch.setattr(plans, "is_known", lambda _: False)
     monkeypatch.setattr(plans, "foreign", lambda _: known)
     monkeypatch.setattr(plans, "remember", lambda _: known.clear())
     assert nearpeak("study", "--resume", "--launches", "3")[0] == 2

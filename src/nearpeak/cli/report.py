@@ -6,12 +6,9 @@ from typing import Annotated
 
 import typer
 
-from nearpeak.cli import Require, conclude, judged, say
-from nearpeak.cli.conform import conclude as conclude_conform
-from nearpeak.cli.conform import write
-from nearpeak.cli.nodes import conclude as conclude_nodes
-from nearpeak.cli.nodes import write as write_nodes
+from nearpeak.cli import Require, leave
 from nearpeak.errors import UserError
+from nearpeak.runs.messages import say
 from nearpeak.terms.exit_statuses import sentence
 
 HELP = f"""Make a study's results and report again from its records, and print the table.
@@ -92,31 +89,32 @@ def report(
     from nearpeak.files import write_whole
     from nearpeak.nodes import journal as nodes_journal
     from nearpeak.report.nodes.required import to_junit as nodes_junit
+    from nearpeak.runs import conform as conform_runs
+    from nearpeak.runs import nodes as nodes_runs
 
     if folder.is_file():
         raise UserError(f"{folder} is a file: nearpeak import {folder} reads what tools print")
     if (folder / nodes_journal.NAME).exists():
         if beside:
             raise UserError(f"{folder} is of `nearpeak nodes`: leave --beside out")
-        target = _target(folder, output, open_it)
-        results = write_nodes(target, nodes_journal.read(folder), require or ())
+        results = nodes_runs.judged(folder, require or ())
+        page = nodes_runs.present(results, _target(folder, output, open_it))
         if as_junit is not None:
             write_whole(as_junit, nodes_junit(results))
-        if open_it and target:
-            _show(target / "nodes.html")
-        conclude_nodes(results)
+        if open_it and page:
+            _show(page)
+        leave(nodes_runs.conclude(results))
         return
     if not (folder / journal.NAME).exists():
         _report_study(folder, output, open_it, beside or [], require or [], as_junit)
         return
     if beside or require or as_junit:
         raise UserError(f"{folder} is of `nearpeak conform`: give only --open and -o")
-    records = journal.read(folder)
-    target = _target(folder, output, open_it)
-    tried = write(target, records)
-    if open_it and target:
-        _show(target / "conform.html")
-    conclude_conform(tried)
+    conformance = conform_runs.read(folder)
+    page = conform_runs.present(conformance, _target(folder, output, open_it))
+    if open_it and page:
+        _show(page)
+    leave(conform_runs.conclude(conformance))
 
 
 def _target(folder: Path, output: Path | None, open_it: bool) -> Path | None:
@@ -144,22 +142,19 @@ def _report_study(
 ) -> None:
     from nearpeak.files import write_whole
     from nearpeak.report.beside import choose
-    from nearpeak.report.page import write_report
     from nearpeak.report.required import to_junit
-    from nearpeak.report.terminal import print_summary
+    from nearpeak.runs import judged
 
     machines = choose(beside)
-    results = judged(folder, require)
-    target = _target(folder, output, open_it)
-    page = write_report(results, target, machines, folder) if target else None
+    results = judged.judged(folder, require)
+    page = judged.present(results, _target(folder, output, open_it), folder, machines)
     if as_junit is not None:
         write_whole(as_junit, to_junit(results))
-    print_summary(results, page, machines=machines, study=folder)
     if open_it and page:
         _show(page)
     if results.requirements and not require:
         print("Judged by the requirements of the study's plan (--require gives others):")
-    conclude(results)
+    leave(judged.conclude(results))
 
 
 def _show(page: Path) -> None:
