@@ -98,9 +98,10 @@ def report(
         if beside:
             raise UserError(f"{folder} is of `nearpeak nodes`: leave --beside out")
         results = nodes_runs.judged(folder, require or ())
-        page = nodes_runs.present(results, _target(folder, output, open_it))
+        target = _target(folder, output, open_it)
         if as_junit is not None:
             write_whole(as_junit, nodes_junit(results))
+        page = nodes_runs.present(results, target)
         if open_it and page:
             _show(page)
         leave(nodes_runs.conclude(results))
@@ -147,9 +148,10 @@ def _report_study(
 
     machines = choose(beside)
     results = judged.judged(folder, require)
-    page = judged.present(results, _target(folder, output, open_it), folder, machines)
+    target = _target(folder, output, open_it)
     if as_junit is not None:
         write_whole(as_junit, to_junit(results))
+    page = judged.present(results, target, folder, machines)
     if open_it and page:
         _show(page)
     if results.requirements and not require:

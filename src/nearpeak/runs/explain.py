@@ -63,8 +63,7 @@ def start_worst(study: Path, count: int, *, ask: bool) -> int:
     does."""
     requests = _worst(study, count)
     _check_machine(study)
-    plan = read_plan(study)  # which names the programs to launch
-    lifecycle.check_begun(study, "study", plan, lambda: begun.foreign(plan), accept=False)
+    _check_plan(study)
     return _explain(requests, None, study, ask=ask)
 
 
@@ -152,6 +151,12 @@ def _check_machine(study: Path) -> None:
             f"{study} is of {studied.hostname} with {_gpus(studied)}, this is"
             f" {this_machine.hostname} with {_gpus(this_machine)}: give a study of this machine"
         )
+
+
+def _check_plan(study: Path) -> None:
+    """Raises UserError for a study of another user, whose plan names the programs to launch."""
+    plan = read_plan(study)
+    lifecycle.check_begun(study, "study", plan, lambda: begun.foreign(plan), accept=False)
 
 
 def _gpus(machine: Machine) -> str:
