@@ -3,7 +3,7 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,6 +19,9 @@ from nearpeak.cli import (
 )
 from nearpeak.errors import UserError, parsed
 from nearpeak.terms.exit_statuses import paragraphs
+
+if TYPE_CHECKING:
+    from nearpeak.planning.options import Options
 
 HELP = f"""Measure every MPI library on every data path, and what the path carries without MPI.
 
@@ -73,8 +76,9 @@ Exit status:
 {paragraphs("study")}
 """
 DEFAULT_FOLDER = "study"
-ADDING = {"budget_seconds", "launches", "output", "require"}  # options that go with --resume
-EXTENDING = {"libraries", *ADDING} - {"output"}
+# Options that add to a study that has begun.
+RESUMING = {"budget_seconds", "launches", "require", "output"}
+EXTENDING = {"budget_seconds", "launches", "require", "libraries"}
 
 
 def register(app: typer.Typer) -> None:
@@ -284,29 +288,11 @@ def study(
             "--resume and --extend out"
         )
     if extend is not None:
-        if resume or file is not None or output is not None or line.given.keys() - EXTENDING:
-            raise UserError(
-                "--extend takes every option from the study that it adds to: give only DIR, --mpi, "
-                "--budget or --launches, --require, --retry and --force"
-            )
-        if not line.libraries:
-            raise UserError("--extend needs --mpi: name the libraries that are added")
+        _check_extension(line, alone=not resume and file is None)
     elif resume:
-        if file is not None or line.given.keys() - ADDING:
-            raise UserError(
-                "--resume takes every option from the study that it completes: give only -o DIR, "
-                "--budget or --launches to add to it, and --require"
-            )
-        if retry:
-            raise UserError(
-                "--retry is for a new study: a resumed one keeps the outcome of its trials"
-            )
+        _check_resumption(line, alone=file is None, retry=retry)
     else:
-        for option, wanted in (("--force", force), ("--accept-commands", accept_commands)):
-            if wanted:
-                raise UserError(
-                    f"{option} needs --resume or --extend: give one of them, or leave it out"
-                )
+        _check_new(force=force, accept_commands=accept_commands)
     options = merge(read_study_file(file), line) if file else line
     request = runs.Request(
         Path(options.output or DEFAULT_FOLDER if extend is None else extend),
@@ -327,3 +313,32 @@ def study(
         leave(runs.extend(request))
     else:
         leave(runs.resume(request) if resume else runs.start(request))
+
+
+def _check_extension(line: "Options", *, alone: bool) -> None:
+    """UserError for options that do not go with --extend. `alone`: without --resume and a file."""
+    if not alone or line.given.keys() - EXTENDING:
+        raise UserError(
+            "--extend takes every option from the study that it adds to: give only DIR, --mpi, "
+            "--budget or --launches, --require, --retry and --force"
+        )
+    if not line.libraries:
+        raise UserError("--extend needs --mpi: name the libraries that are added")
+
+
+def _check_resumption(line: "Options", *, alone: bool, retry: bool) -> None:
+    """UserError for options that do not go with --resume. `alone`: without a file."""
+    if not alone or line.given.keys() - RESUMING:
+        raise UserError(
+            "--resume takes every option from the study that it completes: give only -o DIR, "
+            "--budget or --launches to add to it, and --require"
+        )
+    if retry:
+        raise UserError("--retry is for a new study: a resumed one keeps the outcome of its trials")
+
+
+def _check_new(**flags: bool) -> None:
+    """UserError for flags that a new study does not take."""
+    for name in (name for name, wanted in flags.items() if wanted):
+        option = f"--{name.replace('_', '-')}"
+        raise UserError(f"{option} needs --resume or --extend: give one of them, or leave it out")

@@ -62,4 +62,4 @@ def trace(
     """Runs the command and prints the table; exits as the command did, unless by a signal."""
     from nearpeak.runs import trace as runs
 
-    leave(runs.start(runs.Request(command, mpi, study, output, show_all)))
+    leave(runs.start(command, mpi, study, output, show_all=show_all))

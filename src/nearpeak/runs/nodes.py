@@ -3,8 +3,8 @@
 
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -13,7 +13,7 @@ from nearpeak.clock import now
 from nearpeak.errors import UserError
 from nearpeak.launching import paths, programs
 from nearpeak.launching.batch import JobRequest
-from nearpeak.launching.starting import Started, starting_here
+from nearpeak.launching.starting import starting_here
 from nearpeak.libraries import discover as libraries
 from nearpeak.libraries import settings
 from nearpeak.libraries.families import is_native
@@ -21,6 +21,7 @@ from nearpeak.libraries.launch import check_launcher
 from nearpeak.libraries.library import Library, Settings
 from nearpeak.machine import discover
 from nearpeak.machine.allocation import job, measuring_seconds
+from nearpeak.machine.machine import Machine
 from nearpeak.nodes import plan, required
 from nearpeak.nodes.build import build, to_json
 from nearpeak.nodes.found import Found
@@ -42,13 +43,12 @@ from nearpeak.terms.sizes import format_seconds
 LONGER = 2.0  # times the estimate, that a job is asked for
 
 
-@dataclass(frozen=True)
-class _Prepared:
+class _Prepared(NamedTuple):
     """The library on all nodes, ready to be launched."""
 
     library: Library
     settings: Settings
-    started: Started
+    machine: Machine
     path: DataPath
 
 
@@ -81,7 +81,7 @@ def start(folder: Path, chosen: Chosen) -> int:
         schema=SCHEMA,
         nearpeak=nearpeak.__version__,
         started=now(),
-        host=prepared.started.machine.hostname,
+        host=prepared.machine.hostname,
         library=prepared.library.name,
         settings=prepared.settings.name,
         version=prepared.library.version,
@@ -143,16 +143,17 @@ def _prepare(chosen: Chosen) -> _Prepared:
     named = settings.find(library, wanted or "default", say)
     tools = programs.TOOLS
     tools.mpi_program(library)  # is compiled, if it is not yet
-    started = starting_here(
+    library, machine = starting_here(
         library, discover.discover(), [chosen.nodes], chosen.remote_shell, tools, say
     )
-    return _Prepared(library, named, started, path_of(started.machine, chosen.nodes))
+    return _Prepared(library, named, machine, path_of(machine, chosen.nodes))
 
 
 def _measure(journal: NodesJournal, prepared: _Prepared) -> int:
     """Measures what the journal lacks. The results are written also after an interrupt."""
-    folder, library, seconds = journal.folder, prepared.started.library, measuring_seconds()
-    run = Run(journal, library, prepared.settings, prepared.path, programs.TOOLS, tell, seconds)
+    folder, seconds = journal.folder, measuring_seconds()
+    library, named, _, path = prepared
+    run = Run(journal, library, named, path, programs.TOOLS, tell, seconds)
     if seconds is not None and run.expected() > seconds:
         say(
             f"{format_seconds(seconds)} are measured, not {format_seconds(run.expected())}: "
@@ -187,4 +188,4 @@ def present(results: Found, folder: Path | None) -> Path | None:
 def conclude(results: Found) -> int:
     """Returns the exit status: 1 if something is slow, wrong or lacking, or a requirement is
     missed."""
-    return lifecycle.conclude(results.bad, faults(results) if results.bad else "")
+    return lifecycle.conclude(results.bad, faults(results))

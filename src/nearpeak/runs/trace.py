@@ -3,7 +3,6 @@
 
 import signal
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -24,28 +23,25 @@ from nearpeak.trace.trace import Trace
 MOST_OF_A_COMMAND = 127  # a shell reports more for a command that a signal ended
 
 
-@dataclass(frozen=True)
-class Request:
-    """The command to trace."""
-
-    command: Sequence[str]
-    mpi: str | None  # its library; None: that of the first program that is linked with one
-    study: Path | None  # with ceilings to show
-    output: Path | None  # the file of the results; a page is written beside it
-    show_all: bool
-
-
-def start(request: Request) -> int:
-    """Runs the command, then shows and writes its trace; returns the command's exit status, unless
-    a signal ended it. UserError."""
-    if request.output:
-        check_target(request.output)
-        _page_beside(request.output)
-    points = study_ceilings(build.build_results(request.study)) if request.study else None
-    library = discover.resolve(request.mpi) if request.mpi else library_of(request.command)
+def start(
+    command: Sequence[str],
+    mpi: str | None,
+    study: Path | None,
+    output: Path | None,
+    *,
+    show_all: bool,
+) -> int:
+    """Runs a command, then shows its trace with the ceilings of a study, and writes it into a file;
+    returns the command's exit status, or 1 if a signal ended it. `mpi`: its library; None: that of
+    the first program that is linked with one. UserError."""
+    if output:
+        check_target(output)
+        _page_beside(output)
+    points = study_ceilings(build.build_results(study)) if study else None
+    library = discover.resolve(mpi) if mpi else library_of(command)
     say_lacking(library)
     try:
-        traced, signalled = run.run(request.command, library)
+        traced, signalled = run.run(command, library)
     except run.CommandFailed as failed:
         say(f"nearpeak: {failed}")
         return 1
@@ -54,8 +50,13 @@ def start(request: Request) -> int:
     if points:
         traced.ceilings = ceilings(traced, points.times)
         traced.unblocked = unblocked(traced, points.rates)
-    present(traced, request.output, show_all=request.show_all)
-    return conclude(traced, signalled)
+    present(traced, output, show_all=show_all)
+    if signalled is not None:
+        return _cut_short(signalled)
+    if traced.exit_status > MOST_OF_A_COMMAND:
+        say(f"nearpeak: {_ended_by(traced.exit_status)}; see what it said before the table")
+        return 1
+    return traced.exit_status
 
 
 def _page_beside(file: Path) -> Path:
@@ -79,17 +80,6 @@ def present(traced: Trace, file: Path | None, *, show_all: bool) -> None:
         tell(f"Page: {page}")
 
 
-def conclude(traced: Trace, signalled: int | None) -> int:
-    """Returns the exit status: that of the command, or 1 if a signal ended it. `signalled`: the
-    signal that came to this process, too."""
-    if signalled is not None:
-        return _cut_short(signalled)
-    if traced.exit_status > MOST_OF_A_COMMAND:
-        say(f"nearpeak: {ended_by(traced.exit_status)}; see what it said before the table")
-        return 1
-    return traced.exit_status
-
-
 def _cut_short(number: int) -> int:
     """Prints that a signal came; returns the exit status."""
     by = "" if number == signal.SIGINT else f" by {signal.Signals(number).name}"
@@ -97,7 +87,7 @@ def _cut_short(number: int) -> int:
     return 128 + number
 
 
-def ended_by(status: int) -> str:
+def _ended_by(status: int) -> str:
     """Text for a command's exit status above 127."""
     name = SIGNALS.get(status - 128)
     text = f"the command ended with exit status {status}"
