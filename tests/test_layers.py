@@ -43,6 +43,7 @@ LAYERS = [
     {"tune"},
     {"report"},
     {"bundle", "publish"},
+    {"runs"},
     {"cli"},
 ]
 # Of bench/, but what it is given (third_party) and its tests, which include what they test. On top
@@ -148,15 +149,6 @@ def test_what_judges_and_shows_knows_no_source_of_observations() -> None:
     assert wrong == []
 
 
-# Commands that go on as another does. What they share else is in cli/__init__.py.
-GO_ON = {
-    ("report", "conform"),
-    ("report", "nodes"),
-    ("study", "explain"),
-    ("tune", "study"),
-}
-
-
 def test_commands_share_nothing_but_what_stands_above_them() -> None:
     found = {
         (file.stem, name.split(".")[1])
@@ -164,7 +156,17 @@ def test_commands_share_nothing_but_what_stands_above_them() -> None:
         for name in imported(file)
         if name.startswith("cli.") and file.stem != "main"
     }
-    assert found == GO_ON
+    assert found == set()
+
+
+def test_the_command_line_is_in_cli_alone() -> None:
+    outside = [
+        str(file.relative_to(ROOT))
+        for file in sorted(ROOT.rglob("*.py"))
+        if "cli" not in file.relative_to(ROOT).parts
+        and re.search(r"^\s*(?:import|from) typer\b", file.read_text("utf-8"), re.MULTILINE)
+    ]
+    assert outside == []
 
 
 def sources() -> Iterator[tuple[Path, Path]]:

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The one exception for bad input: one clear line that says what to do, and exit status 2."""
+"""The exceptions for bad input: one clear line that says what to do, and an exit status."""
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
 class UserError(Exception):
@@ -11,6 +14,23 @@ class UserError(Exception):
 
     The message is one line: what is wrong (naming the input), then what to do.
     """
+
+
+class RefusedError(Exception):
+    """Bad input that a program of Nearpeak refused. The line about it is printed; the command line
+    exits with the program's `status`."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(status)
+        self.status = status
+
+
+def parsed(option: str, parser: Callable[[str], T], text: str) -> T:
+    """The option's value; a UserError about it names the option."""
+    try:
+        return parser(text)
+    except UserError as error:
+        raise UserError(f"{option}: {error}") from None
 
 
 def closest(wrong: str, right: Iterable[str]) -> str:

@@ -300,7 +300,7 @@ def test_the_whole_command(
     assert ended.value.code in (0, None), said.err
     found = msgspec.json.decode((folder / "tune.json").read_bytes(), type=Tuned)
     assert found.env, said.out
-    # The machine's load decides what the study says; tests/cli/test_tune.py has what follows.
+    # The machine's load decides what the study says; tests/runs/test_tune.py has what follows.
     here = "only-" + found.path.replace(" ", "-") + "-H-H"
     expected = {
         "taken": {folder: found.env},

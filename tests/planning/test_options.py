@@ -149,6 +149,7 @@ def test_the_command_line_wins() -> None:
     file = Options(seed=7, launches=6, sizes=[1], output="there")
     line = Options(seed=0, sizes=[2])
     assert merge(file, line) == Options(seed=0, launches=6, sizes=[2], output="there")
+    assert line.given == {"seed": 0, "sizes": [2]}  # a 0 is given too
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from nearpeak.cli import say
 from nearpeak.errors import UserError
 from nearpeak.numbers import listed, printable
+from nearpeak.runs.messages import say
 from nearpeak.terms.exit_statuses import sentence
 
 HELP = (

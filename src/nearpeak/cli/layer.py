@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nearpeak.cli import OfApplication, print_json, say, say_lacking, warn
+from nearpeak.cli import OfApplication, print_json
 from nearpeak.errors import UserError
+from nearpeak.runs.messages import say, say_lacking, warn
 from nearpeak.terms.exit_statuses import STATUSES
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 from typer.models import CommandInfo, TyperInfo
 
 import nearpeak.cli
-from nearpeak.errors import UserError
+from nearpeak.errors import RefusedError, UserError
 from nearpeak.files import FULL, is_folder, working_folder
 from nearpeak.journal import CannotWriteError
 from nearpeak.numbers import printable
@@ -181,6 +181,8 @@ def main() -> None:
     except UserError as error:
         _tell(str(error))
         sys.exit(2)
+    except RefusedError as error:
+        sys.exit(error.status)
     except CannotWriteError as error:
         _tell(str(error))
         sys.exit(1)

@@ -3,30 +3,14 @@
 
 import random
 import sys
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
-from nearpeak.cli import (
-    AcceptCommands,
-    RemoteShell,
-    check_run,
-    parsed,
-    say,
-    say_lacking,
-    write_script,
-)
-from nearpeak.clock import now
-from nearpeak.errors import UserError
-from nearpeak.numbers import printable
+from nearpeak.cli import AcceptCommands, RemoteShell, given, leave
+from nearpeak.errors import UserError, parsed
 from nearpeak.terms.exit_statuses import sentence
-
-if TYPE_CHECKING:
-    from nearpeak.nodes.found import Found
-    from nearpeak.nodes.journal import Recorded
-    from nearpeak.nodes.plan import Chosen
 
 HELP = f"""Measure all pairs of nodes of a cluster; find slow nodes and links.
 
@@ -62,7 +46,6 @@ Examples:
   nearpeak nodes --resume -o nodes
 """
 DEFAULT_FOLDER = "nodes"
-LONGER = 2.0  # times the estimate, that a job is asked for
 
 
 def register(app: typer.Typer) -> None:
@@ -157,12 +140,11 @@ def nodes(
         bool, typer.Option("--dry-run", help="Print the plan and its cost, and measure nothing.")
     ] = False,
 ) -> None:
-    from nearpeak.launching.paths import hosts_of_job
+    from nearpeak.launching import paths
     from nearpeak.nodes import plan, required
-    from nearpeak.terms.sizes import parse_seconds, parse_sizes, split_list
+    from nearpeak.runs import nodes as runs
+    from nearpeak.terms.sizes import parse_seconds, split_list
 
-    of_plan = (rounds, launches, slot_ms, small, large, launch_limit, seed)
-    given = (mpi, hosts, number, remote_shell, require, *of_plan)
     if sbatch is not None and (resume or dry_run):
         raise UserError(
             "--sbatch writes a script that completes its run by itself: leave --resume and "
@@ -173,12 +155,26 @@ def nodes(
             "--nodes N is for --dry-run and --sbatch, in the place of --hosts: which nodes are"
             " measured, --hosts or a job says"
         )
+    options: dict[str, Any] = {
+        "mpi": mpi,
+        "launches": launches,
+        "rounds": rounds,
+        "slot_ms": slot_ms,
+        "small_bytes": _size("--small", small, least=0),
+        "large_bytes": _size("--large", large, least=1),
+        "seed": seed,
+        "launch_limit_seconds": given("--launch-limit", parse_seconds, launch_limit),
+        "remote_shell": remote_shell,
+        "require": require,
+    }
+    options = {name: value for name, value in options.items() if value is not None}
+    folder = Path(output)
     if resume:
-        if any(value is not None for value in given):
+        if options or hosts is not None or number is not None:
             raise UserError(
                 "--resume takes every option from the run that it completes: give only -o DIR"
             )
-        conclude(_run(Path(output), None, dry_run, accept=accept_commands))
+        leave(runs.resume(folder, accept=accept_commands, dry_run=dry_run))
         return
     if accept_commands:
         raise UserError("--accept-commands needs --resume: give it, or leave this out")
@@ -187,34 +183,13 @@ def nodes(
             "name a library with --mpi, one of `nearpeak mpi list` or a path, like `nearpeak nodes "
             "--mpi openmpi`"
         )
-    usual = plan.Chosen(nodes=[], mpi=mpi)
-
-    def size(option: str, text: str | None, default: int) -> int:
-        sizes = [default] if text is None else parsed(option, parse_sizes, text)
-        if len(sizes) != 1 or (option == "--large" and not sizes[0]):
-            raise UserError(f"{option} {text}: give one size, like 8 or 1M")
-        return sizes[0]
-
-    if number is not None:
-        nodes = [""] * number
+    if number is None:
+        nodes = paths.hosts_of_job() if hosts is None else parsed("--hosts", split_list, hosts)
     else:
-        nodes = parsed("--hosts", split_list, hosts) if hosts else hosts_of_job()
-    chosen = plan.Chosen(
-        nodes=nodes,
-        mpi=mpi,
-        launches=usual.launches if launches is None else launches,
-        rounds=rounds,
-        slot_ms=usual.slot_ms if slot_ms is None else slot_ms,
-        small_bytes=size("--small", small, usual.small_bytes),
-        large_bytes=size("--large", large, usual.large_bytes),
-        seed=random.SystemRandom().getrandbits(32) if seed is None else seed,
-        launch_limit_seconds=usual.launch_limit_seconds
-        if launch_limit is None
-        else parsed("--launch-limit", parse_seconds, launch_limit),
-        remote_shell=remote_shell,
-        require=require or [],
-    )
-    if not chosen.nodes:
+        nodes = [""] * number
+    options.setdefault("seed", random.SystemRandom().getrandbits(32))
+    chosen = plan.Chosen(nodes=nodes, **options)
+    if not nodes:
         raise UserError(
             "no nodes: name three or more with --hosts, like --hosts a,b,c, or run it in a job of"
             " Slurm that has as many (salloc --nodes=3, or --nodes 3 --sbatch FILE)"
@@ -222,163 +197,16 @@ def nodes(
     plan.check(chosen)
     required.check(chosen.require, alone=plan.has_alone(chosen))
     if sbatch is not None:
-        _write_script(sbatch, chosen, Path(output))
-        return
-    if dry_run:
-        for line in _lacking(mpi):
-            say(f"nearpeak: {line}")
-    conclude(_run(Path(output), chosen, dry_run))
-
-
-def _lacking(mpi: str) -> list[str]:
-    """Reasons why the library is not on this machine; UserError for an unknown name, or one of no
-    MPI library."""
-    from nearpeak.libraries import discover, settings
-    from nearpeak.libraries.families import is_native
-    from nearpeak.nodes.run import check_library
-    from nearpeak.planning.contenders import why_missing
-    from nearpeak.planning.options import library_choice
-
-    lacking = [*why_missing([library_choice(mpi)])]
-    if not lacking:
-        library = discover.resolve(settings.split(mpi)[0])
-        check_library(library, is_native(library))
-    return lacking
-
-
-def _write_script(file: Path, chosen: "Chosen", folder: Path) -> None:
-    from nearpeak.launching.batch import JobRequest
-    from nearpeak.nodes import plan
-    from nearpeak.nodes.journal import NAME
-
-    lacking = _lacking(chosen.mpi)
-    seconds = plan.cost(chosen, plan.planned(chosen)).seconds
-    hosts = [node for node in chosen.nodes if node]
-    job = JobRequest(LONGER * seconds, len(chosen.nodes), hosts, folder, NAME)
-    for line in plan.summary(chosen):
-        print(printable(line))
-    write_script(file, job, lacking, "--nodes")
-
-
-def _run(
-    folder: Path, chosen: "Chosen | None", dry_run: bool, *, accept: bool = False
-) -> "Found | None":
-    """Measures the run of `chosen`, or with None what is left of the run in the folder. Returns
-    None if nothing was measured. `accept`: as for `check_run`."""
-    import msgspec
-
-    import nearpeak
-    from nearpeak.launching.paths import check_hosts, check_same_hosts
-    from nearpeak.launching.programs import TOOLS
-    from nearpeak.launching.starting import starting_here
-    from nearpeak.libraries import discover as libraries
-    from nearpeak.libraries import settings
-    from nearpeak.libraries.families import is_native
-    from nearpeak.libraries.launch import check_launcher
-    from nearpeak.machine.allocation import job, measuring_seconds
-    from nearpeak.machine.discover import discover
-    from nearpeak.nodes import plan
-    from nearpeak.nodes.journal import FORM, SCHEMA, Begin, NodesJournal, read
-    from nearpeak.nodes.run import Run, check_library, path_of
-    from nearpeak.study import begun
-    from nearpeak.terms.sizes import format_seconds
-
-    new = chosen is not None
-    if chosen is None:
-        chosen = read(folder).begin.chosen
-    elif not dry_run:
-        FORM.check_new(folder)
-    for line in plan.summary(chosen):
-        print(printable(line), flush=True)
-    if dry_run:
-        return None
-    if not new:
-        names = begun.named_in([chosen.mpi], chosen.remote_shell, chosen.nodes)
-        check_run(folder, FORM.command, read(folder).begin, names, accept=accept)
-    if new:
-        nodes = check_hosts(chosen.nodes, chosen.remote_shell)
-        chosen = msgspec.structs.replace(chosen, nodes=nodes)
+        runs.write_job(sbatch, chosen, folder, sys.argv)
     else:
-        check_same_hosts(chosen.nodes, chosen.remote_shell)
-    spec, wanted = settings.split(chosen.mpi)
-    library = libraries.resolve(spec)
-    check_library(library, is_native(library))
-    check_launcher(library)
-    say_lacking(library)
-    if not new and (before := read(folder).begin.version) != library.version:
-        raise UserError(
-            f"{folder} was begun with {library.name} {before}, which is {library.version} now:"
-            " start anew with -o"
-        )
-    named = settings.find(library, wanted or "default", say)
-    TOOLS.mpi_program(library)
-    shell = chosen.remote_shell
-    started = starting_here(library, discover(), [chosen.nodes], shell, TOOLS, say)
-    path = path_of(started.machine, chosen.nodes)
-    seconds = measuring_seconds()
-    begin = Begin(
-        schema=SCHEMA,
-        nearpeak=nearpeak.__version__,
-        started=now(),
-        host=started.machine.hostname,
-        library=library.name,
-        settings=named.name,
-        version=library.version,
-        chosen=chosen,
-    )
-    journal = NodesJournal(folder, begin if new else None)
-    if new:
-        begun.remember(begin)
-
-    def tell(line: str) -> None:
-        print(printable(line), flush=True)
-
-    try:
-        run = Run(journal, started.library, named, path, TOOLS, tell, seconds)
-        if seconds is not None and run.expected() > seconds:
-            say(
-                f"{format_seconds(seconds)} are measured, not {format_seconds(run.expected())}: "
-                f"job {job()} ends soon after."
-            )
-        ended_by = run.run()
-    finally:
-        journal.close()
-    results = write(folder, read(folder))
-    if run.cut_short:
-        print(f"Complete it in another job: {FORM.resume_command(folder)}", flush=True)
-    if ended_by is not None:
-        print(f"nearpeak: interrupted; complete it with: {FORM.resume_command(folder)}")
-        raise typer.Exit(128 + ended_by)
-    return results
+        leave(runs.dry_run(chosen) if dry_run else runs.start(folder, chosen))
 
 
-def write(folder: Path | None, recorded: "Recorded", require: Sequence[str] = ()) -> "Found":
-    """Builds the results from the records, prints and writes them. `folder` None: only prints.
-    `require`: replaces the run's requirements; UserError."""
-    from nearpeak.document.page import write_page
-    from nearpeak.document.terminal import print_document
-    from nearpeak.files import write_whole
-    from nearpeak.nodes import plan, required
-    from nearpeak.nodes.build import build, to_json
-    from nearpeak.nodes.present import present
+def _size(option: str, text: str | None, *, least: int) -> int | None:
+    """The one size that an option names, in bytes; None without it."""
+    from nearpeak.terms.sizes import parse_sizes
 
-    required.check(require, alone=plan.has_alone(recorded.begin.chosen))
-    results = build(recorded, require)
-    document = present(results)
-    page = folder and folder / "nodes.html"
-    if folder is not None and page is not None:
-        write_whole(folder / "nodes.json", to_json(results))
-        write_page(document, page)
-    print_document(document, page)
-    return results
-
-
-def conclude(results: "Found | None") -> None:
-    """Exits with status 1 if something is slow, wrong or lacking, or a requirement is missed."""
-    if results is None or not results.bad:
-        return
-    from nearpeak.nodes.wording import faults
-
-    sys.stdout.flush()
-    print(printable(f"Exit status 1: {faults(results)}"))
-    raise typer.Exit(1)
+    sizes = given(option, parse_sizes, text)
+    if sizes is not None and (len(sizes) != 1 or sizes[0] < least):
+        raise UserError(f"{option} {text}: give one size, like 8 or 1M")
+    return sizes[0] if sizes else None

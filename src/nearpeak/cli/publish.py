@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from nearpeak.cli import say
 from nearpeak.errors import UserError
 from nearpeak.numbers import printable
+from nearpeak.runs.messages import say
 
 MOST_DOUBTS = 100  # that are listed
 SHORTEST = 3  # of a word to hide: shorter ones are parts of sentences

@@ -2,17 +2,17 @@
 """`nearpeak report`: makes results.json and report.html again and prints the table."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from nearpeak.cli import Require, Summary, Verbose, check_company, conclude, judged, say
-from nearpeak.cli.conform import conclude as conclude_conform
-from nearpeak.cli.conform import write
-from nearpeak.cli.nodes import conclude as conclude_nodes
-from nearpeak.cli.nodes import write as write_nodes
+from nearpeak.cli import Require, Summary, Verbose, check_company, leave
 from nearpeak.errors import UserError
+from nearpeak.runs.messages import say
 from nearpeak.terms.exit_statuses import sentence
+
+if TYPE_CHECKING:
+    from nearpeak.document.model import Document
 
 HELP = f"""Print a study's tables and make its report again, or export them.
 
@@ -126,9 +126,7 @@ def report(
 ) -> None:
     """Rebuilds both files; bad folders and unknown machines are a UserError."""
     from nearpeak.conform import journal
-    from nearpeak.files import write_whole
     from nearpeak.nodes import journal as nodes_journal
-    from nearpeak.nodes.outcomes import to_junit as nodes_junit
 
     if folder.is_file():
         raise UserError(f"{folder} is a file: nearpeak import {folder} reads what tools print")
@@ -137,30 +135,109 @@ def report(
     if forms or rows:
         _export(context, folder, forms, rows, output)
         return
+    written = _Written(folder, output, open_it, summary)
     if (folder / nodes_journal.NAME).exists():
         if beside:
             raise UserError(f"{folder} is of `nearpeak nodes`: leave --beside out")
-        target = _target(folder, output, open_it)
-        results = write_nodes(target, nodes_journal.read(folder), require or ())
-        if as_junit is not None:
-            write_whole(as_junit, nodes_junit(results))
-        if open_it and target:
-            _show(target / "nodes.html")
-        conclude_nodes(results)
-        return
-    if not (folder / journal.NAME).exists():
-        _report_study(
-            folder, output, open_it, beside or [], require or [], as_junit, summary, verbose
-        )
-        return
-    if beside or require or as_junit or summary:
-        raise UserError(f"{folder} is of `nearpeak conform`: give only --open and -o")
-    records = journal.read(folder)
-    target = _target(folder, output, open_it)
-    tried = write(target, records)
-    if open_it and target:
-        _show(target / "conform.html")
-    conclude_conform(tried)
+        leave(_nodes(written, require or [], as_junit))
+    elif (folder / journal.NAME).exists():
+        if beside or require or as_junit:
+            raise UserError(
+                f"{folder} is of `nearpeak conform`: give only --open, --summary and -o"
+            )
+        leave(_conformance(written))
+    else:
+        leave(_study(written, beside or [], require or [], as_junit, verbose=verbose))
+
+
+class _Written(NamedTuple):
+    """What to make of a folder, and where."""
+
+    folder: Path
+    output: Path | None
+    open_it: bool
+    summary: Path | None
+
+    def target(self) -> Path | None:
+        """Makes the folder to write into; None if it is read-only and was not named with -o."""
+        from nearpeak.files import is_read_only, make_output
+
+        if self.output is not None:
+            make_output(self.output)
+            return self.output
+        if not is_read_only(self.folder):
+            return self.folder
+        if self.open_it:
+            raise UserError(f"{self.folder} is read-only: choose a folder for the page with -o")
+        say(f"nearpeak: {self.folder} is read-only, so nothing is written: choose a folder with -o")
+        return None
+
+    def summarise(self, document: "Document") -> None:
+        """Writes the summary of a document, if it is wanted."""
+        from nearpeak.document import markdown
+        from nearpeak.files import write_whole
+
+        if self.summary is not None:
+            write_whole(self.summary, markdown.render(document))
+
+    def show(self, page: Path | None) -> None:
+        """Shows the page in a browser, if that is wanted; UserError without one."""
+        import webbrowser
+
+        if self.open_it and page and not webbrowser.open(page.resolve().as_uri()):
+            raise UserError(f"no browser was found to open {page}: copy it to a machine with one")
+
+
+def _nodes(written: _Written, require: list[str], as_junit: Path | None) -> int:
+    from nearpeak.files import write_whole
+    from nearpeak.nodes.outcomes import to_junit
+    from nearpeak.nodes.present import present
+    from nearpeak.runs import nodes
+
+    results = nodes.judged(written.folder, require)
+    target = written.target()
+    if as_junit is not None:
+        write_whole(as_junit, to_junit(results))
+    written.summarise(present(results))
+    written.show(nodes.present(results, target))
+    return nodes.conclude(results)
+
+
+def _conformance(written: _Written) -> int:
+    from nearpeak.conform.present import present
+    from nearpeak.runs import conform
+
+    conformance = conform.read(written.folder)
+    target = written.target()
+    written.summarise(present(conformance))
+    written.show(conform.present(conformance, target))
+    return conform.conclude(conformance)
+
+
+def _study(
+    written: _Written,
+    beside: list[str],
+    require: list[str],
+    as_junit: Path | None,
+    *,
+    verbose: bool,
+) -> int:
+    from nearpeak.files import write_whole
+    from nearpeak.report.beside import choose
+    from nearpeak.report.digest import digest
+    from nearpeak.report.required import to_junit
+    from nearpeak.runs import judged
+
+    machines = choose(beside)
+    results = judged.judged(written.folder, require)
+    target = written.target()
+    if as_junit is not None:
+        write_whole(as_junit, to_junit(results))
+    written.summarise(digest(results, written.folder))
+    written.show(judged.present(results, target, written.folder, machines, verbose=verbose))
+    if results.requirements and not require:
+        print("Judged by the requirements of the study's plan (--require gives others):")
+    return judged.conclude(results)
 
 
 def _export(
@@ -186,60 +263,3 @@ def _export(
         typer.echo(text.encode(), nl=False)  # as a file has it, whatever the locale
     else:
         write_whole(output, text)
-
-
-def _target(folder: Path, output: Path | None, open_it: bool) -> Path | None:
-    """Makes the folder to write into; None if it is read-only and was not named with -o."""
-    from nearpeak.files import is_read_only, make_output
-
-    if output is not None:
-        make_output(output)
-        return output
-    if not is_read_only(folder):
-        return folder
-    if open_it:
-        raise UserError(f"{folder} is read-only: choose a folder for the page with -o")
-    say(f"nearpeak: {folder} is read-only, so nothing is written: choose a folder with -o")
-    return None
-
-
-def _report_study(
-    folder: Path,
-    output: Path | None,
-    open_it: bool,
-    beside: list[str],
-    require: list[str],
-    as_junit: Path | None,
-    summary: Path | None,
-    verbose: bool,
-) -> None:
-    from nearpeak.document.markdown import render
-    from nearpeak.files import write_whole
-    from nearpeak.report.beside import choose
-    from nearpeak.report.digest import digest
-    from nearpeak.report.page import write_report
-    from nearpeak.report.required import to_junit
-    from nearpeak.report.terminal import print_study
-
-    machines = choose(beside)
-    results = judged(folder, require)
-    target = _target(folder, output, open_it)
-    page = write_report(results, target, machines, folder) if target else None
-    if as_junit is not None:
-        write_whole(as_junit, to_junit(results))
-    if summary is not None:
-        write_whole(summary, render(digest(results, folder)))
-    print_study(results, page, study=folder, machines=machines, verbose=verbose)
-    if open_it and page:
-        _show(page)
-    if results.requirements and not require:
-        print("Judged by the requirements of the study's plan (--require gives others):")
-    conclude(results)
-
-
-def _show(page: Path) -> None:
-    """Shows a page in a browser; UserError without one."""
-    import webbrowser
-
-    if not webbrowser.open(page.resolve().as_uri()):
-        raise UserError(f"no browser was found to open {page}: copy it to a machine that has one")

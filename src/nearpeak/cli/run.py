@@ -13,20 +13,9 @@ from typing import Annotated
 
 import typer
 
-from nearpeak.cli import (
-    Hosts,
-    PathId,
-    RemoteShell,
-    SettingsEnv,
-    check_company,
-    check_words,
-    parsed,
-    say,
-    say_inherited,
-    say_lacking,
-    warn,
-)
-from nearpeak.errors import UserError
+from nearpeak.cli import Hosts, PathId, RemoteShell, SettingsEnv, check_company
+from nearpeak.errors import UserError, parsed
+from nearpeak.runs.messages import check_words, say, say_inherited, say_lacking, warn
 from nearpeak.terms.exit_statuses import paragraphs
 from nearpeak.watch.watched import temporary_folder
 

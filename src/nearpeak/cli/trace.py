@@ -6,9 +6,7 @@ from typing import Annotated
 
 import typer
 
-from nearpeak.cli import OfApplication, say, say_lacking
-from nearpeak.errors import UserError
-from nearpeak.numbers import printable
+from nearpeak.cli import OfApplication, leave
 from nearpeak.terms.exit_statuses import paragraphs
 
 HELP = f"""Run an MPI application and say where its MPI time goes.
@@ -33,9 +31,6 @@ Exit status:
 
 {paragraphs("trace", 2)}
 """
-
-
-MOST_OF_A_COMMAND = 127  # a shell reports more for a command that a signal ended
 
 
 def register(app: typer.Typer) -> None:
@@ -65,66 +60,6 @@ def trace(
     ] = False,
 ) -> None:
     """Runs the command and prints the table; exits as the command did, unless by a signal."""
-    import msgspec
+    from nearpeak.runs import trace as runs
 
-    from nearpeak.document.page import write_page
-    from nearpeak.document.terminal import print_document
-    from nearpeak.files import check_target, write_whole
-    from nearpeak.findings.build import build_results
-    from nearpeak.libraries.discover import resolve
-    from nearpeak.trace.application import library_of
-    from nearpeak.trace.ceilings import ceilings, study_ceilings, unblocked
-    from nearpeak.trace.present import present
-    from nearpeak.trace.run import CommandFailed, Interrupted, run
-
-    if output:
-        check_target(output)
-        page = output.with_suffix(".html")
-        if page == output:
-            raise UserError(
-                f"-o {output}: the page is written beside the JSON: give a name like trace.json"
-            )
-    points = study_ceilings(build_results(study)) if study else None
-    library = resolve(mpi) if mpi else library_of(command)
-    say_lacking(library)
-    try:
-        traced, signalled = run(command, library)
-    except CommandFailed as failed:
-        say(f"nearpeak: {failed}")
-        raise typer.Exit(1) from None
-    except Interrupted as interrupted:
-        raise _interrupted(interrupted.number) from None
-    if points:
-        traced.ceilings = ceilings(traced, points.times)
-        traced.unblocked = unblocked(traced, points.rates)
-    document = present(traced, show_all=show_all)
-    print_document(document)  # before the file: it stays where that cannot be written
-    if output:
-        text = msgspec.json.format(msgspec.json.encode(traced), indent=1).decode()
-        write_whole(output, text + "\n")
-        write_page(document, page)
-        print(printable(f"Page: {page}"), flush=True)
-    if signalled is not None:
-        raise _interrupted(signalled)
-    if traced.exit_status > MOST_OF_A_COMMAND:
-        say(f"nearpeak: {ended_by(traced.exit_status)}; see what it said before the table")
-        raise typer.Exit(1)
-    raise typer.Exit(traced.exit_status)
-
-
-def _interrupted(number: int) -> typer.Exit:
-    """Prints that a signal came; returns the exit with its status."""
-    import signal
-
-    by = "" if number == signal.SIGINT else f" by {signal.Signals(number).name}"
-    say(f"nearpeak: interrupted{by}")
-    return typer.Exit(128 + number)
-
-
-def ended_by(status: int) -> str:
-    """Text for a command's exit status above 127."""
-    from nearpeak.terms.logs import SIGNALS
-
-    name = SIGNALS.get(status - 128)
-    text = f"the command ended with exit status {status}"
-    return f"{text}, which is that of {name}" if name else text
+    leave(runs.start(command, mpi, study, output, show_all=show_all))

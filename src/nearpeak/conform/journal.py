@@ -68,7 +68,7 @@ FORM = journal.Form[Begin, Record](
     lines=Record,
     sealed=True,
 )
-resume_command, check_new, read = FORM.resume_command, FORM.check_new, FORM.read
+resume_command, read = FORM.resume_command, FORM.read
 
 
 class ConformJournal(journal.RunJournal[Begin, Record]):

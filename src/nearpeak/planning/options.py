@@ -74,6 +74,15 @@ class Options:
         """True if the user chose neither benchmarks nor their sizes."""
         return not (self.operations or self.benchmarks or self.sizes)
 
+    @property
+    def given(self) -> dict[str, Any]:
+        """The options that have a value, by their names."""
+        return {
+            name: value
+            for name, value in vars(self).items()
+            if value is not None and value is not False and value != []
+        }
+
 
 def check_launches(value: int) -> int:
     """At least 2 launches, since one says nothing about the spread; UserError for others."""
@@ -239,5 +248,4 @@ def _hint(message: str) -> str:
 
 def merge(file: Options, line: Options) -> Options:
     """Merges options: the command line's value where it has one, the file's elsewhere."""
-    given = {name: value for name, value in vars(line).items() if value is not None and value != []}
-    return Options(**{**vars(file), **given})
+    return Options(**{**vars(file), **line.given})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`nearpeak trace`: what is bad input before anything runs, and a table that is not lost."""
+"""A run of `nearpeak trace`: its exit status, and a table that is not lost."""
 
 import os
 import shlex

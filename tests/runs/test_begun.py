@@ -11,13 +11,16 @@ import msgspec
 import pytest
 
 from nearpeak import folders
-from nearpeak.cli import check_run
 from nearpeak.errors import UserError
 from nearpeak.nodes import journal as nodes
 from nearpeak.nodes.plan import Chosen
+from nearpeak.runs.lifecycle import check_begun
 
 Nearpeak = Callable[..., tuple[int, str, str]]
-WHERE = Path("there")
+
+
+def check(begin: object, names: list[str], *, accept: bool = False) -> None:
+    check_begun(Path("there"), "nodes", begin, lambda: names, accept=accept)
 
 
 @pytest.fixture(autouse=True)
@@ -29,38 +32,34 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_what_is_named_by_where_it_lies_is_refused_once() -> None:
     evil = ["/evil/mpi"]
     with pytest.raises(UserError) as error:
-        check_run(WHERE, "nodes", {"mpi": "/evil/mpi"}, evil, accept=False)
+        check({"mpi": "/evil/mpi"}, evil)
     assert str(error.value) == (
         "there was not begun by you here, and it names /evil/mpi: if you would run that yourself, "
         "add --accept-commands"
     )
-    check_run(WHERE, "nodes", {"mpi": "/evil/mpi"}, evil, accept=True)
-    check_run(WHERE, "nodes", {"mpi": "/evil/mpi"}, evil, accept=False)
+    check({"mpi": "/evil/mpi"}, evil, accept=True)
+    check({"mpi": "/evil/mpi"}, evil)
     with pytest.raises(UserError):
-        check_run(WHERE, "nodes", {"mpi": "/evil/mpi2"}, evil, accept=False)
-    check_run(WHERE, "nodes", {"mpi": "mpich"}, [], accept=False)
+        check({"mpi": "/evil/mpi2"}, evil)
+    check({"mpi": "mpich"}, [])
 
 
-@pytest.mark.parametrize("answer", [True, False])
-def test_a_terminal_is_asked(monkeypatch: pytest.MonkeyPatch, answer: bool) -> None:
-    asked = []
-
-    def confirm(question: str, **_: Any) -> bool:
-        asked.append(question)
-        return answer
-
+@pytest.mark.parametrize("answer", ["y", "YES", "n", ""])
+def test_a_terminal_is_asked(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], answer: str
+) -> None:
     for stream in ("stdin", "stderr"):
         monkeypatch.setattr(f"sys.{stream}.isatty", lambda: True)
-    monkeypatch.setattr("typer.confirm", confirm)
-    if answer:
-        check_run(WHERE, "tune", "x", ["/evil/\x1bmpi"], accept=False)
+    monkeypatch.setattr("sys.stdin.readline", lambda: f"{answer}\n")
+    if answer.lower().startswith("y"):
+        check("x", ["/evil/\x1bmpi"])
     else:
         with pytest.raises(UserError, match="add --accept-commands"):
-            check_run(WHERE, "tune", "x", ["/evil/\x1bmpi"], accept=False)
-    assert asked == [
+            check("x", ["/evil/\x1bmpi"])
+    assert capsys.readouterr().err == (
         "there was not begun by you here, and it names /evil/\N{REPLACEMENT CHARACTER}mpi. "
-        "Run that?"
-    ]
+        "Run that? [y/N]: "
+    )
 
 
 def test_a_run_of_conform_with_a_library_of_another_place(nearpeak: Nearpeak, state: Path) -> None:

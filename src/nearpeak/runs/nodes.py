@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run of `nearpeak nodes`: every launch of its plan is measured, or those that are left."""
+
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+import nearpeak
+from nearpeak.clock import now
+from nearpeak.errors import UserError
+from nearpeak.launching import paths, programs
+from nearpeak.launching.batch import JobRequest
+from nearpeak.launching.starting import starting_here
+from nearpeak.libraries import discover as libraries
+from nearpeak.libraries import settings
+from nearpeak.libraries.families import is_native
+from nearpeak.libraries.launch import check_launcher
+from nearpeak.libraries.library import Library, Settings
+from nearpeak.machine import discover
+from nearpeak.machine.allocation import job, measuring_seconds
+from nearpeak.machine.machine import Machine
+from nearpeak.nodes import plan, required
+from nearpeak.nodes import present as presenter
+from nearpeak.nodes.build import build, to_json
+from nearpeak.nodes.found import Found
+from nearpeak.nodes.journal import FORM, NAME, SCHEMA, Begin, NodesJournal, read
+from nearpeak.nodes.plan import Chosen
+from nearpeak.nodes.run import Run, check_library, path_of
+from nearpeak.nodes.wording import faults
+from nearpeak.planning.contenders import why_missing
+from nearpeak.planning.options import library_choice
+from nearpeak.runs import lifecycle
+from nearpeak.runs.job import write_script
+from nearpeak.runs.messages import say, say_lacking, tell
+from nearpeak.study import begun
+from nearpeak.terms.path import DataPath
+from nearpeak.terms.sizes import format_seconds
+
+LONGER = 2.0  # times the estimate, that a job is asked for
+
+
+class _Prepared(NamedTuple):
+    """The library on all nodes, ready to be launched."""
+
+    library: Library
+    settings: Settings
+    machine: Machine
+    path: DataPath
+
+
+def write_job(file: Path, chosen: Chosen, folder: Path, command: Sequence[str]) -> None:
+    """Prints the plan, and writes the script of a job that measures it. `command`: this one."""
+    lacking = _lacking(chosen.mpi)
+    seconds = plan.cost(chosen, plan.planned(chosen)).seconds
+    hosts = [node for node in chosen.nodes if node]
+    request = JobRequest(LONGER * seconds, len(chosen.nodes), hosts, folder, NAME)
+    _show(chosen)
+    write_script(file, request, command, lacking, "--nodes")
+
+
+def dry_run(chosen: Chosen) -> int:
+    """Prints the plan of a new run, and why its library is not here; returns the exit status."""
+    for line in _lacking(chosen.mpi):
+        say(f"nearpeak: {line}")
+    _show(chosen)
+    return 0
+
+
+def start(folder: Path, chosen: Chosen) -> int:
+    """Measures the plan of `chosen`; returns the exit status. UserError, CannotWriteError."""
+    FORM.check_new(folder)
+    _show(chosen)
+    nodes = paths.check_hosts(chosen.nodes, chosen.remote_shell)
+    chosen = msgspec.structs.replace(chosen, nodes=nodes)
+    prepared = _prepare(chosen)
+    begin = Begin(
+        schema=SCHEMA,
+        nearpeak=nearpeak.__version__,
+        started=now(),
+        host=prepared.machine.hostname,
+        library=prepared.library.name,
+        settings=prepared.settings.name,
+        version=prepared.library.version,
+        chosen=chosen,
+    )
+    with closing(NodesJournal(folder, begin)) as journal:
+        begun.remember(begin)
+        return _measure(journal, prepared)
+
+
+def resume(folder: Path, *, accept: bool, dry_run: bool) -> int:
+    """Measures the launches that are left of the run in the folder, as `start` does. `accept`: as
+    for `check_begun`."""
+    begin = read(folder).begin
+    chosen = begin.chosen
+    _show(chosen)
+    if dry_run:
+        return 0
+    lifecycle.check_begun(
+        folder,
+        FORM.command,
+        begin,
+        lambda: begun.named_in([chosen.mpi], chosen.remote_shell, chosen.nodes),
+        accept=accept,
+    )
+    paths.check_same_hosts(chosen.nodes, chosen.remote_shell)
+    prepared = _prepare(chosen)
+    library = prepared.library
+    if begin.version != library.version:
+        raise UserError(
+            f"{folder} was begun with {library.name} {begin.version}, which is {library.version}"
+            " now: start anew with -o"
+        )
+    with closing(NodesJournal(folder)) as journal:
+        return _measure(journal, prepared)
+
+
+def _show(chosen: Chosen) -> None:
+    for line in plan.summary(chosen):
+        tell(line)
+
+
+def _lacking(mpi: str) -> list[str]:
+    """Reasons why the library is not on this machine; UserError for an unknown name, or one of no
+    MPI library."""
+    lacking = [*why_missing([library_choice(mpi)])]
+    if not lacking:
+        library = libraries.resolve(settings.split(mpi)[0])
+        check_library(library, is_native(library))
+    return lacking
+
+
+def _prepare(chosen: Chosen) -> _Prepared:
+    spec, wanted = settings.split(chosen.mpi)
+    library = libraries.resolve(spec)
+    check_library(library, is_native(library))
+    check_launcher(library)
+    say_lacking(library)
+    named = settings.find(library, wanted or "default", say)
+    tools = programs.TOOLS
+    tools.mpi_program(library)  # is compiled, if it is not yet
+    library, machine = starting_here(
+        library, discover.discover(), [chosen.nodes], chosen.remote_shell, tools, say
+    )
+    return _Prepared(library, named, machine, path_of(machine, chosen.nodes))
+
+
+def _measure(journal: NodesJournal, prepared: _Prepared) -> int:
+    """Measures what the journal lacks. The results are written also after an interrupt."""
+    folder, seconds = journal.folder, measuring_seconds()
+    library, named, _, path = prepared
+    run = Run(journal, library, named, path, programs.TOOLS, tell, seconds)
+    if seconds is not None and run.expected() > seconds:
+        say(
+            f"{format_seconds(seconds)} are measured, not {format_seconds(run.expected())}: "
+            f"job {job()} ends soon after."
+        )
+    ended_by = run.run()
+    results = build(read(folder))
+    present(results, folder)
+    resume_line = FORM.resume_command(folder)
+    if run.cut_short:
+        tell(f"Complete it in another job: {resume_line}")
+    if ended_by is not None:
+        return lifecycle.cut_short(ended_by, resume_line)
+    return conclude(results)
+
+
+def judged(folder: Path, require: Sequence[str]) -> Found:
+    """The results of the run in a folder. `require`: replaces its requirements; UserError."""
+    recorded = read(folder)
+    required.check(require, alone=plan.has_alone(recorded.begin.chosen))
+    return build(recorded, require)
+
+
+def present(results: Found, folder: Path | None) -> Path | None:
+    """Writes the results and their page into a folder, if there is one, and prints them. Returns
+    the page's path."""
+    return lifecycle.present(presenter.present(results), folder, "nodes", to_json(results))
+
+
+def conclude(results: Found) -> int:
+    """Returns the exit status: 1 if something is slow, wrong or lacking, or a requirement is
+    missed."""
+    return lifecycle.conclude(results.bad, faults(results))

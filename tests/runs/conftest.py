@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fixtures of tests of runs, as commands make them."""
+
+from commands import command, nearpeak, standins
+
+__all__ = ["command", "nearpeak", "standins"]
