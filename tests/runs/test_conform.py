@@ -151,7 +151,7 @@ def test_the_page_is_made_again(nearpeak: Nearpeak, tmp_path: Path) -> None:
     code, _, err = nearpeak("report", "c", "--beside", "lassen-2019")
     assert (code, err) == (
         2,
-        "nearpeak: c is of `nearpeak conform`: give only --open and -o\n",
+        "nearpeak: c is of `nearpeak conform`: give only --open, --summary and -o\n",
     )
 
 

@@ -77,11 +77,11 @@ def test_a_message_between_two_ranks(explain: Callable[..., Any], tmp_path: Path
         assert spent == pytest.approx(budget["time_us"])
         assert {lane["of"] for lane in budget["lanes"]} <= {"rank"}
     assert case["ceiling"] > 0
-    assert "From rank 0 (H) to rank 1 (H), " in done.stdout
+    assert "From rank 0 (H) to rank 1 (H): " in done.stdout
     assert "not accounted for" in done.stdout
     page = (tmp_path / "found" / "explain.html").read_text()
     assert "<script" not in page
-    assert page.count('<div class="lanes"') == 2
+    assert page.count('<div class="lanes timeline"') == 2
     assert re.search(r"<title>Where the time of a message goes: mpich [\d.]+ on ", page)
 
 
@@ -107,7 +107,7 @@ def test_where_it_fails_at_one_size_the_other_is_told(
     words = ("--sizes", "8,64K", *QUICK[2:], *crashing(tmp_path, "64K"), "-o", "found")
     done = explain("latency", "--mpi", "mpich", *words)
     assert done.returncode == 1
-    assert "Note: at 64 KiB the library failed: " in done.stdout
+    assert "at 64 KiB the library failed: " in done.stdout
     found = json.loads((tmp_path / "found" / "explain.json").read_text())
     jsonschema.validate(found, schema())
     assert [case["size_bytes"] for case in found["cases"]] == [8]
@@ -115,13 +115,13 @@ def test_where_it_fails_at_one_size_the_other_is_told(
     assert "at 64 KiB the library failed: " in (tmp_path / "found" / "explain.html").read_text()
 
 
-def test_a_launch_that_fails_under_the_microscope_alone(
+def test_a_launch_that_fails_with_the_tracer_alone(
     explain: Callable[..., Any], tmp_path: Path
 ) -> None:
     words = crashing(tmp_path, "NEARPEAK_EXPLAIN")
     done = explain("latency", "--mpi", "mpich", *QUICK, *words, "-o", "found")
     assert done.returncode == 0, done.stderr
-    assert "Note: under the microscope the launch failed: " in done.stdout
+    assert "with the tracer the launch failed: " in done.stdout
     [case] = json.loads((tmp_path / "found" / "explain.json").read_text())["cases"]
     assert case["value"] > 0
     assert (case["budgets"], case["missing"]) == ([], [0, 1])

@@ -103,7 +103,7 @@ def test_what_costs_elsewhere_is_in_a_profile_of_its_own(
     assert [each.case for each in found.slower] == [slower]
     assert price.startswith(f"#   {slower}: ")
     assert Path("tuned/study/report.html").stat().st_size > 0
-    assert "What each value does" in Path("tuned/report.html").read_text()
+    assert "Times as fast as without the value" in Path("tuned/report.html").read_text()
     # What is added now is for the study that confirms, which has begun.
     trials_before = Path("tuned/tune.jsonl").read_text().count("\n")
     assert nearpeak("tune", "--resume", "-o", "tuned", "--budget", "20s")[0] == 0

@@ -151,7 +151,7 @@ def report(
 
 
 class _Written(NamedTuple):
-    """What to make of a folder, and where."""
+    """The report that is to be made of a folder, and its place."""
 
     folder: Path
     output: Path | None
