@@ -110,7 +110,7 @@ def _cells(block: Table, row: Row) -> list[str]:
 def _text(value: Value | None) -> str:
     if value is None:
         return ""
-    return bar(value.bar) if value.bar else value.text
+    return f"{bar(value.bar)} {value.text}".rstrip() if value.bar else value.text
 
 
 def _code(command: str) -> str:

@@ -44,7 +44,7 @@ class Value:
     notes: tuple[str, ...] = ()  # below it, a line each
     hover: str = ""  # the page shows it under the pointer
     columns: int = 1  # the number that it spans, from its own on; the others are empty
-    bar: Bar | None = None  # drawn in place of the text
+    bar: Bar | None = None  # drawn before the text
     mark: str = ""  # class of a coloured mark that the page has before it
     drawing: Markup | None = None  # the page has it in place of the text
 

@@ -238,7 +238,7 @@ def bar(drawn: Bar) -> str:
 def _text(value: Value) -> Text:
     """A value with the notes below it, without small print."""
     if value.bar:
-        return plain(bar(value.bar))
+        return plain(f"{bar(value.bar)} {value.text}".rstrip(), _CELL_STYLES.get(value.tone, ""))
     lines = [
         f"{value.text}{'!' if value.tone == 'bad' and value.remark else ''}",
         value.span,

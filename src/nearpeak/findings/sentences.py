@@ -82,14 +82,14 @@ class Phrases:
         return value(self.evidence("own"))
 
     @property
-    def measured_gbs(self) -> str:
-        """The figure that loses, as a rate."""
-        return value(self.evidence("own", "GB/s"))
-
-    @property
     def better(self) -> str:
         """The figure of the alternative."""
         return value(self.evidence("alternative"))
+
+    @property
+    def better_each(self) -> str:
+        """The time of one message at the rate of the alternative."""
+        return f"{number(self.finding_case.x / self.evidence('alternative').value / 1e3)} µs"
 
     @property
     def gap(self) -> str:
@@ -113,8 +113,20 @@ class Phrases:
 
     @property
     def times(self) -> str:
-        """`14.4x`: the factor by which the alternative is better."""
-        return f"{number(self.cost.ratio)}x"
+        """`14.4x`: the factor by which the alternative is better, as a reader works it out of the
+        two figures; where they differ in kind, the median of the blocks."""
+        measured, better = self.evidence("own", self._unit), self.evidence("alternative")
+        if measured.unit != better.unit or better.scaled != 1:
+            return f"{number(self.cost.ratio)}x"
+        ratio = measured.value / better.value
+        return f"{number(max(ratio, 1 / ratio))}x"
+
+    @property
+    def _unit(self) -> str:
+        """The unit of the alternative, if the figure that loses has it, too."""
+        unit = self.evidence("alternative").unit
+        units = [evidence.unit for evidence in self.finding.evidence if evidence.of == "own"]
+        return unit if unit in units else ""
 
     @property
     def ratio(self) -> str:

@@ -104,8 +104,8 @@ RULE = Rule(
     f" less than {EXPLAINED:g} of that. Between unlike memories (`H,D`) it is a window of messages"
     " both ways, as single ones go there and back.",
     find=find,
-    headline="one message of {it.size} at a time moves {it.measured_gbs}, {it.window} in flight"
-    " {it.better} ({it.times})",
+    headline="one message of {it.size} takes {it.measured}, of {it.window} in flight each"
+    " {it.better_each} ({it.times})",
     sentence=sentence,
     remedy="Send such messages several at a time, with nonblocking calls.",
     settings=[RENDEZVOUS],

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cards: what a study found that costs most, each in two lines with its evidence below."""
+
+import shlex
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from nearpeak.document.model import Finding as Card
+from nearpeak.journal import resume_study
+from nearpeak.numbers import number, percent, size
+from nearpeak.report import findings
+from nearpeak.report.advice import sentence as advised
+from nearpeak.results.names import case
+from nearpeak.results.results import Advice, AdviceKind, Finding, Results
+from nearpeak.terms.identity import Case, Place
+from nearpeak.terms.sizes import format_bytes
+
+MOST = 3
+PAIR = 2  # ranks that `nearpeak explain` follows
+
+
+def cards(results: Results, folder: Path) -> Iterator[Card]:
+    """Yields the findings that cost most, one for each library, path and buffers; without any, the
+    advice. `folder`: the study's, which commands name."""
+    costly = list(_costly(results))
+    yield from map(card, costly[:MOST])
+    if not costly:
+        yield from [made for given in results.advice if (made := _advised(results, given, folder))]
+
+
+def _advised(results: Results, given: Advice, folder: Path) -> Card | None:
+    """The card of an advice; None for those that the answer or other cards have."""
+    make = ADVISED.get(given.kind)
+    return make(results, given, folder) if make else None
+
+
+def _of_path(results: Results, given: Advice, _: Path) -> Card:
+    peak = next(peak for peak in results.peaks if (peak.place, peak.case) == _key(given))
+    return Card(
+        f"{peak.place.path} carries {percent(peak.of_theoretical)} % of its theoretical"
+        f" {number(peak.theoretical_gbs)} GB/s without MPI",
+        "Check the hardware:",
+        "nearpeak machine --check",
+        evidence=[advised(results, given)],
+    )
+
+
+def _of_launches(results: Results, given: Advice, folder: Path) -> Card:
+    text = "Too few launches for intervals and verdicts"
+    if results.loaded:
+        return Card(text, "Measure again, into another folder, when the machine is idle.")
+    return Card(text, "Add some:", resume_study(folder, "--launches", str(given.launches)))
+
+
+def _of_near(results: Results, given: Advice, _: Path) -> Card:
+    return Card("Nothing to do", advised(results, given))
+
+
+def _of_open(results: Results, given: Advice, _: Path) -> Card:
+    low, high = given.fraction_ci95 or (0.0, 0.0)
+    return Card(
+        f"{_subject(given)}: launches scatter, {percent(low)} to {percent(high)} % of the ceiling",
+        "Measure again when the machine is idle.",
+        evidence=[advised(results, given)],
+    )
+
+
+def _of_far(results: Results, given: Advice, _: Path) -> Card:
+    who = given.who.label if given.who else ""
+    return Card(
+        f"{_subject(given)}: {who} reaches {percent(given.fraction)} % of the ceiling",
+        "See why:",
+        explaining(who, given.place, given.case) if given.place and given.case else "",
+        evidence=[advised(results, given)],
+    )
+
+
+ADVISED: dict[AdviceKind, Callable[[Results, Advice, Path], Card]] = {
+    "path": _of_path,
+    "launches": _of_launches,
+    "near": _of_near,
+    "open": _of_open,
+    "far": _of_far,
+}
+
+
+def _subject(given: Advice) -> str:
+    path = given.place.path if given.place else ""
+    return f"{path}, {case(given.case)} at {size(given.case.x)}" if given.case else path
+
+
+def _explain(finding: Finding) -> str:
+    """The command that says where the time of such messages goes; empty if there is none."""
+    who, place, case_ = finding.who, finding.place, finding.case
+    if not (who and place and case_) or finding.message or len(place.ends) != PAIR:
+        return ""
+    if place.hosts > 1 or finding.apart or finding.cost is None:
+        return ""
+    return explaining(who.label, place, case_)
+
+
+def explaining(who: str, place: Place, case_: Case) -> str:
+    """The command of `nearpeak explain` for a case."""
+    line = ["nearpeak", "explain", case_.benchmark, "--mpi", who, "--path", place.path]
+    return shlex.join([*line, "--buffers", case_.buffers, "--sizes", format_bytes(case_.x)])
+
+
+def _key(given: Advice) -> tuple[Place | None, Case | None]:
+    return given.place, given.case
+
+
+def _costly(results: Results) -> Iterator[Finding]:
+    """Yields the findings that lose time, one for each library, path and buffers."""
+    seen = set()
+    for finding in results.findings:
+        key = (finding.who, finding.place, finding.case and finding.case.buffers)
+        if finding.weighted_us and key not in seen:
+            seen.add(key)
+            yield finding
+
+
+def card(finding: Finding) -> Card:
+    """The card of a finding, with a command that searches for settings, or shows the reason."""
+    return Card(
+        text=findings.headline(finding),
+        action=findings.action(finding),
+        command=finding.remedy.tune or _explain(finding),
+        doubt="" if finding.sure else findings.doubt(finding),
+        evidence=[findings.sentence(finding), findings.lost(finding), findings.advised(finding)],
+        sources=[(source.text, source.address) for source in finding.sources],
+    )
