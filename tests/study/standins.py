@@ -159,8 +159,6 @@ class Quiet:
 
     def leave_out(self, *_: object) -> None: ...
 
-    def take_up(self, *_: object) -> None: ...
-
 
 def fingerprint(driver: str = "1") -> Fingerprint:
     """That of an invented machine."""

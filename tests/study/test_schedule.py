@@ -17,10 +17,9 @@ from nearpeak.study.records import (
     LeftOutRecord,
     Record,
     StudyEndRecord,
-    TakenUpRecord,
 )
 from nearpeak.study.schedule import Schedule
-from nearpeak.study.spares import to_leave_out, to_take_up
+from nearpeak.study.spares import to_leave_out
 from nearpeak.terms.identity import Who
 
 CASE: dict[str, Any] = {
@@ -438,65 +437,6 @@ def test_a_library_that_crashes_or_hangs_on_a_path_is_not_slow(standins: ModuleT
 def test_a_path_goes_before_others_though_it_is_all_of_a_library(standins: ModuleType) -> None:
     state = after_a_block(standins, {}, (NEAR, TCP), without=("beta", NEAR))
     assert left_out(state, state.seconds_left(1, 6) - 1.0) == [TCP]
-
-
-def test_what_is_slow_is_taken_up_after_all_else(standins: ModuleType) -> None:
-    state = after_a_block(standins, {("alpha", NEAR): 100.0}, launches=12)
-    names = [each.name for each in state.plan.spare]
-    slow, tcp = names.index(f"alpha on {NEAR}"), names.index(TCP)
-    for number in (tcp, slow):
-        state.feed(LeftOutRecord(block=1, spare=number, budget_seconds=1000.0))
-    assert to_take_up(state, 2, 6, 1e4) == [tcp, slow]
-
-
-def of_a_slow_pilot(standins: ModuleType, launches: int = 12) -> Schedule:
-    """A study that left out a benchmark and a path after two blocks: its launches took 10 s; then
-    they take 1."""
-    near, far = standins.data_path(), standins.data_path("host-host two", "memory")
-    plan = standins.small_plan(
-        standins.contender(), launches=launches, benchmarks=("latency", "bw"), paths=(near, far)
-    )
-    plan.budget_seconds = 1000.0
-    plan.spare = [
-        Spare(kind="benchmark", name="bw", why="so", variants=[1]),
-        Spare(kind="path", name=far.id, why="so", paths=[far.id]),
-    ]
-    state = Schedule(plan)
-    for block in range(2):
-        for planned in state.remaining(block):
-            feed_some(state, planned, seconds=10.0)
-    for number in range(2):
-        state.feed(LeftOutRecord(block=2, spare=number, budget_seconds=100.0))
-    for planned in state.remaining(2):
-        feed_some(state, planned)
-    return state
-
-
-def test_what_was_left_out_is_taken_up_where_time_remains(standins: ModuleType) -> None:
-    state = of_a_slow_pilot(standins)
-    assert {launch.path for launch in state.remaining(3)} == {"host-host same-numa"}
-    # In each of four blocks two launches more, of 10 s each in the pilot.
-    needed = 4 * (state.seconds_left(3, 4) + 20.0)
-    assert to_take_up(state, 3, 6, state.seconds_left(3, 7)) == []
-    assert to_take_up(state, 3, 6, needed - 1.0) == [0]
-    assert to_take_up(state, 3, 6, needed) == [1]
-    assert to_take_up(state, 3, 6, 1000.0) == [1, 0]
-    assert {launch.path for launch in state.remaining(3)} == {"host-host same-numa"}  # not yet
-
-    state.feed(TakenUpRecord(block=3, spare=1))
-    assert (state.remaining(2), names_of(state, 3)) == ([], ["latency"])
-    far = [launch for launch in state.remaining(3) if launch.path == "host-host two"]
-    assert sorted(launch.role for launch in far) == ["ceiling", "mpi"]
-    assert to_take_up(state, 4, 6, 1000.0) == [0]
-    state.feed(TakenUpRecord(block=4, spare=0))
-    assert set(names_of(state, 4)) == {"latency", "bw"}
-    assert to_take_up(state, 5, 6, 1000.0) == []
-    assert state.whole_blocks == 3
-
-
-def test_what_cannot_come_to_six_launches_is_not_taken_up(standins: ModuleType) -> None:
-    assert to_take_up(of_a_slow_pilot(standins, launches=7), 3, 6, 1000.0) == [1, 0]
-    assert to_take_up(of_a_slow_pilot(standins, launches=6), 3, 6, 1000.0) == []
 
 
 def test_alternatives_stop_together_whoever_has_which_value(standins: ModuleType) -> None:

@@ -26,7 +26,6 @@ from nearpeak.study.records import (
     SessionRecord,
     StudyEndRecord,
     StudyRecord,
-    TakenUpRecord,
 )
 from nearpeak.terms.benchmarks import Benchmark
 from nearpeak.terms.identity import Axes, Who
@@ -125,7 +124,6 @@ class Answers:
             metric.name: metric for benchmark in plan.benchmarks for metric in benchmark.metrics
         }
         self._sessions = 0  # that have begun
-        self._left_out: set[int] = set()  # of Plan.spare
         self._blocks = 0  # of which a launch has begun
         self._templates = Templates(plan)
         self._variants = plan.variant_numbers
@@ -162,11 +160,6 @@ class Answers:
         elif isinstance(record, LeftOutRecord):
             if not 0 <= record.spare < len(self._plan.spare):
                 raise ValueError(f"the plan has no spare {record.spare}")
-            self._left_out.add(record.spare)
-        elif isinstance(record, TakenUpRecord):
-            if record.spare not in self._left_out:
-                raise ValueError(f"spare {record.spare} was not left out")
-            self._left_out.remove(record.spare)
         elif isinstance(record, LaunchRecord):
             self._begin(record)
         elif not isinstance(record, StudyEndRecord):

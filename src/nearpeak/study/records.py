@@ -81,14 +81,6 @@ class LeftOutRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="left 
     budget_seconds: float  # budget that would have held enough blocks with it
 
 
-class TakenUpRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="taken up"):
-    """Launches take less time than estimated: from the fourth block on at the earliest, a part that
-    was left out is measured again, as the budget holds enough blocks of everything."""
-
-    block: int  # first block with it, from 0
-    spare: int  # its number in `spare`, from 0
-
-
 class Chosen(msgspec.Struct, kw_only=True, frozen=True):
     """A benchmark with a value for each axis that it was given."""
 
@@ -170,7 +162,6 @@ Record = (
     | SessionRecord
     | AmendmentRecord
     | LeftOutRecord
-    | TakenUpRecord
     | LaunchRecord
     | EnvironmentRecord
     | CaseRecord

@@ -46,12 +46,11 @@ from nearpeak.study.records import (
     SessionRecord,
     StudyEndRecord,
     StudyRecord,
-    TakenUpRecord,
 )
 from nearpeak.study.schedule import GIVE_UP_AFTER
 from nearpeak.study.seal import file_digests
 from nearpeak.study.sessions import launch_state
-from nearpeak.study.spares import to_leave_out, to_take_up
+from nearpeak.study.spares import to_leave_out
 from nearpeak.terms.logs import BAD_INPUT, FAILED, WRONG_DATA, crash_words, last_words
 from nearpeak.terms.outcomes import Ending
 
@@ -73,9 +72,6 @@ class Progress(Protocol):
 
     def leave_out(self, label: str, /) -> None:
         """From here on something is not measured any more, for want of time."""
-
-    def take_up(self, label: str, /) -> None:
-        """From here on something is measured again, as time remains."""
 
 
 class StudyRun:
@@ -146,7 +142,6 @@ class StudyRun:
         looks = self._state.looks
         last = looks[-1]
         for block in range(last):
-            self._take_up(block)
             if self._state.contenders_done(block):
                 return self._ending(
                     f"every cell was precise or given up when judged after {block} blocks"
@@ -184,7 +179,9 @@ class StudyRun:
         the pilot: most of its launches would have been in vain. Before its end, the guess for one
         block must be well beyond the budget. For a block that was begun, the earlier decision
         holds."""
-        budget, blocks = self._budget, blocks_wanted(self._plan)
+        # The plan is fitted to no more than the job has in which the study begins.
+        budget = self._plan.fitted_seconds if self._new else self._state.budget_seconds
+        blocks = blocks_wanted(self._plan)
         first = max(1, self._state.begun_blocks)
         if self._state.amended or budget is None or not first <= block <= PILOT_BLOCKS:
             return
@@ -194,23 +191,6 @@ class StudyRun:
             kept_with = rounded(spent + seconds)
             self._progress.leave_out(self._plan.left_out_later(number, kept_with, block).label)
             self._record(LeftOutRecord(block=block, spare=number, budget_seconds=kept_with))
-
-    def _take_up(self, block: int) -> None:
-        """Takes up again what was left out, if the budget holds it after all, by what was measured
-        since. For a block that was begun, the earlier decision holds."""
-        budget = self._budget
-        first = max(PILOT_BLOCKS + 1, self._state.begun_blocks)
-        if self._state.amended or budget is None or block < first:
-            return
-        left = budget - self._spent()
-        for number in to_take_up(self._state, block, blocks_wanted(self._plan), left):
-            self._progress.take_up(self._plan.left_out_later(number, 0.0, block).label)
-            self._record(TakenUpRecord(block=block, spare=number))
-
-    @property
-    def _budget(self) -> float | None:
-        """The seconds that the plan is fitted to: at first no more than its job has."""
-        return self._plan.fitted_seconds if self._new else self._state.budget_seconds
 
     def _fits(self, block: int) -> bool:
         """True if the budget still holds what is left of this block."""

@@ -29,7 +29,6 @@ from nearpeak.study.records import (
     Record,
     SessionRecord,
     StudyEndRecord,
-    TakenUpRecord,
 )
 from nearpeak.study.scope import Scope, Unit, units_of
 from nearpeak.terms.identity import Axes, Case
@@ -93,8 +92,6 @@ class Schedule:
             self._amend(record)
         elif isinstance(record, LeftOutRecord):
             self._scope = self._scope.leaving_out([record.spare], record.block)
-        elif isinstance(record, TakenUpRecord):
-            self._scope = self._scope.taking_up([record.spare], record.block)
         elif isinstance(record, StudyEndRecord) and record.status != "interrupted":
             self._close(self.begun_blocks)
 

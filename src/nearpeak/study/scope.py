@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The parts of a plan that are still measured, block by block, as a value that is never changed.
 
-To ask "what if", derive a scope (`leaving_out`, `taking_up`) and query it.
+To ask "what if", derive a scope (`leaving_out`) and query it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,8 +33,7 @@ class Scope:
     # First block in which a unit is not measured any more.
     done: Mapping[Unit, int] = field(default_factory=dict)
     skipped: Mapping[Unit, tuple[range, ...]] = field(default_factory=dict)  # earlier blocks
-    # Index into Plan.spare of what was left out -> the block from which on; the latest comes last.
-    dropped: Mapping[int, int] = field(default_factory=dict)
+    dropped: frozenset[int] = frozenset()  # indexes into Plan.spare of what was left out
     given_up: frozenset[Unit] = frozenset()
 
     def is_done(self, unit: Unit, block: int) -> bool:
@@ -99,19 +98,9 @@ class Scope:
         for number in spares:
             part = (unit for unit in self._units() if self.is_part(unit, number))
             earliest = {unit: min(block, scope.done.get(unit, block)) for unit in part}
-            dropped = {**scope.dropped, number: block}
+            dropped = scope.dropped | {number}
             scope = replace(scope, done={**scope.done, **earliest}, dropped=dropped)
             scope = scope.ending_ceilings(block)
-        return scope
-
-    def taking_up(self, spares: Iterable[int], block: int) -> "Scope":
-        """Returns the scope with what was left out, and its ceilings, from a block on, except what
-        another spare still leaves out."""
-        scope = self
-        for number in spares:
-            dropped = {index: first for index, first in scope.dropped.items() if index != number}
-            part = [unit for unit in self._units() if self.is_part(unit, number)]
-            scope = replace(scope, dropped=dropped).going_on(part, block)
         return scope
 
     def going_on(self, units: Iterable[Unit], block: int) -> "Scope":

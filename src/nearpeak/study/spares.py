@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The choice of what a study leaves out for its budget, and of what it measures again.
+"""The choice of what a study leaves out for its budget.
 
 Parts are entries of Plan.spare, by their indexes. Nothing is changed by a question.
 """
@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from nearpeak.planning.plan import Plan
 from nearpeak.study.schedule import Schedule
-from nearpeak.study.scope import Scope, Unit, units_of
+from nearpeak.study.scope import Scope, Unit
 
 
 def to_leave_out(schedule: Schedule, first: int, until: int, seconds: float) -> dict[int, float]:
@@ -39,33 +39,6 @@ def to_leave_out(schedule: Schedule, first: int, until: int, seconds: float) -> 
         if needed_without([other for other in chosen if other != number]) <= seconds:
             del chosen[number]
     return chosen
-
-
-def to_take_up(schedule: Schedule, first: int, blocks: int, seconds: float) -> list[int]:
-    """Chooses what to measure again of what was left out: the parts that reach `blocks` blocks in
-    all from block `first` on, while all else reaches as many, in at most `seconds`. The part
-    that was left out last, and so is the most important, comes first; libraries that were slow come
-    last."""
-    scope = schedule.scope_at(first)
-    chosen: list[int] = []
-    latest = list(reversed(scope.dropped))
-    for number in sorted(latest, key=lambda spare: _is_of_a_library(scope.plan, spare)):
-        candidates = [*chosen, number]
-        until = first + blocks - min(scope.dropped[index] for index in candidates)
-        if until > schedule.looks[-1]:
-            continue
-        before, after = (scope.taking_up(spares, first) for spares in (chosen, candidates))
-        brings = _units_left(schedule, after, first) > _units_left(schedule, before, first)
-        if brings and schedule.seconds_left(first, until, after) <= seconds:
-            chosen = candidates
-    return chosen
-
-
-def _units_left(schedule: Schedule, scope: Scope, block: int) -> int:
-    return sum(
-        len(units_of(planned.template, planned.variants))
-        for planned in schedule.remaining(block, scope)
-    )
 
 
 def _next(schedule: Schedule, scope: Scope, block: int) -> int | None:

@@ -20,7 +20,6 @@ from nearpeak.study.records import (
     LeftOutRecord,
     Record,
     StudyEndRecord,
-    TakenUpRecord,
 )
 from nearpeak.study.seal import Seal, file_digests
 from nearpeak.terms.identity import CEILING, Case, Who
@@ -99,19 +98,6 @@ def test_sessions_are_told_apart(make_study: MakeStudy) -> None:
     assert [session.number for session in data.sessions] == [0, 1]
     assert [observation.launch.block for observation in data.observed] == [Block(0, 0), Block(1, 1)]
     assert data.sessions[0].fingerprint["machine"] == {"host": "invented"}
-
-
-def test_what_was_taken_up_again_is_not_left_out(make_study: MakeStudy) -> None:
-    study = make_study()
-    study.spare = [
-        Spare(kind="benchmark", name=name, why="so", variants=[number])
-        for number, name in enumerate(("latency", "bw"))
-    ]
-    study.launch(0, "alpha", "bw", {8: 1.0})
-    study.records += [LeftOutRecord(block=2, spare=n, budget_seconds=9.0) for n in (0, 1)]
-    study.records.append(TakenUpRecord(block=3, spare=0))
-    [left] = load(study.write()).left_out
-    assert (left.name, left.after_blocks) == ("bw", 2)
 
 
 def test_a_library_that_was_left_out_on_a_path_is_told(make_study: MakeStudy) -> None:

@@ -200,8 +200,6 @@ def _read(folder: Path, plan: Plan, machine: Machine) -> Observations:
             left_out[record.spare] = plan.left_out_later(
                 record.spare, record.budget_seconds, record.block
             )
-        elif isinstance(record, records.TakenUpRecord):
-            left_out.pop(record.spare, None)
         elif isinstance(record, records.StudyEndRecord):
             observations.complete = record.status != "interrupted"
             observations.ended = record.message
