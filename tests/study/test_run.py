@@ -18,10 +18,10 @@ from nearpeak.machine import allocation
 from nearpeak.planning.plan import LaunchId, Spare
 from nearpeak.study import run
 from nearpeak.study.amendments import remaining_lines
-from nearpeak.study.answers import Templates
 from nearpeak.study.history import History
 from nearpeak.study.records import LaunchRecord, LeftOutRecord
 from nearpeak.study.schedule import Schedule, linked
+from nearpeak.study.templates import Templates
 from nearpeak.terms.sizes import format_seconds
 from nearpeak.watch import watched
 
@@ -616,9 +616,7 @@ def test_what_takes_longer_than_guessed_is_left_out_behind_the_first_block(
         "bw",
     }
     # Who goes on with it knows, as the report does.
-    again = Schedule(plan)
-    for record in study.records():
-        again.feed(record)
+    again = History(study.folder, plan).state
     assert {launch.path for launch in again.remaining(2)} == {"host-host same-numa"}
     assert [plan.left_out_later(left.spare, 60.0, left.block).label for left in found] == [
         "bibw",

@@ -588,7 +588,7 @@ def _begun(history: "History", amendment: "AmendmentRecord | None") -> "Schedule
     """The state as another session begins with it."""
     history.state.begin_session()
     if amendment:
-        history.state.feed(amendment)
+        history.state.amend(amendment)
     return history.state
 
 

@@ -7,7 +7,7 @@ import msgspec
 
 # Of all NVLinks of any GPU, each way: a B200, of which NVIDIA's data sheet has 1.8 TB/s both ways.
 NVLINKS_GBS = 900.0
-SCHEMA = 2  # of machine.json; 1 says neither its schema nor provenance nor diagnoses
+SCHEMA = 2  # of machine.json
 
 
 class Cache(msgspec.Struct, kw_only=True, frozen=True):
@@ -117,9 +117,7 @@ class Diagnosis(msgspec.Struct, kw_only=True, frozen=True):
 class Machine(msgspec.Struct, kw_only=True, frozen=True):
     """One host, as far as its data paths need it: also the file `machine.json`."""
 
-    # version of `machine.json`: 2; files of version 1 do not say it, and lack `provenance` and
-    # `diagnoses`
-    schema: int = 1
+    schema: int = SCHEMA  # version of `machine.json`
     hostname: str  # its name
     architecture: str  # `x86_64`, `aarch64`, `ppc64le`, ...
     cpu_model: str  # as the system names it

@@ -4,7 +4,6 @@
 Parts are entries of Plan.spare, by their indexes. Nothing is changed by a question.
 """
 
-import itertools
 from collections.abc import Iterable
 
 from nearpeak.planning.plan import Plan
@@ -21,7 +20,7 @@ def to_leave_out(schedule: Schedule, first: int, until: int, seconds: float) -> 
     but all else would have had it with slow libraries at their usual speed, all else stays, for the
     two blocks that are run in any case.
     """
-    scope = schedule.scope_at(first)
+    scope = schedule.scope
 
     def needed_without(spares: Iterable[int]) -> float:
         return schedule.seconds_left(first, until, scope.leaving_out(spares, first))
@@ -30,8 +29,10 @@ def to_leave_out(schedule: Schedule, first: int, until: int, seconds: float) -> 
     while (needed := needed_without(chosen)) > seconds:
         number = _next(schedule, scope.leaving_out(chosen, first), first)
         if number is None:
-            slow = [spare for spare in chosen if _is_of_a_library(scope.plan, spare)]
-            lost = _lost_by(schedule, scope, [*scope.dropped, *chosen])
+            of_libraries = _of_libraries(scope)
+            slow = [spare for spare in chosen if spare in of_libraries]
+            left_out = of_libraries.intersection([*scope.dropped, *chosen])
+            lost = schedule.estimate.lost(_templates(scope, left_out))
             enough = needed_without(slow) <= seconds + lost
             return {spare: chosen[spare] for spare in slow} if enough else chosen
         chosen[number] = needed
@@ -44,15 +45,14 @@ def to_leave_out(schedule: Schedule, first: int, until: int, seconds: float) -> 
 def _next(schedule: Schedule, scope: Scope, block: int) -> int | None:
     """Returns the part that is left out next; None if that leaves nothing to measure, or saves
     nothing. A library that loses a single path keeps a part of its launches, whatever follows."""
-    plan, going = scope.plan, scope.going(block)
+    plan, going = scope.units.plan, scope.going(block)
     libraries = _libraries(plan, going)
-    others = [number for number in range(len(plan.spare)) if not _is_of_a_library(plan, number)]
-    for number in itertools.chain(_slow(schedule, scope, block), others):
-        left = [unit for unit in going if not scope.is_part(unit, number)]
+    others = [number for number, spare in enumerate(plan.spare) if spare.contender is None]
+    for number in (*_slow(schedule, scope, block), *others):
+        left = [unit for unit in going if unit not in scope.units.spares[number]]
+        kept = _libraries(plan, left)
         alone = {plan.spare[index].contender for index in (*scope.dropped, number)}
-        lost = libraries - _libraries(plan, left)
-        enough = any(unit.variant is not None for unit in left) and not lost & alone
-        if len(left) < len(going) and enough:
+        if len(left) < len(going) and kept and alone.isdisjoint(libraries - kept):
             return number
     return None
 
@@ -62,30 +62,22 @@ def _slow(schedule: Schedule, scope: Scope, block: int) -> list[int]:
     this block come first, as anything else would be left out for their sake."""
     remaining = schedule.remaining(block, scope)
     seconds: dict[int, float] = {}
-    for number in range(len(scope.plan.spare)):
-        if not _is_of_a_library(scope.plan, number):
-            continue
-        part = [
-            planned for planned in remaining if scope.is_part(Unit(planned.template, None), number)
-        ]
-        if part and schedule.estimate.is_slow([planned.template for planned in part]):
+    for number in sorted(_of_libraries(scope)):
+        templates = _templates(scope, [number])
+        part = [planned for planned in remaining if planned.template in templates]
+        if part and schedule.estimate.is_slow(planned.template for planned in part):
             seconds[number] = schedule.estimate.seconds(part)
-    return sorted(seconds, key=lambda number: -seconds[number])
+    return sorted(seconds, key=seconds.__getitem__, reverse=True)
 
 
-def _lost_by(schedule: Schedule, scope: Scope, spares: Iterable[int]) -> float:
-    """Returns the seconds beyond the usual that launches of slow libraries took."""
-    slow = [number for number in spares if _is_of_a_library(scope.plan, number)]
-    return schedule.estimate.lost(
-        template
-        for template in range(len(scope.plan.launches))
-        if any(scope.is_part(Unit(template, None), number) for number in slow)
-    )
+def _of_libraries(scope: Scope) -> set[int]:
+    """Returns the parts that are of a single library: they are left out only where it is slow."""
+    spares = enumerate(scope.units.plan.spare)
+    return {number for number, spare in spares if spare.contender is not None}
 
 
-def _is_of_a_library(plan: Plan, number: int) -> bool:
-    """True if a part is of a single library: it is left out only where it is slow."""
-    return plan.spare[number].contender is not None
+def _templates(scope: Scope, spares: Iterable[int]) -> set[int]:
+    return {unit.template for unit in scope.units.of_spares(spares)}
 
 
 def _libraries(plan: Plan, units: Iterable[Unit]) -> set[int | None]:
