@@ -192,7 +192,7 @@ class Study:
     def session(self, host: str = "invented", library: dict[str, str] | None = None) -> None:
         """A run of the study begins."""
         fingerprint = Fingerprint(
-            machine={"host": host}, driver={}, library=library or {}, build={}
+            machine={"host": host}, driver={}, library=library or {}, build={}, environment={}
         )
         self.records.append(
             records.SessionRecord(

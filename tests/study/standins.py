@@ -163,7 +163,11 @@ class Quiet:
 def fingerprint(driver: str = "1") -> Fingerprint:
     """That of an invented machine."""
     return Fingerprint(
-        machine={"host": "h"}, driver={"nvidia": driver}, library={"fake version": "1"}, build={}
+        machine={"host": "h"},
+        driver={"nvidia": driver},
+        library={"fake version": "1"},
+        build={},
+        environment={},
     )
 
 

@@ -57,7 +57,7 @@ class Fed(Schedule):
     def session(self) -> None:
         """A session begins."""
         number = len(self._recording.sessions)
-        fingerprint = Fingerprint(machine={}, driver={}, library={}, build={})
+        fingerprint = Fingerprint(machine={}, driver={}, library={}, build={}, environment={})
         self.feed(
             SessionRecord(session=number, started="now", nearpeak="0", fingerprint=fingerprint)
         )

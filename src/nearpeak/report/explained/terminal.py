@@ -28,9 +28,7 @@ def print_explanation(explanation: Explanation, page: Path | None) -> None:
                 f"\n{words.leg(budget, explanation)}: {words.sum_of(budget)}", soft_wrap=True
             )
             console.print(_table(budget))
-            for line in filter(
-                None, [*words.sample_lines(budget), words.accounted(budget, explanation)]
-            ):
+            for line in filter(None, [*words.sample_lines(budget), words.accounted(budget)]):
                 console.print(line, soft_wrap=True)
         for line in filter(None, [words.accounted_together(case), *words.counters(case)]):
             console.print(line, soft_wrap=True)
