@@ -84,7 +84,7 @@ RECORD = [
                 "SamplesRecord",
                 "has the fields of the line, which is decoded into it",
             ),
-            Step("study/answers.py", "Answers", "checks the record against the plan"),
+            Step("study/launched.py", "Launched.take", "checks the record against the plan"),
             Step("study/journal.py", "StudyJournal.append", "appends it to records.jsonl"),
         ],
     ),

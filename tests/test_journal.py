@@ -332,12 +332,3 @@ def test_a_run_whose_first_line_is_damaged_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="start anew in another folder"):
         RunJournal(SEALED, tmp_path)
     assert (tmp_path / "lines").read_bytes() == content
-
-
-def test_an_older_run_without_seals_is_gone_on_with(tmp_path: Path) -> None:
-    RunJournal(FORM, tmp_path, Begin()).close()
-    journal = RunJournal(SEALED, tmp_path)
-    journal.append(Step(1))
-    journal.close()
-    assert b"seal" not in (tmp_path / "lines").read_bytes()
-    assert SEALED.read(tmp_path) == [Begin(), Step(1)]

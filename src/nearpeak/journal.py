@@ -247,13 +247,11 @@ class Form(Generic[First, Line]):
     sealed: bool = False  # whether its lines hold a digest of all before them
 
     def chain(self, folder: Path) -> "_Chain | None":
-        """The seals of a file so far; None where it has none: older files do not. OSError."""
+        """The seals of a file so far; None for a file without seals. OSError."""
         if not self.sealed:
             return None
         chain = _Chain()
-        for number, line in enumerate(whole_lines(folder / self.name)):
-            if number == 0 and not _SEAL.search(line):
-                return None
+        for line in whole_lines(folder / self.name):
             chain.take(line)
         return chain
 
@@ -323,11 +321,9 @@ class Form(Generic[First, Line]):
     def _decoded(self, file: Path) -> Iterator[Any]:
         """Every record; DamagedRunError, OSError."""
         decode = msgspec.json.Decoder(self.lines | Interrupted).decode
-        chain: _Chain | None = None
+        chain = _Chain() if self.sealed else None
         good = 0
         for number, line in enumerate(whole_lines(file), start=1):
-            if number == 1 and self.sealed and _SEAL.search(line):
-                chain = _Chain()
             try:
                 if chain:
                     chain.take(line)

@@ -103,10 +103,6 @@ def test_outside_text_is_escaped_on_the_page(explained: Explanation) -> None:
             {"slower": 3.4},
             "it took 3.40 times as long with the tracer: most of what is seen may be",
         ),
-        (
-            {"axes": {"pack": "kernel"}},
-            "calls of the driver by the benchmark itself are told as those of the",
-        ),
         ({"slower": 0.556}, "it took less time with the tracer than without: other work"),
         (
             {"cache_line_ns": [60.0, 61.0, 310.0]},
@@ -175,16 +171,6 @@ def test_a_size_at_which_the_library_failed_is_told(
     words = "at 64 B the library failed: ended by "
     assert f"{words}<SIGSEGV>" in capsys.readouterr().out
     assert f"{words}&lt;SIGSEGV&gt;" in render(present(explained))
-
-
-def test_one_way_between_unlike_memories_is_held_against_no_ceiling(
-    explained: Explanation,
-) -> None:
-    """As explanations from before that was known did."""
-    words = "time above the ceiling is accounted for"
-    assert words in render(present(explained))
-    explained.buffers = "H,D"
-    assert words not in render(present(explained))
 
 
 def test_lanes_that_only_wait_are_seen_and_read(explained: Explanation, browser: Any) -> None:

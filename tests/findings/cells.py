@@ -235,7 +235,13 @@ def noticed(kind: str, cells: Sequence[Cell] = (), **observed: Any) -> list[Noti
 
 def part(kind: str, name: str, time_us: float, **given: Any) -> Part:
     """Of a message that takes 100 µs."""
-    known: dict[str, Any] = {"rank": 1, "count": 1.0, "mean_us": time_us, "bytes": None}
+    known: dict[str, Any] = {
+        "rank": 1,
+        "count": 1.0,
+        "mean_us": time_us,
+        "bytes": None,
+        "own": False,
+    }
     return Part(kind=kind, name=name, time_us=time_us, busy_us=time_us, **{**known, **given})
 
 
@@ -244,8 +250,8 @@ def explained(
 ) -> Explanation:
     """100 messages of 100 µs each, which take no longer under the microscope."""
     budget = Budget(
-        leg=of_case.pop("leg", "there"), messages=of_case.pop("messages", 100), time_us=100.0,
-        parts=list(parts), waiting_us=0.0,
+        leg=of_case.pop("leg", "there"), messages=of_case.pop("messages", 100),
+        slower=of_case.get("slower", 1.0), time_us=100.0, parts=list(parts), waiting_us=0.0,
         not_accounted_us=100 - sum(part.time_us for part in parts), own=[],
         shown_us=100.0, lanes=[],
     )  # fmt: skip

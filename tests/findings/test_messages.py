@@ -71,7 +71,6 @@ def test_one_of_what_the_study_does_not_have_tells_nothing(by_hand: Any, field: 
         ({"slower": 1.5, "slower_most": 1.7}, True),
         ({"slower": 1.5, "slower_most": 1.8}, False),  # by the launches that differ most
         ({"seen_values": [100.0, 100.0]}, False),
-        ({"plain_values": []}, False),  # as of explanations from before they were kept
         ({"slower_most": None}, False),
     ],
 )
@@ -95,15 +94,6 @@ def test_what_the_benchmark_does_itself_is_not_the_librarys(
 ) -> None:
     part = by_hand.part("wait", "sched_yield", 60.0, own=own)
     assert len(by_hand.signs("yields", by_hand.explained(part))) == told_of
-
-
-@pytest.mark.parametrize("axes", [{"pack": "kernel"}, {"staging": "pinned"}])
-def test_where_that_was_not_told_apart_nothing_is_told(by_hand: Any, axes: Any) -> None:
-    part = by_hand.part("wait", "sched_yield", 60.0)
-    assert by_hand.signs("yields", by_hand.explained(part, axes={"pack": "direct"}))
-    assert by_hand.signs("yields", by_hand.explained(part, axes=axes)) == []
-    part.own = False
-    assert by_hand.signs("yields", by_hand.explained(part, axes=axes))
 
 
 def test_of_a_message_there_its_own_share_of_the_microscope_counts(by_hand: Any) -> None:

@@ -17,12 +17,13 @@ MACHINES = Path(__file__).parents[1] / "machines"
 pytestmark = pytest.mark.usefixtures("no_modules")
 
 
-def test_settings_that_leave_nothing_out_have_the_digest_of_before() -> None:
-    before = {"env": {"A": "1"}, "flags": [], "name": "x", "summary": ""}
-    old = hashlib.sha256(msgspec.json.encode(before, order="sorted")).hexdigest()
+def test_settings_that_differ_in_anything_have_another_digest() -> None:
     settings = Settings(name="x", env={"A": "1"})
-    assert settings_digest(settings) == old
-    assert settings_digest(msgspec.structs.replace(settings, unset=["B"])) != old
+    again = Settings(name="x", env={"A": "1"})
+    assert settings_digest(settings) == settings_digest(again)
+    for changed in ({"unset": ["B"]}, {"env": {"A": "2"}}, {"flags": ["-x"]}):
+        other = msgspec.structs.replace(settings, **changed)
+        assert settings_digest(other) != settings_digest(settings)
 
 
 @pytest.mark.parametrize("name", sorted(file.stem for file in MACHINES.glob("*.txt")))

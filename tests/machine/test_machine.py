@@ -4,7 +4,6 @@
 from collections.abc import Callable
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from nearpeak.machine.machine import Machine
@@ -24,15 +23,6 @@ def test_behind_switches_a_gpu_receives_over_its_own_lanes(
 ) -> None:
     machine = from_sysfs(recorded(name))
     assert [receives(machine, gpus) for gpus in (2, 4, 8)] == [gbs] * 3
-
-
-def test_recordings_that_do_not_tell_switches_have_more_lanes_than_any_gpu(
-    recorded: Recorded,
-) -> None:
-    machine = from_sysfs(recorded("dgx-a100"))
-    links = [msgspec.structs.replace(link, switched=False) for link in machine.gpu_links]
-    machine = msgspec.structs.replace(machine, gpu_links=links)
-    assert [receives(machine, gpus) for gpus in (2, 4, 5, 8)] == [None, None, 300.0, 300.0]
 
 
 def test_links_of_their_own_and_other_links_do_not_limit(recorded: Recorded) -> None:

@@ -17,8 +17,8 @@ from nearpeak.machine import machine
 from nearpeak.planning.plan import SCHEMA, Group, Plan, PlannedLaunch, Spare, Template
 from nearpeak.results.results import Cell, Results
 from nearpeak.study import records
-from nearpeak.study.answers import launch_record
 from nearpeak.study.seal import Seal, file_digests
+from nearpeak.study.templates import launch_record
 from nearpeak.terms.benchmarks import Benchmark, Metric, Moves, RankRule, Traffic
 from nearpeak.terms.path import DataPath, Endpoint
 
@@ -192,7 +192,7 @@ class Study:
     def session(self, host: str = "invented", library: dict[str, str] | None = None) -> None:
         """A run of the study begins."""
         fingerprint = Fingerprint(
-            machine={"host": host}, driver={}, library=library or {}, build={}
+            machine={"host": host}, driver={}, library=library or {}, build={}, environment={}
         )
         self.records.append(
             records.SessionRecord(
@@ -243,9 +243,10 @@ class Study:
             )
         )
         command = f"run {library or 'ceiling'} {benchmark} #{place}"
-        begin = launch_record(self.plan(), self.planned[-1], number, command, "2026-01-01")
-        begin.session = self.sessions - 1
-        self.records.append(begin)
+        session = self.sessions - 1
+        self.records.append(
+            launch_record(self.plan(), self.planned[-1], number, command, "2026-01-01", session)
+        )
         self.records.append(
             program_records.EnvironmentRecord(
                 launch=number,

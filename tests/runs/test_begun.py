@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from nearpeak import folders
+from nearpeak.conform.journal import FORM
 from nearpeak.errors import UserError
 from nearpeak.nodes import journal as nodes
 from nearpeak.nodes.plan import Chosen
@@ -69,10 +70,11 @@ def test_a_run_of_conform_with_a_library_of_another_place(nearpeak: Nearpeak, st
     shutil.rmtree(state)
     assert nearpeak("conform", "--resume", "-o", "c")[0] == 0  # this machine says what `one` is
     file = Path("c/conform.jsonl")
-    first, *others = file.read_text().splitlines(keepends=True)
-    begun = json.loads(first)
-    begun["chosen"]["libraries"] = ["one@/evil/profile.toml"]
-    file.write_text("".join([json.dumps(begun) + "\n", *others]))
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    lines[0]["chosen"]["libraries"] = ["one@/evil/profile.toml"]
+    for line in lines:
+        del line["seal"]
+    file.write_bytes(FORM.encode(lines))  # whoever wrote it made the seals, too
     code, _, err = nearpeak("conform", "--resume", "-o", "c")
     assert (code, "it names one@/evil/profile.toml: if you" in err) == (2, True)
 

@@ -159,13 +159,15 @@ class Quiet:
 
     def leave_out(self, *_: object) -> None: ...
 
-    def take_up(self, *_: object) -> None: ...
-
 
 def fingerprint(driver: str = "1") -> Fingerprint:
     """That of an invented machine."""
     return Fingerprint(
-        machine={"host": "h"}, driver={"nvidia": driver}, library={"fake version": "1"}, build={}
+        machine={"host": "h"},
+        driver={"nvidia": driver},
+        library={"fake version": "1"},
+        build={},
+        environment={},
     )
 
 

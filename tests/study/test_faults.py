@@ -21,10 +21,10 @@ from mpi_launches import LIMIT
 from nearpeak.errors import UserError
 from nearpeak.launching.program_records import ProblemRecord, SamplesRecord
 from nearpeak.planning.plan import LaunchId
-from nearpeak.study.answers import Templates
 from nearpeak.study.folder import read_plan
 from nearpeak.study.journal import read_records
 from nearpeak.study.records import LaunchEndRecord, LaunchRecord, StudyEndRecord
+from nearpeak.study.templates import Templates
 
 pytestmark = pytest.mark.usefixtures("own_cpus")
 

@@ -18,10 +18,10 @@ from nearpeak.machine import allocation
 from nearpeak.planning.plan import LaunchId, Spare
 from nearpeak.study import run
 from nearpeak.study.amendments import remaining_lines
-from nearpeak.study.answers import Templates
 from nearpeak.study.history import History
-from nearpeak.study.records import LaunchRecord, LeftOutRecord, TakenUpRecord
+from nearpeak.study.records import LaunchRecord, LeftOutRecord
 from nearpeak.study.schedule import Schedule, linked
+from nearpeak.study.templates import Templates
 from nearpeak.terms.sizes import format_seconds
 from nearpeak.watch import watched
 
@@ -616,42 +616,12 @@ def test_what_takes_longer_than_guessed_is_left_out_behind_the_first_block(
         "bw",
     }
     # Who goes on with it knows, as the report does.
-    again = Schedule(plan)
-    for record in study.records():
-        again.feed(record)
+    again = History(study.folder, plan).state
     assert {launch.path for launch in again.remaining(2)} == {"host-host same-numa"}
     assert [plan.left_out_later(left.spare, 60.0, left.block).label for left in found] == [
         "bibw",
         "host-host two",
     ]
-
-
-def test_what_was_left_out_is_taken_up_once_launches_turn_out_to_be_short(
-    study: Any, standins: ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    far = "host-host two"
-    plan = standins.small_plan(
-        standins.contender(),
-        launches=4,
-        paths=(standins.data_path(), standins.data_path(far, "memory")),
-    )
-    plan.budget_seconds = 1000.0
-    plan.spare = [Spare(kind="path", name=far, why="so", paths=[far])]
-
-    def pessimistic(_: Schedule, first: int, *_others: object) -> dict[int, float]:
-        return {0: 2000.0} if first == 2 else {}
-
-    monkeypatch.setattr(run, "to_leave_out", pessimistic)
-    monkeypatch.setattr(run, "blocks_wanted", lambda _: 3)  # in place of 6
-    study.run(plan)
-    turns = [
-        (type(record), record.block)
-        for record in study.records()
-        if isinstance(record, LeftOutRecord | TakenUpRecord)
-    ]
-    assert turns == [(LeftOutRecord, 2), (TakenUpRecord, 3)]
-    blocks = {launch.block for launch in recorded(study) if launch.path == far}
-    assert blocks == {0, 1, 3}
 
 
 def test_the_job_in_which_a_study_begins_bounds_what_it_measures_and_not_its_budget(

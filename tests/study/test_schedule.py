@@ -7,20 +7,28 @@ from typing import Any
 
 import pytest
 
-from nearpeak.launching.program_records import CaseRecord, ProblemRecord, SamplesRecord
+from nearpeak.launching.fingerprints import Fingerprint
+from nearpeak.launching.program_records import (
+    CaseRecord,
+    EnvironmentRecord,
+    ProblemRecord,
+    SamplesRecord,
+)
+from nearpeak.planning.commands import wanted_place
 from nearpeak.planning.fit import spare
 from nearpeak.planning.options import Options
-from nearpeak.planning.plan import Plan, PlannedLaunch, Spare
-from nearpeak.study.answers import launch_record
+from nearpeak.planning.plan import Group, Plan, PlannedLaunch, Spare
+from nearpeak.study.recording import Recording
 from nearpeak.study.records import (
     LaunchEndRecord,
     LeftOutRecord,
     Record,
+    SessionRecord,
     StudyEndRecord,
-    TakenUpRecord,
 )
 from nearpeak.study.schedule import Schedule
-from nearpeak.study.spares import to_leave_out, to_take_up
+from nearpeak.study.spares import to_leave_out
+from nearpeak.study.templates import launch_record
 from nearpeak.terms.identity import Who
 
 CASE: dict[str, Any] = {
@@ -37,12 +45,42 @@ def plan(standins: ModuleType) -> Plan:
     return made
 
 
+class Fed(Schedule):
+    """A schedule that follows the records that it is fed with, from the first session on."""
+
+    def __init__(self, plan: Plan) -> None:
+        super().__init__(plan)
+        self.records: list[Record] = []
+        self._recording = Recording(plan, self)
+        self.session()
+
+    def session(self) -> None:
+        """A session begins."""
+        number = len(self._recording.sessions)
+        fingerprint = Fingerprint(machine={}, driver={}, library={}, build={}, environment={})
+        self.feed(
+            SessionRecord(session=number, started="now", nearpeak="0", fingerprint=fingerprint)
+        )
+
+    def feed(self, record: Record) -> None:
+        self.records.append(record)
+        self._recording.take(record)
+
+
+def place(state: Fed, planned: PlannedLaunch, group: Group) -> None:
+    """The ranks of a group are where they are to be."""
+    wanted = wanted_place(state.plan, planned, group)
+    ranks = [{"rank": rank, "host": "h", "cpus": cpus} for rank, cpus in enumerate(wanted.cpus)]
+    nothing: dict[str, Any] = {"program": "", "version": "", "library_version": None}
+    state.feed(EnvironmentRecord(launch=0, ranks=ranks, clock={}, env={}, **nothing))
+
+
 def library(plan: Plan, block: int) -> PlannedLaunch:
     return next(launch for launch in plan.block(block) if launch.role == "mpi")
 
 
 def feed(
-    state: Schedule,
+    state: Fed,
     planned: PlannedLaunch,
     status: Any,
     value: float,
@@ -50,9 +88,8 @@ def feed(
     session: int = 0,
 ) -> None:
     """A launch of both sizes, one of which may have brought wrong data after all."""
-    begin = launch_record(state.plan, planned, 0, "line", "now")
-    begin.session = session
-    state.feed(begin)
+    state.feed(launch_record(state.plan, planned, 0, "line", "now", session))
+    place(state, planned, planned.groups[0])
     for size in state.plan.sizes:
         state.feed(
             SamplesRecord(
@@ -70,7 +107,7 @@ def feed(
     )
 
 
-def counted(state: Schedule) -> list[int]:
+def counted(state: Fed) -> list[int]:
     """Launch medians of each cell."""
     return [len(cell.medians) for cell in state.cells()]
 
@@ -89,13 +126,13 @@ def counted(state: Schedule) -> list[int]:
 def test_what_results_reject_does_not_count(
     plan: Plan, status: str, wrong: int | None, expected: list[int]
 ) -> None:
-    state = Schedule(plan)
+    state = Fed(plan)
     feed(state, library(plan, 0), status, 1.0, wrong)
     assert counted(state) == expected
 
 
 def test_a_launch_that_ended_is_not_left(plan: Plan) -> None:
-    state = Schedule(plan)
+    state = Fed(plan)
     planned = library(plan, 0)
     assert planned in state.remaining(0)
     feed(state, planned, "ok", 1.0)
@@ -104,13 +141,13 @@ def test_a_launch_that_ended_is_not_left(plan: Plan) -> None:
 
 
 def test_one_that_was_interrupted_is(plan: Plan) -> None:
-    state = Schedule(plan)
+    state = Fed(plan)
     feed(state, library(plan, 0), "interrupted", 1.0)
     assert library(plan, 0) in state.remaining(0)
 
 
 def feed_some(
-    state: Schedule,
+    state: Fed,
     planned: PlannedLaunch,
     crashes_in: str = "",
     values: Mapping[str, float] = {},
@@ -118,36 +155,40 @@ def feed_some(
     seconds: float = 1.0,
 ) -> None:
     """A launch that ends with the first case of a benchmark, or well."""
-    state.feed(launch_record(state.plan, planned, 0, "line", "now"))
+    state.feed(launch_record(state.plan, planned, 0, "line", "now", 0))
     status: Any = "ok"
-    for number in planned.variants:
-        benchmark = state.plan.benchmark(state.plan.variants[number])
-        case = {**CASE, "benchmark": benchmark.name}
-        plain = {name: case[name] for name in ("benchmark", "buffers", "axes")}
-        state.feed(CaseRecord(launch=0, size_bytes=8, **plain))
-        if benchmark.name == crashes_in:
-            status = "crashed"
+    for group in planned.groups:
+        place(state, planned, group)
+        for number in group.variants:
+            benchmark = state.plan.benchmark(state.plan.variants[number])
+            case = {**CASE, "benchmark": benchmark.name}
+            plain = {name: case[name] for name in ("benchmark", "buffers", "axes")}
+            state.feed(CaseRecord(launch=0, size_bytes=8, **plain))
+            if benchmark.name == crashes_in:
+                status = "crashed"
+                break
+            value = values.get(benchmark.name, 1.0)
+            for size in state.plan.sizes:
+                state.feed(
+                    SamplesRecord(
+                        launch=0, metric=benchmark.main.name, size_bytes=size,
+                        unit=benchmark.main.unit, better=benchmark.main.better, samples=[value],
+                        batch=1, kept_every=1, iterations=1, warmup_iterations=1, first_use_us=1.0,
+                        window=1, seconds=0.1, cache_line_ns=[cache_line_ns], **case,
+                    )
+                )  # fmt: skip
+        if status != "ok":
             break
-        value = values.get(benchmark.name, 1.0)
-        for size in state.plan.sizes:
-            state.feed(
-                SamplesRecord(
-                    launch=0, metric=benchmark.main.name, size_bytes=size,
-                    unit=benchmark.main.unit, better=benchmark.main.better, samples=[value],
-                    batch=1, kept_every=1, iterations=1, warmup_iterations=1, first_use_us=1.0,
-                    window=1, seconds=0.1, cache_line_ns=[cache_line_ns], **case,
-                )
-            )  # fmt: skip
     end = {"exit_status": 0, "seconds": seconds, "message": "", "log": None}
     state.feed(LaunchEndRecord(launch=0, status=status, **end))
 
 
-def left(state: Schedule, block: int) -> PlannedLaunch:
+def left(state: Fed, block: int) -> PlannedLaunch:
     """The library's launch of a block."""
     return next(launch for launch in state.remaining(block) if launch.role == "mpi")
 
 
-def names_of(state: Schedule, block: int) -> list[str]:
+def names_of(state: Fed, block: int) -> list[str]:
     """What is left of it, in order."""
     return [state.plan.variants[number].benchmark for number in left(state, block).variants]
 
@@ -156,7 +197,7 @@ THREE = ("latency", "bw", "bibw")
 
 
 def test_what_a_launch_crashed_in_comes_last_and_takes_nothing_along(standins: ModuleType) -> None:
-    state = Schedule(standins.small_plan(launches=6, benchmarks=THREE))
+    state = Fed(standins.small_plan(launches=6, benchmarks=THREE))
     feed_some(state, left(state, 0), crashes_in="bw")
     for block in range(1, 6):
         assert set(names_of(state, block)) == set(THREE)
@@ -170,7 +211,7 @@ def test_what_a_launch_crashed_in_comes_last_and_takes_nothing_along(standins: M
 
 
 def test_what_never_gives_a_sample_is_given_up_and_the_rest_goes_on(standins: ModuleType) -> None:
-    state = Schedule(standins.small_plan(launches=6, benchmarks=THREE))
+    state = Fed(standins.small_plan(launches=6, benchmarks=THREE))
     for block in range(3):
         assert "bw" in names_of(state, block)
         feed_some(state, left(state, block), crashes_in="bw")
@@ -180,7 +221,7 @@ def test_what_never_gives_a_sample_is_given_up_and_the_rest_goes_on(standins: Mo
 def test_what_is_precise_is_left_out_of_its_launch(standins: ModuleType) -> None:
     plan = standins.small_plan(launches=6, benchmarks=("latency", "bw"))
     plan.looks = [6, 9]
-    state = Schedule(plan)
+    state = Fed(plan)
     for block in range(6):
         for planned in plan.block(block):
             feed_some(state, planned, values={"bw": 1.0 + block})
@@ -189,7 +230,7 @@ def test_what_is_precise_is_left_out_of_its_launch(standins: ModuleType) -> None
     assert {launch.role for launch in state.remaining(6)} == {"mpi", "ceiling"}
 
 
-def run_moving(state: Schedule, until: int, far: Collection[int]) -> list[list[str]]:
+def run_moving(state: Fed, until: int, far: Collection[int]) -> list[list[str]]:
     """Blocks in which latency follows the distance and bw scatters; what each library
     launch measures, block by block."""
     found = []
@@ -212,7 +253,7 @@ def test_what_ended_at_one_distance_of_the_cpus_goes_on_once_they_move(
     had near ones later: 129 us."""
     plan = standins.small_plan(launches=6, benchmarks=("latency", "bw"))
     plan.looks = [6, 9, 12, 18]
-    state = Schedule(plan)
+    state = Fed(plan)
     found = run_moving(state, 14, far=range(6))
     # Of 8 blocks two are near: a quarter.
     assert found == [BOTH] * 6 + [["bw"]] * 2 + [BOTH] * 6
@@ -221,7 +262,7 @@ def test_what_ended_at_one_distance_of_the_cpus_goes_on_once_they_move(
 def test_nothing_ends_before_the_rest_where_cpus_move(standins: ModuleType) -> None:
     plan = standins.small_plan(launches=6, benchmarks=("latency", "bw"))
     plan.looks = [6, 9, 12, 18]
-    state = Schedule(plan)
+    state = Fed(plan)
     for block in range(9):
         for planned in state.remaining(block):
             far = 300.0 if block % 2 else 60.0
@@ -233,14 +274,14 @@ def test_a_few_launches_at_another_distance_change_nothing(standins: ModuleType)
     """2 of 54 launches on a host with an H200 were near."""
     plan = standins.small_plan(launches=6, benchmarks=("latency", "bw"))
     plan.looks = [6, 9, 12]
-    state = Schedule(plan)
+    state = Fed(plan)
     assert run_moving(state, 10, far=range(9)) == [BOTH] * 6 + [["bw"]] * 4
 
 
 def test_where_cpus_move_what_is_all_precise_ends(standins: ModuleType) -> None:
     plan = standins.small_plan(launches=6, benchmarks=("latency", "bw"))
     plan.looks = [6, 9]
-    state = Schedule(plan)
+    state = Fed(plan)
     for block in range(6):
         for planned in state.remaining(block):
             feed_some(state, planned, cache_line_ns=300.0 if block % 2 else 60.0)
@@ -253,7 +294,7 @@ def test_paths_between_the_same_cpus_go_on_together(standins: ModuleType) -> Non
     near, tcp = standins.data_path(), standins.data_path("host-host tcp-loopback", "network")
     plan = standins.small_plan(launches=6, paths=(near, tcp))
     plan.looks = [6, 9, 12]
-    state = Schedule(plan)
+    state = Fed(plan)
     paths = []
     for block in range(11):
         paths.append({planned.path for planned in state.remaining(block)})
@@ -267,14 +308,12 @@ def test_paths_between_the_same_cpus_go_on_together(standins: ModuleType) -> Non
 def test_a_resumed_study_goes_on_with_what_it_went_on_with(standins: ModuleType) -> None:
     plan = standins.small_plan(launches=6, benchmarks=("latency", "bw"))
     plan.looks = [6, 9, 12, 18]
-    live = Schedule(plan)
-    fed: list[Record] = []
-    take = live.feed
-    live.feed = lambda record: (fed.append(record), take(record))[1]  # type: ignore[method-assign]
+    live = Fed(plan)
     run_moving(live, 11, far=range(6))
     again = Schedule(plan)
-    for record in fed:
-        again.feed(record)
+    recording = Recording(plan, again)
+    for record in live.records:
+        recording.take(record)
     again.begin_session()
     assert [again.remaining(block) for block in range(12)] == [
         live.remaining(block) for block in range(12)
@@ -284,7 +323,7 @@ def test_a_resumed_study_goes_on_with_what_it_went_on_with(standins: ModuleType)
 def test_where_all_is_precise_time_brings_nothing(standins: ModuleType) -> None:
     plan = standins.small_plan(launches=6, benchmarks=("latency",))
     plan.looks = [6, 9]
-    state = Schedule(plan)
+    state = Fed(plan)
     for block in range(6):
         assert block == 0 or state.forecast()
         for planned in plan.block(block):
@@ -299,7 +338,7 @@ def test_the_blocks_that_a_plan_was_fitted_to_may_take_a_quarter_more(
     plan = standins.small_plan(launches=8)
     assert Schedule(plan).may_run(7, 1e9)  # without a budget
     plan.budget_seconds = 100.0
-    state = Schedule(plan)
+    state = Fed(plan)
     found = [
         (block, state.may_run(block, 120.0), state.may_run(block, 130.0)) for block in (1, 5, 6)
     ]
@@ -318,7 +357,7 @@ def test_a_large_part_left_out_makes_room_for_small_ones_before_it(standins: Mod
         Spare(kind="benchmark", name="bibw", why="so", variants=[2]),
         Spare(kind="path", name=far.id, why="so", paths=[far.id]),
     ]
-    state = Schedule(plan)
+    state = Fed(plan)
     for planned in state.remaining(0):
         if planned.role == "mpi":
             feed_some(state, planned)
@@ -341,7 +380,7 @@ def after_a_block(
     launches: int = 6,
     without: tuple[str, str] | None = None,
     crashed: tuple[str, str] | None = None,
-) -> Schedule:
+) -> Fed:
     """Of two libraries on three paths, after one block of launches of 1 s; those of some libraries
     on some paths took so many seconds. One library on one path is not measured, or crashed."""
     plan = standins.small_plan(
@@ -355,7 +394,7 @@ def after_a_block(
     plan.launches = [each for each in plan.launches if (plan.who(each).label, each.path) != without]
     plan.budget_seconds = 1000.0
     plan.spare = spare(plan, Options())
-    state = Schedule(plan)
+    state = Fed(plan)
     for planned in state.remaining(0):
         which = plan.who(planned).label, planned.path
         crashes_in = "latency" if which == crashed else ""
@@ -363,7 +402,7 @@ def after_a_block(
     return state
 
 
-def left_out(state: Schedule, seconds: float) -> list[str]:
+def left_out(state: Fed, seconds: float) -> list[str]:
     """What leaves the next five blocks so many seconds."""
     return [state.plan.spare[number].name for number in to_leave_out(state, 1, 6, seconds)]
 
@@ -440,65 +479,6 @@ def test_a_path_goes_before_others_though_it_is_all_of_a_library(standins: Modul
     assert left_out(state, state.seconds_left(1, 6) - 1.0) == [TCP]
 
 
-def test_what_is_slow_is_taken_up_after_all_else(standins: ModuleType) -> None:
-    state = after_a_block(standins, {("alpha", NEAR): 100.0}, launches=12)
-    names = [each.name for each in state.plan.spare]
-    slow, tcp = names.index(f"alpha on {NEAR}"), names.index(TCP)
-    for number in (tcp, slow):
-        state.feed(LeftOutRecord(block=1, spare=number, budget_seconds=1000.0))
-    assert to_take_up(state, 2, 6, 1e4) == [tcp, slow]
-
-
-def of_a_slow_pilot(standins: ModuleType, launches: int = 12) -> Schedule:
-    """A study that left out a benchmark and a path after two blocks: its launches took 10 s; then
-    they take 1."""
-    near, far = standins.data_path(), standins.data_path("host-host two", "memory")
-    plan = standins.small_plan(
-        standins.contender(), launches=launches, benchmarks=("latency", "bw"), paths=(near, far)
-    )
-    plan.budget_seconds = 1000.0
-    plan.spare = [
-        Spare(kind="benchmark", name="bw", why="so", variants=[1]),
-        Spare(kind="path", name=far.id, why="so", paths=[far.id]),
-    ]
-    state = Schedule(plan)
-    for block in range(2):
-        for planned in state.remaining(block):
-            feed_some(state, planned, seconds=10.0)
-    for number in range(2):
-        state.feed(LeftOutRecord(block=2, spare=number, budget_seconds=100.0))
-    for planned in state.remaining(2):
-        feed_some(state, planned)
-    return state
-
-
-def test_what_was_left_out_is_taken_up_where_time_remains(standins: ModuleType) -> None:
-    state = of_a_slow_pilot(standins)
-    assert {launch.path for launch in state.remaining(3)} == {"host-host same-numa"}
-    # In each of four blocks two launches more, of 10 s each in the pilot.
-    needed = 4 * (state.seconds_left(3, 4) + 20.0)
-    assert to_take_up(state, 3, 6, state.seconds_left(3, 7)) == []
-    assert to_take_up(state, 3, 6, needed - 1.0) == [0]
-    assert to_take_up(state, 3, 6, needed) == [1]
-    assert to_take_up(state, 3, 6, 1000.0) == [1, 0]
-    assert {launch.path for launch in state.remaining(3)} == {"host-host same-numa"}  # not yet
-
-    state.feed(TakenUpRecord(block=3, spare=1))
-    assert (state.remaining(2), names_of(state, 3)) == ([], ["latency"])
-    far = [launch for launch in state.remaining(3) if launch.path == "host-host two"]
-    assert sorted(launch.role for launch in far) == ["ceiling", "mpi"]
-    assert to_take_up(state, 4, 6, 1000.0) == [0]
-    state.feed(TakenUpRecord(block=4, spare=0))
-    assert set(names_of(state, 4)) == {"latency", "bw"}
-    assert to_take_up(state, 5, 6, 1000.0) == []
-    assert state.whole_blocks == 3
-
-
-def test_what_cannot_come_to_six_launches_is_not_taken_up(standins: ModuleType) -> None:
-    assert to_take_up(of_a_slow_pilot(standins, launches=7), 3, 6, 1000.0) == [1, 0]
-    assert to_take_up(of_a_slow_pilot(standins, launches=6), 3, 6, 1000.0) == []
-
-
 def test_alternatives_stop_together_whoever_has_which_value(standins: ModuleType) -> None:
     """Two that differ stop when both are precise. Which of two values of a block is whose changes
     nothing: they would otherwise stop where they happen to lie apart."""
@@ -508,7 +488,7 @@ def test_alternatives_stop_together_whoever_has_which_value(standins: ModuleType
             standins.contender("alpha"), standins.contender("beta"), launches=6
         )
         plan.looks = [6, 9]
-        state = Schedule(plan)
+        state = Fed(plan)
         for block in range(6):
             for planned in plan.block(block):
                 value = 2.0 if (planned.contender == 1) != (turned and block % 2 == 0) else 1.0
@@ -520,7 +500,7 @@ def test_alternatives_stop_together_whoever_has_which_value(standins: ModuleType
 def test_a_precise_alternative_goes_on_beside_one_that_is_not(standins: ModuleType) -> None:
     plan = standins.small_plan(standins.contender("alpha"), standins.contender("beta"), launches=6)
     plan.looks = [6, 9]
-    state = Schedule(plan)
+    state = Fed(plan)
     for block in range(6):
         for planned in plan.block(block):
             value = 10.0 + block if planned.contender == 1 else 1.0
@@ -531,7 +511,7 @@ def test_a_precise_alternative_goes_on_beside_one_that_is_not(standins: ModuleTy
 def test_what_was_left_out_is_no_figure_of_the_study(standins: ModuleType) -> None:
     plan = standins.small_plan(launches=6, benchmarks=THREE)
     plan.spare = [Spare(kind="benchmark", name="bibw", why="so", variants=[2])]
-    state = Schedule(plan)
+    state = Fed(plan)
     for planned in state.remaining(0):
         feed_some(state, planned)
     measured = len(state.cells())
@@ -545,7 +525,7 @@ def test_what_was_left_out_is_no_figure_of_the_study(standins: ModuleType) -> No
 def test_blocks_that_others_follow_lack_nothing(standins: ModuleType) -> None:
     """What another nearpeak judged to be precise then may not be so today: it is not run later."""
     plan = standins.small_plan(launches=6)
-    state = Schedule(plan)
+    state = Fed(plan)
     feed(state, library(plan, 0), "ok", 1.0)
     assert [launch.role for launch in state.remaining(0)] == ["ceiling"]
     feed(state, library(plan, 1), "ok", 1.0)
@@ -559,24 +539,21 @@ def test_blocks_that_others_follow_lack_nothing(standins: ModuleType) -> None:
     assert state.remaining(0) == state.remaining(1) == []
 
 
-def test_a_block_of_two_sessions_is_measured_again(plan: Plan) -> None:
-    """As nearpeak left it that completed one in the next session; whatever the budget."""
+def test_a_block_that_was_cut_off_is_measured_again(plan: Plan) -> None:
+    """Whatever the budget."""
     plan.budget_seconds = 0.001
-    state = Schedule(plan)
+    state = Fed(plan)
     for planned in plan.block(0):
-        feed(state, planned, "ok", 1.0, session=0)
-    first, second = plan.block(1)
-    feed(state, first, "ok", 1.0, session=0)
-    feed(state, second, "ok", 1.0, session=1)
-    state.feed(StudyEndRecord(status="complete", message=""))
+        feed(state, planned, "ok", 1.0)
+    feed(state, library(plan, 1), "ok", 1.0)
     assert counted(state) == [2, 2]
-    state.begin_session()
+    state.session()
     assert state.remaining(0) == []
     assert state.remaining(1) == plan.block(1)
     assert state.may_run(1, 1e9)
     for planned in plan.block(1):
-        feed(state, planned, "ok", 3.0, session=2)
+        feed(state, planned, "ok", 3.0, session=1)
     assert counted(state) == [2, 2]
     assert {cell.medians[-1].value for cell in state.cells()} == {3.0}
-    state.begin_session()
+    state.session()
     assert state.remaining(1) == []

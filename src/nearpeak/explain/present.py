@@ -120,7 +120,7 @@ def _budget(explanation: Explanation, budget: Budget) -> Iterator[Block]:
         _rest("all else that was seen", wording.others_us(budget), budget),
         _rest("not accounted for", budget.not_accounted_us, budget),
     ]
-    accounted = wording.accounted(budget, explanation)
+    accounted = wording.accounted(budget)
     yield Table("", accounted, "Who", PARTS, [Rows("", rows)], heads=True)
     for line in wording.sample_lines(budget):
         yield Prose(line, "muted")

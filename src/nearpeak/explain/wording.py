@@ -12,10 +12,8 @@ from nearpeak.observations.explained import (
     ExplainedCase,
     Explanation,
     Part,
-    hides_own,
 )
 from nearpeak.statistics.strata import mixed
-from nearpeak.terms.buffers import turned
 from nearpeak.terms.sizes import format_bytes
 
 LEAST_SHARE = 0.005  # of a message: smaller parts are printed together
@@ -111,15 +109,10 @@ def sample_lines(budget: Budget) -> Iterator[str]:
                 yield f"{when}, rank {rank}: by {count(samples, 'sample')} at {'; '.join(most)}"
 
 
-def accounted(budget: Budget, explanation: Explanation) -> str:
-    """The share of the time above the ceiling that is accounted for.
-
-    Empty for older explanations of one way between unlike memories: their reference is the mean of
-    both ways.
-    """
+def accounted(budget: Budget) -> str:
+    """The share of the time above the ceiling that is accounted for; "" where it is not known."""
     least, most = budget.accounted_least, budget.accounted_most
-    of_one_way = budget.leg != "iteration" and turned(explanation.buffers) != explanation.buffers
-    if least is None or most is None or of_one_way:
+    if least is None or most is None:
         return ""
     share_known = _part_known(least, most)
     parts = [share_known[0].upper() + share_known[1:]]
@@ -157,11 +150,6 @@ def doubts(case: ExplainedCase) -> Iterator[str]:
         yield f"with the tracer the launch failed: {case.failed}"
         if not case.budgets:
             return
-    if hides_own(case):
-        yield (
-            "calls of the driver by the benchmark itself are told as those of the library: it is of"
-            " an earlier Nearpeak, and no finding is made of it"
-        )
     if mixed(case.cache_line_ns):
         nearest, furthest = case.cache_line_ns[0], case.cache_line_ns[-1]
         yield (

@@ -14,7 +14,6 @@ from nearpeak.observations.explained import (
     Explanation,
     Part,
     doubtful,
-    hides_own,
 )
 from nearpeak.results.results import Fact, InMessage
 from nearpeak.terms.identity import Case, Place, Who
@@ -51,7 +50,7 @@ class Message(NamedTuple):
     @property
     def slower(self) -> float:
         """The slowdown by tracing."""
-        return self.budget.slower or self.case.slower
+        return self.budget.slower
 
     @property
     def slower_most(self) -> float | None:
@@ -127,7 +126,7 @@ def messages(view: View) -> Iterator[Message]:
     """All messages of the study that were traced completely."""
     for explanation in explanations(view):
         for case in explanation.cases:
-            for budget in [] if doubtful(case) or hides_own(case) else case.budgets:
+            for budget in [] if doubtful(case) else case.budgets:
                 of_library = [part for part in budget.parts if not part.own]
                 yield Message(explanation, case, replace(budget, parts=of_library))
 

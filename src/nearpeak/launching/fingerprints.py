@@ -40,8 +40,7 @@ class Fingerprint(msgspec.Struct, kw_only=True, frozen=True):
     # SHA-256 of `nearpeak-native` and of `nearpeak-mpi NAME` for each library; `compiler`, if
     # recorded
     build: dict[str, str]
-    # settings of libraries that every launch inherits; older records lack it
-    environment: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
+    environment: dict[str, str]  # settings of libraries that every launch inherits
 
 
 def fingerprint(machine: Machine, contenders: Sequence[Contender], tools: Tools) -> Fingerprint:
@@ -125,10 +124,7 @@ def _library(contenders: Sequence[Contender], machine: Machine) -> dict[str, str
 
 def settings_digest(settings: Settings) -> str:
     """SHA-256 of the settings of a contender."""
-    fields = msgspec.structs.asdict(settings)
-    if not settings.unset:
-        del fields["unset"]  # older studies do not have it
-    return hashlib.sha256(msgspec.json.encode(fields, order="sorted")).hexdigest()
+    return hashlib.sha256(msgspec.json.encode(settings, order="sorted")).hexdigest()
 
 
 def _version(library: Library) -> str:

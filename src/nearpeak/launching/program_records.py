@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The lines that a measuring program writes (docs/reference/records.md)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -62,7 +62,7 @@ class SamplesRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="sampl
     # `ratio`
     unit: str
     better: Better  # which values are better
-    samples: list[float]  # measured values in `unit`, in the order of measurement, none removed
+    samples: Sequence[float]  # measured values in `unit`, in the order of measurement, none removed
     # iterations in one sample: several if one is too short for the clock, or nothing waits between
     # them
     batch: int

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 
 from nearpeak.machine.lstopo import from_lstopo, lstopo_xml
-from nearpeak.machine.machine import SCHEMA, Machine
+from nearpeak.machine.machine import Machine
 from nearpeak.machine.provenance import read_provenance
 from nearpeak.machine.sysfs import from_sysfs
 from nearpeak.machine.tree import Tree
@@ -19,7 +19,7 @@ def discover(root: Path = Path("/")) -> Machine:
     there is no /sys.
     """
     provenance = read_provenance(Tree(root))
-    return msgspec.structs.replace(_topology(root), schema=SCHEMA, provenance=provenance)
+    return msgspec.structs.replace(_topology(root), provenance=provenance)
 
 
 def _topology(root: Path) -> Machine:

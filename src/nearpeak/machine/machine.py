@@ -5,9 +5,7 @@ from collections.abc import Collection
 
 import msgspec
 
-# Of all NVLinks of any GPU, each way: a B200, of which NVIDIA's data sheet has 1.8 TB/s both ways.
-NVLINKS_GBS = 900.0
-SCHEMA = 2  # of machine.json; 1 says neither its schema nor provenance nor diagnoses
+SCHEMA = 2  # of machine.json
 
 
 class Cache(msgspec.Struct, kw_only=True, frozen=True):
@@ -85,8 +83,7 @@ class GpuLink(msgspec.Struct, kw_only=True, frozen=True):
     # theoretical payload in GB/s, each way, of all lanes together; null: not known
     gbs: float | None
     peer: str | None = None  # why one cannot copy to the other directly; null: it can
-    # switches join them, so that a GPU has these lanes for all others together; false also in
-    # recordings before 2026-11-28
+    # switches join them, so that a GPU has these lanes for all others together
     switched: bool = False
 
 
@@ -117,9 +114,7 @@ class Diagnosis(msgspec.Struct, kw_only=True, frozen=True):
 class Machine(msgspec.Struct, kw_only=True, frozen=True):
     """One host, as far as its data paths need it: also the file `machine.json`."""
 
-    # version of `machine.json`: 2; files of version 1 do not say it, and lack `provenance` and
-    # `diagnoses`
-    schema: int = 1
+    schema: int = SCHEMA  # version of `machine.json`
     hostname: str  # its name
     architecture: str  # `x86_64`, `aarch64`, `ppc64le`, ...
     cpu_model: str  # as the system names it
@@ -156,9 +151,7 @@ class Machine(msgspec.Struct, kw_only=True, frozen=True):
         rates = [link.gbs for link in links if link.kind == "nvlink" and link.gbs is not None]
         if not rates or len(rates) != peers * len(uuids) // 2:
             return None
-        # Older recordings lack `switched`: no GPU has enough lanes for such a total rate.
-        switched = all(link.switched for link in links) or peers * min(rates) > NVLINKS_GBS
-        return max(rates) if switched else None
+        return max(rates) if all(link.switched for link in links) else None
 
 
 def unknown() -> Machine:

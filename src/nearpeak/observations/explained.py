@@ -50,8 +50,7 @@ class Part(msgspec.Struct, kw_only=True):
     # of the call, or of the device's activity: `cuMemcpyAsync`, `copy, pageable to device`
     name: str
     rank: int  # rank that called, or for which the device worked
-    # by the benchmark itself (packing, staging), not by the library; null: not known of older files
-    own: bool | None = None
+    own: bool  # by the benchmark itself (packing, staging), not by the library
     # number of these for one message; one that begins before it or ends after it counts by the part
     # within
     count: float
@@ -63,10 +62,9 @@ class Part(msgspec.Struct, kw_only=True):
     # counts, shared within a kind
     time_us: float
     # of `time_us`, of `sync` and `wait`: another rank was in no traced call, so it may have worked;
-    # null: other kinds, older files
+    # null: other kinds
     others_us: float | None = None
-    # of `time_us`, of `call` and `sync`: another rank was in such a call too; null: other kinds,
-    # older files
+    # of `time_us`, of `call` and `sync`: another rank was in such a call too; null: other kinds
     beside_us: float | None = None
 
     @property
@@ -126,8 +124,7 @@ class Budget(msgspec.Struct, kw_only=True):
 
     leg: Leg  # the message
     messages: int  # messages of one launch that were analysed
-    # times as long while traced; an estimate for there and back; null: older files, as the case
-    slower: float | None = None
+    slower: float  # times as long while traced; an estimate for there and back
     time_us: float  # mean of one message while traced, in us
     parts: list[Part]  # the largest share first
     waiting_us: float  # shares of parts that wait for whatever comes, in us
@@ -169,13 +166,11 @@ class ExplainedCase(msgspec.Struct, kw_only=True):
     seen_value: float  # while traced, of the messages that the budgets are of
     # times as long as without tracing: `seen_value` over `value`, of a rate the reverse
     slower: float
-    # medians of the launches without tracing, in their order; empty: older files
-    plain_values: list[float] = []
-    # medians of the launches with tracing, the least first; empty: older files
-    seen_values: list[float] = []
-    # least ratio of a launch with tracing to one without; null: older files
-    slower_least: float | None = None
-    slower_most: float | None = None  # largest such ratio; null: older files
+    plain_values: list[float]  # medians of the launches without tracing, in their order
+    seen_values: list[float]  # medians of the launches with tracing, the least first
+    # least ratio of a launch with tracing to one without; null: none was traced
+    slower_least: float | None
+    slower_most: float | None  # largest such ratio; null: none was traced
     operations: float  # messages of an iteration between two ranks, or 1
     ceiling: float | None  # the same without MPI, in the same unit; null: nothing does it
     ceiling_method: str | None  # method of the ceiling; null: no ceiling
@@ -244,13 +239,6 @@ def doubtful(case: ExplainedCase) -> bool:
     not_whole = case.lost or case.missing or case.failed or case.device
     not_whole = not_whole or case.dropped or case.unfinished
     return bool(not_whole) or not quick <= case.slower <= slow
-
-
-def hides_own(case: ExplainedCase) -> bool:
-    """True if the benchmark's own work on the GPU counts as the library's: older explanations do
-    not tell the two apart."""
-    works = case.axes.get("pack") == "kernel" or case.axes.get("staging", "none") != "none"
-    return works and any(part.own is None for budget in case.budgets for part in budget.parts)
 
 
 def thinned(spans: Iterable[Span], narrowest_us: float) -> list[Span]:

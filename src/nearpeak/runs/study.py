@@ -83,7 +83,7 @@ class _Study:
         state = copy.deepcopy(self.history.state)  # the run has the other one
         state.begin_session()
         if self.amendment:
-            state.feed(self.amendment)
+            state.amend(self.amendment)
         return state
 
     def more_launches(self) -> str:

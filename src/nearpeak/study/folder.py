@@ -14,16 +14,15 @@ from nearpeak.locks import SUFFIX
 from nearpeak.machine.machine import Machine
 from nearpeak.numbers import printable
 from nearpeak.planning.plan import SCHEMA, Plan
-from nearpeak.study.answers import Answers
 from nearpeak.study.journal import (
     NAME,
     DamagedError,
     StudyJournal,
     cannot_write,
     grown,
-    read_records,
+    read_start,
 )
-from nearpeak.study.records import StudyRecord
+from nearpeak.study.recording import Recording
 from nearpeak.terms.study_files import MACHINE, PLAN
 
 
@@ -122,11 +121,9 @@ def repair(folder: Path) -> None:
 def _damage(folder: Path) -> DamagedError | None:
     """Returns the first line that cannot be believed, if any; None for a published copy."""
     try:
-        for record in read_records(folder):
-            if isinstance(record, StudyRecord) and record.published:
-                return None
-        for _ in read_records(folder, Answers(read_plan(folder)).check):
-            pass
+        start = read_start(folder)
+        if start is None or not start.published:
+            Recording(read_plan(folder)).read(folder)
     except DamagedError as error:
         return error
     return None
@@ -139,10 +136,10 @@ def reopen(folder: Path) -> tuple[Plan, StudyJournal]:
     when others can exchange its files.
     """
     repair(folder)
-    plan = read_plan(folder)
+    read_plan(folder)  # without one, nothing is opened
     if (folder / NAME).exists():
-        first = next(read_records(folder, Answers(plan).check), None)
-        if isinstance(first, StudyRecord) and first.published:
+        start = read_start(folder)
+        if start and start.published:
             raise UserError(f"{of_copy(folder, 'measured')}, or start anew in another folder")
     make_output(folder)  # it exists, but others may be able to exchange it
     journal = StudyJournal(folder)

@@ -12,7 +12,7 @@ from nearpeak import journal
 from nearpeak.errors import UserError
 from nearpeak.journal import CannotWriteError, whole_lines
 from nearpeak.planning.plan import Plan
-from nearpeak.study.records import READABLE, AmendmentRecord, Record, StudyRecord
+from nearpeak.study.records import SCHEMA, AmendmentRecord, Record, StudyRecord
 from nearpeak.study.seal import Seal, check_files
 from nearpeak.terms.study_files import PLAN
 
@@ -91,6 +91,14 @@ def read_records(
         yield record
 
 
+def read_start(folder: Path) -> StudyRecord | None:
+    """Returns the first record of a study; None if nothing was recorded. UserError as of
+    `read_records`."""
+    first = next(read_records(folder), None)
+    assert first is None or isinstance(first, StudyRecord)  # as its schema was checked
+    return first
+
+
 def grown(plan: Plan, folder: Path) -> Plan:
     """Returns a plan with all that was added to it since it was written; UserError as of
     `read_records`, which checks additions too."""
@@ -134,7 +142,7 @@ def _lines(file: Path) -> Iterator[bytes]:
 
 
 def _check_schema(file: Path, line: bytes) -> None:
-    """UserError where the first record is of none of these schemas."""
+    """UserError where the first record is of another schema."""
     try:
         first = msgspec.json.decode(line)
         schema = first["schema"]
@@ -144,9 +152,8 @@ def _check_schema(file: Path, line: bytes) -> None:
         raise UserError(f"{file} does not start with a study record: choose a study folder") from (
             None
         )
-    if schema not in READABLE:
+    if schema != SCHEMA:
         raise UserError(
-            f"{file} has schema {schema}, this nearpeak reads schema "
-            f"{' and '.join(map(str, READABLE))}: "
+            f"{file} has schema {schema}, this nearpeak reads schema {SCHEMA}: "
             "use the nearpeak that wrote it, or start anew in another folder"
         )

@@ -29,11 +29,6 @@ def left_out_words(label: str) -> str:
     return f"left out:   {label}: launches take longer than estimated"
 
 
-def taken_up_words(label: str) -> str:
-    """Reports that something is measured again."""
-    return f"taken up:   {label}: launches take less time than estimated"
-
-
 class PlainProgress:
     """One line a launch, for pipes and log files."""
 
@@ -66,10 +61,6 @@ class PlainProgress:
     def leave_out(self, label: str) -> None:
         """Prints the line."""
         print(left_out_words(label), flush=True)
-
-    def take_up(self, label: str) -> None:
-        """Prints the line."""
-        print(taken_up_words(label), flush=True)
 
 
 class BarProgress:
@@ -122,10 +113,6 @@ class BarProgress:
     def leave_out(self, label: str) -> None:
         """Leaves the line."""
         self._bar.console.print(left_out_words(label))
-
-    def take_up(self, label: str) -> None:
-        """Leaves the line."""
-        self._bar.console.print(taken_up_words(label))
 
     def _refresh(self) -> None:
         self._refreshed = time.monotonic()

@@ -18,7 +18,6 @@ from nearpeak.terms.identity import Axes
 from nearpeak.terms.outcomes import Ending, given_up
 
 SCHEMA = 5
-READABLE = (4, 5)  # in 4 the tries of a launch shared its number
 
 
 class Published(msgspec.Struct, kw_only=True, frozen=True):
@@ -81,14 +80,6 @@ class LeftOutRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="left 
     budget_seconds: float  # budget that would have held enough blocks with it
 
 
-class TakenUpRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="taken up"):
-    """Launches take less time than estimated: from the fourth block on at the earliest, a part that
-    was left out is measured again, as the budget holds enough blocks of everything."""
-
-    block: int  # first block with it, from 0
-    spare: int  # its number in `spare`, from 0
-
-
 class Chosen(msgspec.Struct, kw_only=True, frozen=True):
     """A benchmark with a value for each axis that it was given."""
 
@@ -104,6 +95,11 @@ class GroupRecord(msgspec.Struct, kw_only=True, frozen=True):
     buffers: str = "H,H"
     axes: dict[str, str]  # `reuse` and `touch`, by which a ceiling is matched
     benchmarks: list[Chosen]  # in the order of measurement; empty for a ceiling
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the benchmarks."""
+        return [chosen.benchmark for chosen in self.benchmarks]
 
     @property
     def variants(self) -> list[VariantKey]:
@@ -126,8 +122,8 @@ class LaunchRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="launch
     # FILE`
     command: str
     started: str  # ISO 8601 in UTC
-    session: int = 0  # number of the session
-    slot_ms: float | None = None  # time for one case in ms; null: that of `plan.json`
+    session: int  # number of the session
+    slot_ms: float  # time for one case in ms
     methods: list[str] = []  # of a ceiling: methods that it is limited to; empty: all
     state: State | None = None  # of this host as the launch begins; null: not known
 
@@ -140,8 +136,7 @@ class LaunchEndRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="lau
     exit_status: int | None  # of the launcher, negative for a signal; null: it did not start
     seconds: float  # from start to end
     message: str  # why it did not end well, for people; else empty
-    # failures in a row without a sample, after which the same is launched no more; 0: it is; older
-    # studies have it in `message`
+    # failures in a row without a sample, after which the same is launched no more; 0: it is
     given_up_after: int = 0
     # file with the launch's complete output, relative to the study's folder; null: none
     log: str | None
@@ -170,7 +165,6 @@ Record = (
     | SessionRecord
     | AmendmentRecord
     | LeftOutRecord
-    | TakenUpRecord
     | LaunchRecord
     | EnvironmentRecord
     | CaseRecord

@@ -4,7 +4,7 @@
 import contextlib
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
@@ -20,12 +20,7 @@ from nearpeak.launching.growing import GrowingLines
 from nearpeak.launching.interrupts import Interrupt
 from nearpeak.launching.places import NO_PLACE
 from nearpeak.launching.process import Outcome, run_tree
-from nearpeak.launching.program_records import (
-    CaseRecord,
-    EnvironmentRecord,
-    ProblemRecord,
-    SamplesRecord,
-)
+from nearpeak.launching.program_records import EnvironmentRecord, ProgramRecord
 from nearpeak.libraries.launch import shell_line
 from nearpeak.libraries.library import CommandLine
 from nearpeak.machine.states import StateReader
@@ -33,10 +28,11 @@ from nearpeak.numbers import printable
 from nearpeak.planning.commands import make_command
 from nearpeak.planning.fit import OVERTIME, blocks_wanted, rounded
 from nearpeak.planning.plan import PILOT_BLOCKS, Plan, PlannedLaunch
-from nearpeak.study.answers import Answers, launch_record
 from nearpeak.study.forecast import Forecast, imprecise
 from nearpeak.study.history import History
 from nearpeak.study.journal import StudyJournal, cannot_write
+from nearpeak.study.launched import Launched
+from nearpeak.study.recording import Recording
 from nearpeak.study.records import (
     SCHEMA,
     AmendmentRecord,
@@ -46,17 +42,16 @@ from nearpeak.study.records import (
     SessionRecord,
     StudyEndRecord,
     StudyRecord,
-    TakenUpRecord,
 )
 from nearpeak.study.schedule import GIVE_UP_AFTER
 from nearpeak.study.seal import file_digests
 from nearpeak.study.sessions import launch_state
-from nearpeak.study.spares import to_leave_out, to_take_up
+from nearpeak.study.spares import to_leave_out
+from nearpeak.study.templates import launch_record
 from nearpeak.terms.logs import BAD_INPUT, FAILED, WRONG_DATA, crash_words, last_words
 from nearpeak.terms.outcomes import Ending
 
 _REFUSALS = (FAILED, BAD_INPUT, 126, 127)  # the last: could not be executed, not found
-_MEASURED = EnvironmentRecord | CaseRecord | SamplesRecord | ProblemRecord
 
 
 class Progress(Protocol):
@@ -73,9 +68,6 @@ class Progress(Protocol):
 
     def leave_out(self, label: str, /) -> None:
         """From here on something is not measured any more, for want of time."""
-
-    def take_up(self, label: str, /) -> None:
-        """From here on something is measured again, as time remains."""
 
 
 class StudyRun:
@@ -105,7 +97,7 @@ class StudyRun:
         self._interrupt = Interrupt()
         self.signal: int | None = None  # that cut it short, once it is over
         self._state = history.state
-        self._answers = history.answers
+        self._recording: Recording = history
         self._new = history.empty
         self._started = time.monotonic()
         self._before = self._state.seconds
@@ -132,10 +124,8 @@ class StudyRun:
                     files=file_digests(self._folder),
                 )
             )
-        self._answers.check(self._session)
         self._record(self._session, sync=True)
         if self._amendment:
-            self._answers.check(self._amendment)
             self._record(self._amendment, sync=True)
         with self._interrupt.listening(), contextlib.closing(self._states):
             end = self._run_blocks()
@@ -146,7 +136,6 @@ class StudyRun:
         looks = self._state.looks
         last = looks[-1]
         for block in range(last):
-            self._take_up(block)
             if self._state.contenders_done(block):
                 return self._ending(
                     f"every cell was precise or given up when judged after {block} blocks"
@@ -184,7 +173,9 @@ class StudyRun:
         the pilot: most of its launches would have been in vain. Before its end, the guess for one
         block must be well beyond the budget. For a block that was begun, the earlier decision
         holds."""
-        budget, blocks = self._budget, blocks_wanted(self._plan)
+        # The plan is fitted to no more than the job has in which the study begins.
+        budget = self._plan.fitted_seconds if self._new else self._state.budget_seconds
+        blocks = blocks_wanted(self._plan)
         first = max(1, self._state.begun_blocks)
         if self._state.amended or budget is None or not first <= block <= PILOT_BLOCKS:
             return
@@ -194,23 +185,6 @@ class StudyRun:
             kept_with = rounded(spent + seconds)
             self._progress.leave_out(self._plan.left_out_later(number, kept_with, block).label)
             self._record(LeftOutRecord(block=block, spare=number, budget_seconds=kept_with))
-
-    def _take_up(self, block: int) -> None:
-        """Takes up again what was left out, if the budget holds it after all, by what was measured
-        since. For a block that was begun, the earlier decision holds."""
-        budget = self._budget
-        first = max(PILOT_BLOCKS + 1, self._state.begun_blocks)
-        if self._state.amended or budget is None or block < first:
-            return
-        left = budget - self._spent()
-        for number in to_take_up(self._state, block, blocks_wanted(self._plan), left):
-            self._progress.take_up(self._plan.left_out_later(number, 0.0, block).label)
-            self._record(TakenUpRecord(block=block, spare=number))
-
-    @property
-    def _budget(self) -> float | None:
-        """The seconds that the plan is fitted to: at first no more than its job has."""
-        return self._plan.fitted_seconds if self._new else self._state.budget_seconds
 
     def _fits(self, block: int) -> bool:
         """True if the budget still holds what is left of this block."""
@@ -247,13 +221,13 @@ class StudyRun:
         jsonl = (self._folder / log).with_suffix(".jsonl").resolve()
         self._progress.begin(planned, self._time_left(planned.block))
         plain = make_command(self._plan, planned, self._tools)
-        begin = launch_record(self._plan, planned, number, shell_line(plain), utc_now())
-        begin.session = self._session.session
+        session = self._session.session
+        begin = launch_record(self._plan, planned, number, shell_line(plain), utc_now(), session)
         begin.state = launch_state(self._states, self._plan, planned)
-        self._answers.check(begin)
         self._record(begin)
+        launch = self._recording.launches[-1]
         command = make_command(self._plan, planned, self._tools, jsonl)
-        reader = _Reader(number, self._answers, jsonl, self._record)
+        reader = _Reader(self._recording, self._journal, jsonl)
         # Leftovers of an earlier try must not be mistaken for this one's.
         with self._writing():
             jsonl.unlink(missing_ok=True)
@@ -262,10 +236,10 @@ class StudyRun:
         reader.finish()
         if outcome.exit_status and self._interrupt.has_come():
             outcome = replace(outcome, end="stopped")
-        status, message = _judge(outcome, reader, self._folder / log, self._plan)
+        status, message = _judge(outcome, launch, reader.rejected, self._folder / log, self._plan)
         if status not in ("ok", "interrupted") and disk_is_full(self._folder):
             raise cannot_write(self._folder, None)
-        failures = self._state.failures_with(planned, status)
+        failures = self._state.failures_with(launch, status)
         gives_up = failures == GIVE_UP_AFTER and status != "interrupted"
         end = LaunchEndRecord(
             launch=number,
@@ -311,8 +285,8 @@ class StudyRun:
         return reader.taken > before
 
     def _record(self, record: Record, *, sync: bool = False) -> None:
+        self._recording.take(record)
         self._journal.append(record, sync=sync)
-        self._state.feed(record)
 
     def _make_logs(self) -> None:
         with self._writing():
@@ -329,18 +303,14 @@ class StudyRun:
 class _Reader:
     """Follows the records of one launch as its program writes them; takes in the valid ones."""
 
-    def __init__(
-        self, launch: int, answers: Answers, file: Path, record: Callable[[Record], None]
-    ) -> None:
-        self._launch = launch
-        self.answers = answers
+    def __init__(self, recording: Recording, journal: StudyJournal, file: Path) -> None:
+        self._recording = recording
+        self._journal = journal
+        self._launch = recording.launches[-1]
         self._lines = GrowingLines(file)
-        self._record = record
-        self._decode = msgspec.json.Decoder(_MEASURED).decode
+        self._decode = msgspec.json.Decoder(ProgramRecord).decode
         self.rejected: list[str] = []
         self.taken = 0  # records
-        self.samples = 0
-        self.wrong_data: ProblemRecord | None = None
 
     def read(self) -> None:
         """Takes in the lines that are new."""
@@ -356,47 +326,44 @@ class _Reader:
     def _take(self, line: bytes) -> None:
         try:
             record = self._decode(line)
-            record.launch = self._launch
-            self.answers.check(record)
-            if self.answers.misplaced and not isinstance(record, EnvironmentRecord):
-                raise ValueError(self.answers.misplaced)
+            record.launch = self._launch.begin.launch
+            if self._launch.misplaced and not isinstance(record, EnvironmentRecord):
+                raise ValueError(self._launch.misplaced)
+            self._recording.take(record)
         except (msgspec.MsgspecError, ValueError) as error:
             self.rejected.append(str(error))
             return
         self.taken += 1
-        if isinstance(record, SamplesRecord):
-            self.samples += 1
-        elif isinstance(record, ProblemRecord) and record.status == "wrong data":
-            self.wrong_data = self.wrong_data or record
-        self._record(record)
+        self._journal.append(record)
 
 
-def _judge(outcome: Outcome, reader: _Reader, log: Path, plan: Plan) -> tuple[Ending, str]:
-    """The status of a launch that is over, and its message."""
+def _judge(
+    outcome: Outcome, launch: Launched, rejected: Sequence[str], log: Path, plan: Plan
+) -> tuple[Ending, str]:
+    """Returns the status of a launch that is over, and its message. `rejected`: the reasons for
+    which records were not taken in."""
     if outcome.end == "not started":
         return "failed", outcome.reason
     if outcome.end == "stopped":
         return "interrupted", "ended with the study"
-    answers = reader.answers
-    if answers.misplaced not in ("", NO_PLACE):
-        return "failed", answers.misplaced
+    if launch.misplaced not in ("", NO_PLACE):
+        return "failed", launch.misplaced
     if outcome.end == "hung":
         return "hung", f"no word for {plan.launch_limit_seconds:.0f} s, so it was ended"
     code = outcome.exit_status
-    if wrong := reader.wrong_data:
+    if launch.wrong:
+        wrong = launch.wrong[0]
         return "wrong data", f"{wrong.benchmark} {wrong.size_bytes} bytes: {wrong.message}"
-    if code == WRONG_DATA and reader.rejected:
+    if code == WRONG_DATA and rejected:
         return "wrong data", last_words(log)
-    if code in _REFUSALS and not reader.samples:
+    if code in _REFUSALS and not launch.samples:
         return "failed", last_words(log)
     if code != 0:
         return "crashed", crash_words(code, log)
-    if reader.rejected:
-        return "failed", (
-            f"{len(reader.rejected)} of its records were not understood: {reader.rejected[0]}"
-        )
-    if not reader.samples:
+    if rejected:
+        return "failed", f"{len(rejected)} of its records were not understood: {rejected[0]}"
+    if not launch.samples:
         return "failed", f"it ended well but measured nothing: {last_words(log)}"
-    if lacking := answers.lacking():
+    if lacking := launch.lacking():
         return "failed", lacking
     return "ok", ""

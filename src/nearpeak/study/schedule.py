@@ -1,158 +1,126 @@
 # SPDX-License-Identifier: Apache-2.0
 """The launches of a study that are still to be run, by its records: the same live and after
---resume."""
+--resume. Nothing is changed by a question."""
 
 import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from functools import cache
 
 import msgspec
 
-from nearpeak.launching.program_records import CaseRecord, ProblemRecord, SamplesRecord, case_of
-from nearpeak.planning.estimate import Estimate, Manner, kind_of, least_samples, parts_of
+from nearpeak.launching.program_records import SamplesRecord, case_of
+from nearpeak.planning.estimate import Estimate, Manner, Parts, kind_of, least_samples, parts_of
 from nearpeak.planning.fit import LEAST_LAUNCHES, OVERTIME, blocks_wanted
 from nearpeak.planning.plan import PILOT_BLOCKS, Group, LaunchId, Plan, PlannedLaunch
-from nearpeak.planning.stages import (
-    Choice,
-    PilotData,
-    as_chosen,
-)
-from nearpeak.study.answers import Templates, usable
+from nearpeak.planning.stages import Choice, PilotData, as_chosen
 from nearpeak.study.cells import Cell, Median, precise_together
 from nearpeak.study.distances import Distances
 from nearpeak.study.forecast import Forecast, forecast
-from nearpeak.study.records import (
-    AmendmentRecord,
-    LaunchEndRecord,
-    LaunchRecord,
-    LeftOutRecord,
-    Record,
-    SessionRecord,
-    StudyEndRecord,
-    TakenUpRecord,
-)
-from nearpeak.study.scope import Scope, Unit, units_of
-from nearpeak.terms.identity import Axes, Case
+from nearpeak.study.launched import Launched
+from nearpeak.study.recording import Follower
+from nearpeak.study.records import AmendmentRecord, LaunchEndRecord, LeftOutRecord
+from nearpeak.study.scope import Scope, Unit, Units, units_of
+from nearpeak.terms.identity import Case
+from nearpeak.terms.outcomes import Ending
 from nearpeak.terms.path import DataPath
 
 GIVE_UP_AFTER = 3  # failures in a row without a single sample
 
 
-class Schedule:
-    """Takes in every record in order; knows which launches remain."""
+class Schedule(Follower):
+    """Follows the records of a study in order; knows which launches remain."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.estimate = Estimate(plan)
-        self.pilot = PilotData(plan)
-        self._distances = Distances(plan)
+        self.scope = Scope(Units(plan))  # by what was judged so far
         self.looks = plan.looks  # an amendment changes this and the budget
         self.budget_seconds = plan.budget_seconds  # for `seconds`
         self.seconds = plan.trial_seconds  # of trials, and of all launches that ended
         self.amended = False  # whether the plan has grown
         self.begun_blocks = 0  # blocks of which a launch began
         self.next_launch = 0  # the number of the next launch
-        self._over: dict[LaunchId, int] = {}  # launches -> the session that they ended in
-        self._closed = 0  # the number of first blocks whose launches are final
-        self._not_wanted: set[LaunchId] = set()  # those that these blocks do not have
+        self._block = cache(plan.block)
+        self._pilot = PilotData(plan)
+        self._choice: Choice | None = None  # of the pilot, once it is over
+        self._distances = Distances(plan)
         self._linked = linked(plan.paths)
-        self._templates = Templates(plan)
-        self._begun: LaunchRecord | None = None
-        self._open: list[SamplesRecord] = []
-        self._problems: list[ProblemRecord] = []
-        self._case: CaseRecord | None = None  # that began last
-        self._variants = plan.variant_numbers
+        self._over: set[LaunchId] = set()  # launches that ended, or are not wanted any more
+        self._closed = 0  # the number of first blocks whose launches are final
+        self._judged = 0  # the number of first blocks that are judged
+        self._least_blocks = LEAST_LAUNCHES  # that are run whatever the budget
         # All by template and variant.
         self._failures: dict[Unit, int] = {}  # in a row without a sample
         self._bad_ends: dict[Unit, int] = {}  # launches that ended badly in it
-        self._cells: dict[Unit, dict[Case, Cell]] = defaultdict(dict)
-        self._scope = Scope(plan)
-        self._choice: Choice | None = None
-        self._least_blocks = LEAST_LAUNCHES  # that are run whatever the budget
-        self._whole = 0  # the number of first blocks that are over
-        self._judged = 0  # the number of first blocks that are judged
+        self._cells: dict[Unit, dict[Case, Cell]] = {
+            unit: {} for unit in self.scope.units.libraries
+        }
 
-    def feed(self, record: Record) -> None:
-        """Takes in one record."""
-        if isinstance(record, SessionRecord):
-            self.begin_session()
-        elif isinstance(record, LaunchRecord):
-            self._begun, self._open, self._problems, self._case = record, [], [], None
-            self._close(record.block)
-            self.begun_blocks = max(self.begun_blocks, record.block + 1)
-            self.next_launch = max(self.next_launch, record.launch + 1)
-        elif isinstance(record, SamplesRecord):
-            self._open.append(record)
-        elif isinstance(record, ProblemRecord):
-            self._problems.append(record)
-        elif isinstance(record, CaseRecord):
-            self._case = record
-        elif isinstance(record, LaunchEndRecord):
-            self._end(record)
-        elif isinstance(record, AmendmentRecord):
-            self._amend(record)
-        elif isinstance(record, LeftOutRecord):
-            self._scope = self._scope.leaving_out([record.spare], record.block)
-        elif isinstance(record, TakenUpRecord):
-            self._scope = self._scope.taking_up([record.spare], record.block)
-        elif isinstance(record, StudyEndRecord) and record.status != "interrupted":
-            self._close(self.begun_blocks)
+    def begin(self, launch: Launched) -> None:
+        """Takes in that a launch begins."""
+        self._close(launch.id.block)
+        self.begun_blocks = max(self.begun_blocks, launch.id.block + 1)
+        self.next_launch = max(self.next_launch, launch.begin.launch + 1)
+        self._judge()
 
-    def _close(self, blocks: int) -> None:
-        """Closes the first blocks, as another one or the end of the study follows: their launches
-        are final, even where they would be judged otherwise today."""
-        for number in range(self._closed, blocks):
-            planned = self.plan.block(number)
-            self._not_wanted |= {launch.id for launch in planned if launch.id not in self._over}
-        self._closed = max(self._closed, blocks)
+    def end(self, launch: Launched, record: LaunchEndRecord) -> None:
+        """Takes in that a launch is over."""
+        self.seconds += record.seconds
+        if launch.over:
+            self._take_in(launch, record.seconds)
+            self._judge()
+
+    def amend(self, amendment: AmendmentRecord) -> None:
+        """Takes in an amendment. What was judged precise before is launched again, if at all, from
+        the next block on."""
+        self.amended = True
+        self.looks = amendment.looks
+        budget = amendment.budget_seconds
+        self.budget_seconds = None if budget is None else self.seconds + budget
+        if amendment.adds.launches:
+            self._least_blocks = self.begun_blocks + LEAST_LAUNCHES
+        if amendment.every:
+            self.scope = self.scope.going_on(self.scope.units.libraries, self.begun_blocks)
+
+    def leave_out(self, left_out: LeftOutRecord) -> None:
+        """Takes in that a part is not measured any more."""
+        self.scope = self.scope.leaving_out([left_out.spare], left_out.block)
+
+    def close(self) -> None:
+        """Takes in that the study ended, uninterrupted."""
+        self._close(self.begun_blocks)
+        self._judge()
 
     def begin_session(self) -> None:
         """Begins a session. Compared figures are of one session of one block: if a block was cut
         off in the middle of a path, its launches there that are over are run again, with the
         rest."""
-        self._look(self.begun_blocks)
-        self._chosen()
         for number in range(self.begun_blocks):
-            block = self.plan.block(number)
             for paths in self._linked:
-                self._join([planned for planned in block if planned.path in paths])
-
-    def _join(self, block: Sequence[PlannedLaunch]) -> None:
-        """Forgets which of these launches are over, unless all are, in one session."""
-        over = [planned for planned in block if planned.id in self._over]
-        sessions = {self._over[planned.id] for planned in over}
-        if over and (
-            len(sessions) > 1 or any(self._is_left(planned, self._scope) for planned in block)
-        ):
-            for planned in over:
-                del self._over[planned.id]
-                self._whole = min(self._whole, planned.block)
+                self._join([planned for planned in self._block(number) if planned.path in paths])
 
     @property
     def whole_blocks(self) -> int:
         """The number of first blocks of which nothing is left."""
-        self._look(self.begun_blocks)
-        self._is_over(self.begun_blocks)
-        return min(self._whole, self.begun_blocks)
+        begun = range(self.begun_blocks)
+        return next((block for block in begun if self._has_left(block)), self.begun_blocks)
 
-    def failures_with(self, planned: PlannedLaunch, status: str) -> int:
+    def failures_with(self, launch: Launched, status: Ending) -> int:
         """Returns the failures in a row of the part of the running launch that fails without a
         sample, if the launch ends with this status."""
-        sampled = {self._variant(record) for record in self._open}
-        blamed = self._blamed(units_of(planned.template, planned.variants), status)
-        failed = [unit for unit in blamed if unit.variant not in sampled]
-        return max((self._failures.get(unit, 0) + 1 for unit in failed), default=0)
-
-    def scope_at(self, block: int) -> Scope:
-        """Returns the scope that the study has in a block, as far as all before it is measured."""
-        self._look(block)
-        return self._scope
+        failing = _failing(launch, status)
+        return max((self._failures.get(unit, 0) + 1 for unit in failing), default=0)
 
     def remaining(self, block: int, scope: Scope | None = None) -> list[PlannedLaunch]:
         """Returns the launches of a block that are still to be run, in order; of another scope,
         those that would be."""
-        scope = scope or self.scope_at(block)
-        return [planned for planned in self._block(block, scope) if self._is_left(planned, scope)]
+        scope = scope or self.scope
+        unfinished = [planned for planned in self._block(block) if self._is_left(planned, scope)]
+        left = [self._left_of(planned, scope) for planned in unfinished]
+        if self._choice is None or block < PILOT_BLOCKS:
+            return left
+        return [as_chosen(self.plan, planned, self._choice) for planned in left]
 
     def expected_blocks(self) -> int:
         """Returns the number of blocks that the budget is expected to hold, some of which are over;
@@ -188,190 +156,146 @@ class Schedule:
 
     def contenders_done(self, block: int) -> bool:
         """True if no MPI launch is needed any more, from this block on."""
-        scope = self.scope_at(block)
-        return all(scope.is_done(unit, block) for unit in scope.of_role("mpi"))
+        return self.scope.are_done(self.scope.units.libraries, block)
 
     def cells(self) -> list[Cell]:
         """Returns the cells that libraries were measured in so far, except those left out since."""
-        return [cell for unit in self._scope.kept() for cell in self._cells[unit].values()]
+        return [cell for unit in self.scope.kept() for cell in self._cells[unit].values()]
 
     def forecast(self) -> Forecast | None:
         """Returns the precision now, and after more time; None if that would bring nothing, as
         every cell was precise or given up when it was judged."""
-        block = self._whole
-        while block < self.looks[-1] and not self.remaining(block):
-            block += 1
+        last = self.looks[-1]
+        block = next((number for number in range(last) if self.remaining(number)), last)
         if self.contenders_done(block):
             return None
         remaining = self.remaining(block)
-        going = {
-            unit for planned in remaining for unit in units_of(planned.template, planned.variants)
-        }
-        cells = [
-            (cell, unit in going)
-            for unit in self._scope.kept()
-            for cell in self._cells[unit].values()
-        ]
+        going = {unit for planned in remaining for unit in _units(planned)}
+        kept = self.scope.kept()
+        cells = self.cells()
         return forecast(
-            [cell.values for cell, _ in cells],
+            [cell.values for cell in cells],
             self.estimate.seconds(remaining),
-            sessions=[cell.sessions for cell, _ in cells],
-            going=[goes_on for _, goes_on in cells],
+            sessions=[cell.sessions for cell in cells],
+            going=[unit in going for unit in kept for _ in self._cells[unit]],
         )
 
-    def _block(self, number: int, scope: Scope) -> list[PlannedLaunch]:
-        left = [self._left_of(planned, scope) for planned in self.plan.block(number)]
-        planned = [launch for launch in left if launch is not None]
-        choice = self._chosen() if number >= PILOT_BLOCKS else None
-        if choice is None:
+    def _left_of(self, planned: PlannedLaunch, scope: Scope) -> PlannedLaunch:
+        """Returns a launch of which something is left without what is done. Variants in which
+        launches ended badly come after all others, so that they take nothing along; those that did
+        so least often come first."""
+        if planned.role == "ceiling":
             return planned
-        return [as_chosen(self.plan, launch, choice) for launch in planned]
-
-    def _left_of(self, planned: PlannedLaunch, scope: Scope) -> PlannedLaunch | None:
-        """Returns a launch without what is done. Variants in which launches ended badly come after
-        all others, so that they take nothing along; those that did so least often come first."""
-        left = planned.only(
-            lambda number: not scope.is_done(Unit(planned.template, number), planned.block)
-        )
-        if left is None or left.role == "ceiling":
-            return left
         counts = {
-            number: self._bad_ends.get(Unit(left.template, number), 0) for number in left.variants
+            unit.variant: self._bad_ends.get(unit, 0)
+            for unit in _units(planned)
+            if not scope.is_done(unit, planned.block)
         }
-        ordered: list[Group] = []
+        groups: list[Group] = []
         for count in sorted(set(counts.values())):
-            part = left.only({number for number in counts if counts[number] == count}.__contains__)
-            ordered += part.groups if part else ()
-        return msgspec.structs.replace(left, groups=tuple(ordered))
+            wanted = {number for number in counts if counts[number] == count}
+            part = planned.only(wanted.__contains__)
+            groups += part.groups if part else ()
+        return msgspec.structs.replace(planned, groups=tuple(groups))
 
-    def _chosen(self) -> Choice | None:
-        """Returns the choice of the pilot; None until it is over."""
-        if self._choice is None and self._is_over(PILOT_BLOCKS):
-            self._choice = self.pilot.choose()
-        return self._choice
+    def _close(self, blocks: int) -> None:
+        """Closes the first blocks, as another one or the end of the study follows: their launches
+        are final, even where they would be judged otherwise today."""
+        for number in range(self._closed, blocks):
+            self._over.update(planned.id for planned in self._block(number))
+        self._closed = max(self._closed, blocks)
 
-    def _amend(self, record: AmendmentRecord) -> None:
-        """Takes in an amendment. What was judged precise before is launched again, if at all, from
-        the next block on."""
-        self.amended = True
-        first = self.begun_blocks
-        self._look(first)
-        self._whole = min(self._whole, first)
-        self._judged = min(self._judged, first)
-        self.looks = record.looks
-        budget = record.budget_seconds
-        self.budget_seconds = None if budget is None else self.seconds + budget
-        if record.adds.launches:
-            self._least_blocks = first + LEAST_LAUNCHES
-        if record.every:
-            self._scope = self._scope.going_on(self._scope.of_role("mpi"), first)
+    def _join(self, launches: Sequence[PlannedLaunch]) -> None:
+        """Forgets which of these launches of a block are over, unless all are."""
+        if any(self._is_left(planned, self.scope) for planned in launches):
+            self._over -= {planned.id for planned in launches}
 
-    def _end(self, record: LaunchEndRecord) -> None:
-        self.seconds += record.seconds
-        if self._begun is not None and record.status != "interrupted":
-            self._take_in(self._begun, record)
-        self._begun = None
+    def _take_in(self, launch: Launched, seconds: float) -> None:
+        begun, template = launch.begin, launch.id.template
+        self._over.add(launch.id)
+        self._distances.add(launch.id, launch.samples)
+        parts = self._add_cost(launch, seconds)
+        self._count_failures(launch)
+        samples = launch.believable
+        if begun.block < PILOT_BLOCKS and samples:
+            self._pilot.add(template, samples, parts)
+        if begun.role == "mpi":
+            self._add_medians(launch, samples)
 
-    def _take_in(self, begun: LaunchRecord, record: LaunchEndRecord) -> None:
-        samples = self._open
-        template = self._templates.index_of(begun)
-        launch = LaunchId(begun.block, template)
-        self._over[launch] = begun.session
-        self._distances.add(launch, samples)
+    def _add_cost(self, launch: Launched, seconds: float) -> Parts:
+        """Takes in the seconds of a launch; returns the parts of them."""
+        begun, template = launch.begin, launch.id.template
         kind = kind_of(self.plan, self.plan.launches[template])
         least = least_samples(self.plan, kind, begun.block)
-        slot_ms = begun.slot_ms or self.plan.slot_ms
-        parts = parts_of(samples, record.seconds, slot_ms, least, self._variant)
-        variants = [self._variants[key] for group in begun.groups for key in group.variants]
-        manner = Manner(slot_ms, least, tuple(begun.methods), tuple(sorted(variants)))
-        self.estimate.add(template, manner, record.seconds, parts, ok=record.status == "ok")
-        units = units_of(template, variants)
-        self._count_failures(units, record.status, begun.block)
-        samples = list(filter(usable(record.status, "", self._problems), samples))
-        if begun.block < PILOT_BLOCKS and samples:
-            self.pilot.add(template, samples, parts)
-        if begun.role == "mpi":
-            self._add_medians(template, begun, samples)
+        parts = parts_of(
+            launch.samples,
+            seconds,
+            begun.slot_ms,
+            least,
+            lambda record: launch.unit_of(record).variant,
+        )
+        variants = sorted(unit.variant for unit in launch.units if unit.variant is not None)
+        manner = Manner(begun.slot_ms, least, tuple(begun.methods), tuple(variants))
+        self.estimate.add(template, manner, seconds, parts, ok=launch.status == "ok")
+        return parts
 
-    def _blamed(self, units: list[Unit], status: str) -> list[Unit]:
-        """Returns the units that the last launch ended badly in: the variant that it had begun and
-        not answered; if it began none, all."""
-        if status == "ok":
-            return []
-        if self._case is None:
-            return [] if self._open else units
-        case = case_of(self._case, "")
-        answered = [case_of(record, "") for record in self._open]
-        if case in answered or case in [case_of(problem, "") for problem in self._problems]:
-            return []
-        return [unit for unit in units if unit.variant == self._variant(self._case)]
-
-    def _count_failures(self, units: list[Unit], status: str, block: int) -> None:
-        sampled = {self._variant(record) for record in self._open}
-        blamed = self._blamed(units, status)
-        for unit in units:
-            if status == "ok" or unit.variant in sampled:
-                self._failures[unit] = 0
-            elif unit in blamed:
-                self._failures[unit] = self._failures.get(unit, 0) + 1
+    def _count_failures(self, launch: Launched) -> None:
+        blamed = launch.blamed(launch.status)
+        failing = _failing(launch, launch.status)
+        sampled = launch.units if launch.status == "ok" else _sampled(launch)
+        self._failures |= dict.fromkeys(sampled, 0)
+        for unit in failing:
+            self._failures[unit] = self._failures.get(unit, 0) + 1
         for unit in blamed:
             self._bad_ends[unit] = self._bad_ends.get(unit, 0) + 1
         given_up = {unit for unit, number in self._failures.items() if number >= GIVE_UP_AFTER}
-        self._scope = self._scope.giving_up(given_up).ending(
-            given_up.intersection(units), block + 1
-        )
+        ended = given_up.intersection(launch.units)
+        self.scope = self.scope.giving_up(given_up).ending(ended, launch.id.block + 1)
 
-    def _add_medians(
-        self, template: int, begun: LaunchRecord, samples: Iterable[SamplesRecord]
-    ) -> None:
+    def _add_medians(self, launch: Launched, samples: Iterable[SamplesRecord]) -> None:
         """Adds the medians of a launch, replacing those of an earlier try."""
+        block, template = launch.id
         for unit in units_of(template, self.plan.launches[template].variants):
             for case, cell in list(self._cells[unit].items()):
-                cell.medians = [median for median in cell.medians if median.block != begun.block]
+                cell.medians = [median for median in cell.medians if median.block != block]
                 if not cell.medians:
                     del self._cells[unit][case]
         for record in samples:
-            unit = Unit(template, self._variant(record))
-            cell = self._cells[unit].setdefault(case_of(record, record.metric), Cell(record.better))
-            median = Median(begun.block, begun.session, statistics.median(record.samples))
-            cell.medians.append(median)
+            cells = self._cells[launch.unit_of(record)]
+            cell = cells.setdefault(case_of(record, record.metric), Cell(record.better))
+            value = statistics.median(record.samples)
+            cell.medians.append(Median(block, launch.begin.session, value))
 
-    def _variant(self, record: CaseRecord | SamplesRecord) -> int | None:
-        """Returns the variant of a library's record; None for a ceiling's."""
-        if self._begun is None or self._begun.role == "ceiling":
-            return None
-        return self._variants.get((record.benchmark, record.buffers, Axes(record.axes)))
-
-    def _look(self, block: int) -> None:
-        """Judges, block by block up to this one, what goes on and at every look what is precise,
-        once all before is measured."""
-        for number in range(self._judged + 1, block + 1):
-            if not self._is_over(number):
-                return
-            self._judged = number
-            moving = self._distances.moving(number)
+    def _judge(self) -> None:
+        """Judges, block by block, what goes on and at every look what is precise, as far as all
+        launches are over."""
+        while self._judged < self.begun_blocks and not self._has_left(self._judged):
+            self._judged += 1
+            if self._judged == PILOT_BLOCKS:
+                self._choice = self._pilot.choose()
+            moving = self._distances.moving(self._judged)
             for paths in moving:
-                self._join_again(paths, number)
-            if number in self.looks:
-                self._judge(number, moving)
+                self._join_again(paths, self._judged)
+            if self._judged in self.looks:
+                self._end_precise(self._judged, moving)
 
     def _join_again(self, paths: set[str], block: int) -> None:
         """Continues what has ended between CPUs at a mix of distances, if others that were planned
         with it go on: otherwise its blocks would be another mix."""
         planned: dict[int, list[Unit]] = defaultdict(list)  # by their first block
-        for unit in self._scope.of_role("mpi"):
+        for unit in self.scope.units.libraries:
             launch = self.plan.launches[unit.template]
             if launch.path in paths and self._cells[unit]:
                 planned[launch.since].append(unit)
         for units in planned.values():
-            if not all(self._scope.is_done(unit, block) for unit in units):
-                self._scope = self._scope.going_on(units, block)
+            if not self.scope.are_done(units, block):
+                self.scope = self.scope.going_on(units, block)
 
-    def _judge(self, look: int, moving: Sequence[set[str]]) -> None:
+    def _end_precise(self, look: int, moving: Sequence[set[str]]) -> None:
         """Ends what is precise: on a path by itself, between moving CPUs all together."""
         together: dict[str | int, list[list[Unit]]] = defaultdict(list)
         for number, rivals in enumerate(self._rivals()):
-            unended = [unit for unit in rivals if unit not in self._scope.done]
+            unended = [unit for unit in rivals if unit not in self.scope.done]
             if going := [unit for unit in unended if self._cells[unit]]:
                 path = self.plan.launches[going[0].template].path
                 mates = next((min(paths) for paths in moving if path in paths), number)
@@ -379,31 +303,20 @@ class Schedule:
         for group in together.values():
             if all(self._precise(going, look) for going in group):
                 ended = (unit for going in group for unit in going)
-                self._scope = self._scope.ending(ended, look)
-        self._scope = self._scope.ending_ceilings(look)
+                self.scope = self.scope.ending(ended, look)
+        self.scope = self.scope.ending_ceilings(look)
 
-    def _is_over(self, blocks: int) -> bool:
-        """True if the first `blocks` blocks have no launches left to run."""
-        while self._whole < blocks:
-            if any(self._is_left(planned, self._scope) for planned in self.plan.block(self._whole)):
-                return False
-            self._whole += 1
-        return True
+    def _has_left(self, block: int) -> bool:
+        """True if a block has launches left to run."""
+        return any(self._is_left(planned, self.scope) for planned in self._block(block))
 
     def _is_left(self, planned: PlannedLaunch, scope: Scope) -> bool:
-        return (
-            planned.id not in self._over
-            and planned.id not in self._not_wanted
-            and not all(
-                scope.is_done(unit, planned.block)
-                for unit in units_of(planned.template, planned.variants)
-            )
-        )
+        return planned.id not in self._over and not scope.are_done(_units(planned), planned.block)
 
     def _rivals(self) -> list[list[Unit]]:
         """Groups the units that all alternatives measure on one path in one variant."""
         groups: dict[tuple[str, int | None], list[Unit]] = defaultdict(list)
-        for unit in self._scope.of_role("mpi"):
+        for unit in self.scope.units.libraries:
             groups[self.plan.launches[unit.template].path, unit.variant].append(unit)
         return list(groups.values())
 
@@ -427,3 +340,17 @@ def linked(paths: Sequence[DataPath]) -> list[set[str]]:
             group |= others
         groups.append(group)
     return groups
+
+
+def _units(planned: PlannedLaunch) -> list[Unit]:
+    return units_of(planned.template, planned.variants)
+
+
+def _sampled(launch: Launched) -> set[Unit]:
+    return {launch.unit_of(record) for record in launch.samples}
+
+
+def _failing(launch: Launched, status: Ending) -> list[Unit]:
+    """Returns the units that a launch ended badly in without a sample, if it ends so."""
+    sampled = _sampled(launch)
+    return [unit for unit in launch.blamed(status) if unit not in sampled]

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The parts of a plan that are still measured, block by block, as a value that is never changed.
 
-To ask "what if", derive a scope (`leaving_out`, `taking_up`) and query it.
+To ask "what if", derive a scope (`leaving_out`) and query it.
 """
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from nearpeak.planning.plan import Plan, Role
+from nearpeak.planning.plan import Plan, Role, Spare
 from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL
 
 
@@ -25,37 +26,25 @@ def units_of(template: int, variants: Sequence[int]) -> list[Unit]:
     return [Unit(template, number) for number in variants] or [Unit(template, None)]
 
 
-@dataclass(frozen=True)
-class Scope:
-    """A plan with the units that are done, skipped, left out or given up."""
+class Units:
+    """All units of a plan."""
 
-    plan: Plan
-    # First block in which a unit is not measured any more.
-    done: Mapping[Unit, int] = field(default_factory=dict)
-    skipped: Mapping[Unit, tuple[range, ...]] = field(default_factory=dict)  # earlier blocks
-    # Index into Plan.spare of what was left out -> the block from which on; the latest comes last.
-    dropped: Mapping[int, int] = field(default_factory=dict)
-    given_up: frozenset[Unit] = frozenset()
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.libraries = self._of_role("mpi")
+        # Those of libraries that are measured below a ceiling; for local memory, all of them.
+        self.below = {ceiling: self._below(ceiling) for ceiling in self._of_role("ceiling")}
+        self.all = [*self.libraries, *self.below]
+        local = {path.id for path in plan.paths if path.transport == "local"}
+        # Those that are measured within the memory of a NUMA node.
+        self.local = frozenset(unit for unit in self.all if self._path(unit) in local)
+        self.spares = [self._part(spare) for spare in plan.spare]  # as Plan.spare
 
-    def is_done(self, unit: Unit, block: int) -> bool:
-        """True if a unit is not measured in a block."""
-        launch = self.plan.launches[unit.template]
-        if block < launch.since:
-            return True
-        skipped = self.skipped.get(unit, ())
-        local = self.plan.find_path(launch.path).transport == "local"
-        if local and block >= FEWEST_FOR_INTERVAL + sum(map(len, skipped)):
-            return True
-        if any(block in blocks for blocks in skipped):
-            return True
-        return self.done.get(unit, block + 1) <= block
+    def of_spares(self, numbers: Iterable[int]) -> frozenset[Unit]:
+        """Returns the units of these entries of Plan.spare."""
+        return frozenset[Unit]().union(*(self.spares[number] for number in numbers))
 
-    def going(self, block: int) -> list[Unit]:
-        """Returns the units that are measured in a block."""
-        return [unit for unit in self._units() if not self.is_done(unit, block)]
-
-    def of_role(self, role: Role) -> list[Unit]:
-        """Returns the units of libraries, or of ceilings, in the order of the plan."""
+    def _of_role(self, role: Role) -> list[Unit]:
         return [
             unit
             for index, launch in enumerate(self.plan.launches)
@@ -63,16 +52,57 @@ class Scope:
             for unit in units_of(index, launch.variants)
         ]
 
+    def _path(self, unit: Unit) -> str:
+        return self.plan.launches[unit.template].path
+
+    def _below(self, ceiling: Unit) -> list[Unit]:
+        path = self._path(ceiling)
+        return [unit for unit in self.libraries if self._path(unit) == path] or self.libraries
+
+    def _part(self, spare: Spare) -> frozenset[Unit]:
+        units = self.all
+        if spare.contender is not None:
+            launches = self.plan.launches
+            units = [unit for unit in units if launches[unit.template].contender == spare.contender]
+        return frozenset(
+            unit
+            for unit in units
+            if self._path(unit) in spare.paths or unit.variant in spare.variants
+        )
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The units of a plan with those that are done, skipped, left out or given up."""
+
+    units: Units
+    # First block in which a unit is not measured any more.
+    done: Mapping[Unit, int] = field(default_factory=dict)
+    skipped: Mapping[Unit, tuple[range, ...]] = field(default_factory=dict)  # earlier blocks
+    dropped: frozenset[int] = frozenset()  # indexes into Plan.spare of what was left out
+    given_up: frozenset[Unit] = frozenset()
+
+    def is_done(self, unit: Unit, block: int) -> bool:
+        """True if a unit is not measured in a block."""
+        skipped = self.skipped.get(unit, ())
+        until = self.done.get(unit, math.inf)
+        if unit in self.units.local:
+            until = min(until, FEWEST_FOR_INTERVAL + sum(map(len, skipped)))
+        measured = self.units.plan.launches[unit.template].since <= block < until
+        return not measured or any(block in blocks for blocks in skipped)
+
+    def are_done(self, units: Iterable[Unit], block: int) -> bool:
+        """True if none of these units is measured in a block."""
+        return all(self.is_done(unit, block) for unit in units)
+
+    def going(self, block: int) -> list[Unit]:
+        """Returns the units that are measured in a block."""
+        return [unit for unit in self.units.all if not self.is_done(unit, block)]
+
     def kept(self) -> list[Unit]:
         """Returns the units of libraries, except those left out: more time does not help these."""
-        return [unit for unit in self.of_role("mpi") if not self._is_left_out(unit)]
-
-    def is_part(self, unit: Unit, number: int) -> bool:
-        """True if a unit is a part of an entry of Plan.spare."""
-        launch, spare = self.plan.launches[unit.template], self.plan.spare[number]
-        if spare.contender is not None and launch.contender != spare.contender:
-            return False
-        return launch.path in spare.paths or unit.variant in spare.variants
+        left_out = self.units.of_spares(self.dropped)
+        return [unit for unit in self.units.libraries if unit not in left_out]
 
     def ending(self, units: Iterable[Unit], block: int) -> "Scope":
         """Returns the scope without these units from a block on, if they were not done before."""
@@ -80,13 +110,8 @@ class Scope:
 
     def ending_ceilings(self, block: int) -> "Scope":
         """Returns the scope without the ceilings of units that are all done in a block."""
-        unused = [
-            unit
-            for unit in self.of_role("ceiling")
-            if unit not in self.done
-            and all(self.is_done(user, block) for user in self._users(unit.template))
-        ]
-        return self.ending(unused, block)
+        below = self.units.below.items()
+        return self.ending((unit for unit, users in below if self.are_done(users, block)), block)
 
     def giving_up(self, units: Iterable[Unit]) -> "Scope":
         """Returns the scope in which these units, and no others, are given up."""
@@ -95,24 +120,9 @@ class Scope:
     def leaving_out(self, spares: Iterable[int], block: int) -> "Scope":
         """Returns the scope without entries of Plan.spare from a block on, and without the ceilings
         of what is not measured any more."""
-        scope = self
-        for number in spares:
-            part = (unit for unit in self._units() if self.is_part(unit, number))
-            earliest = {unit: min(block, scope.done.get(unit, block)) for unit in part}
-            dropped = {**scope.dropped, number: block}
-            scope = replace(scope, done={**scope.done, **earliest}, dropped=dropped)
-            scope = scope.ending_ceilings(block)
-        return scope
-
-    def taking_up(self, spares: Iterable[int], block: int) -> "Scope":
-        """Returns the scope with what was left out, and its ceilings, from a block on, except what
-        another spare still leaves out."""
-        scope = self
-        for number in spares:
-            dropped = {index: first for index, first in scope.dropped.items() if index != number}
-            part = [unit for unit in self._units() if self.is_part(unit, number)]
-            scope = replace(scope, dropped=dropped).going_on(part, block)
-        return scope
+        dropped = frozenset(spares)
+        scope = replace(self, dropped=self.dropped | dropped)
+        return scope.ending(self.units.of_spares(dropped), block).ending_ceilings(block)
 
     def going_on(self, units: Iterable[Unit], block: int) -> "Scope":
         """Returns the scope with what is done of these units because it was precise, and with the
@@ -127,28 +137,8 @@ class Scope:
     def _precise(self, units: Iterable[Unit]) -> set[Unit]:
         """Returns those of these units that are done because they were judged precise, and neither
         given up nor left out; with the ceilings of any of them."""
-        precise = {
-            unit for unit in self.done if unit not in self.given_up and not self._is_left_out(unit)
-        }
+        precise = self.done.keys() - self.given_up - self.units.of_spares(self.dropped)
         wanted = precise.intersection(units)
-        ceilings = [
-            ceiling
-            for ceiling in self.of_role("ceiling")
-            if ceiling in precise and not wanted.isdisjoint(self._users(ceiling.template))
-        ]
-        return wanted.union(ceilings)
-
-    def _units(self) -> list[Unit]:
-        return [*self.of_role("mpi"), *self.of_role("ceiling")]
-
-    def _is_left_out(self, unit: Unit) -> bool:
-        return any(self.is_part(unit, number) for number in self.dropped)
-
-    def _users(self, ceiling: int) -> list[Unit]:
-        """Returns the units of libraries that are measured below a ceiling; for local memory, all
-        of them."""
-        path = self.plan.launches[ceiling].path
-        users = [
-            unit for unit in self.of_role("mpi") if self.plan.launches[unit.template].path == path
-        ]
-        return users or self.of_role("mpi")
+        below = self.units.below.items()
+        ceilings = [unit for unit, users in below if not wanted.isdisjoint(users)]
+        return wanted | precise.intersection(ceilings)

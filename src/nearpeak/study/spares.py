@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The choice of what a study leaves out for its budget, and of what it measures again.
+"""The choice of what a study leaves out for its budget.
 
 Parts are entries of Plan.spare, by their indexes. Nothing is changed by a question.
 """
 
-import itertools
 from collections.abc import Iterable
 
 from nearpeak.planning.plan import Plan
 from nearpeak.study.schedule import Schedule
-from nearpeak.study.scope import Scope, Unit, units_of
+from nearpeak.study.scope import Scope, Unit
 
 
 def to_leave_out(schedule: Schedule, first: int, until: int, seconds: float) -> dict[int, float]:
@@ -21,7 +20,7 @@ def to_leave_out(schedule: Schedule, first: int, until: int, seconds: float) -> 
     but all else would have had it with slow libraries at their usual speed, all else stays, for the
     two blocks that are run in any case.
     """
-    scope = schedule.scope_at(first)
+    scope = schedule.scope
 
     def needed_without(spares: Iterable[int]) -> float:
         return schedule.seconds_left(first, until, scope.leaving_out(spares, first))
@@ -30,8 +29,10 @@ def to_leave_out(schedule: Schedule, first: int, until: int, seconds: float) -> 
     while (needed := needed_without(chosen)) > seconds:
         number = _next(schedule, scope.leaving_out(chosen, first), first)
         if number is None:
-            slow = [spare for spare in chosen if _is_of_a_library(scope.plan, spare)]
-            lost = _lost_by(schedule, scope, [*scope.dropped, *chosen])
+            of_libraries = _of_libraries(scope)
+            slow = [spare for spare in chosen if spare in of_libraries]
+            left_out = of_libraries.intersection([*scope.dropped, *chosen])
+            lost = schedule.estimate.lost(_templates(scope, left_out))
             enough = needed_without(slow) <= seconds + lost
             return {spare: chosen[spare] for spare in slow} if enough else chosen
         chosen[number] = needed
@@ -41,45 +42,17 @@ def to_leave_out(schedule: Schedule, first: int, until: int, seconds: float) -> 
     return chosen
 
 
-def to_take_up(schedule: Schedule, first: int, blocks: int, seconds: float) -> list[int]:
-    """Chooses what to measure again of what was left out: the parts that reach `blocks` blocks in
-    all from block `first` on, while all else reaches as many, in at most `seconds`. The part
-    that was left out last, and so is the most important, comes first; libraries that were slow come
-    last."""
-    scope = schedule.scope_at(first)
-    chosen: list[int] = []
-    latest = list(reversed(scope.dropped))
-    for number in sorted(latest, key=lambda spare: _is_of_a_library(scope.plan, spare)):
-        candidates = [*chosen, number]
-        until = first + blocks - min(scope.dropped[index] for index in candidates)
-        if until > schedule.looks[-1]:
-            continue
-        before, after = (scope.taking_up(spares, first) for spares in (chosen, candidates))
-        brings = _units_left(schedule, after, first) > _units_left(schedule, before, first)
-        if brings and schedule.seconds_left(first, until, after) <= seconds:
-            chosen = candidates
-    return chosen
-
-
-def _units_left(schedule: Schedule, scope: Scope, block: int) -> int:
-    return sum(
-        len(units_of(planned.template, planned.variants))
-        for planned in schedule.remaining(block, scope)
-    )
-
-
 def _next(schedule: Schedule, scope: Scope, block: int) -> int | None:
     """Returns the part that is left out next; None if that leaves nothing to measure, or saves
     nothing. A library that loses a single path keeps a part of its launches, whatever follows."""
-    plan, going = scope.plan, scope.going(block)
+    plan, going = scope.units.plan, scope.going(block)
     libraries = _libraries(plan, going)
-    others = [number for number in range(len(plan.spare)) if not _is_of_a_library(plan, number)]
-    for number in itertools.chain(_slow(schedule, scope, block), others):
-        left = [unit for unit in going if not scope.is_part(unit, number)]
+    others = [number for number, spare in enumerate(plan.spare) if spare.contender is None]
+    for number in (*_slow(schedule, scope, block), *others):
+        left = [unit for unit in going if unit not in scope.units.spares[number]]
+        kept = _libraries(plan, left)
         alone = {plan.spare[index].contender for index in (*scope.dropped, number)}
-        lost = libraries - _libraries(plan, left)
-        enough = any(unit.variant is not None for unit in left) and not lost & alone
-        if len(left) < len(going) and enough:
+        if len(left) < len(going) and kept and alone.isdisjoint(libraries - kept):
             return number
     return None
 
@@ -89,30 +62,22 @@ def _slow(schedule: Schedule, scope: Scope, block: int) -> list[int]:
     this block come first, as anything else would be left out for their sake."""
     remaining = schedule.remaining(block, scope)
     seconds: dict[int, float] = {}
-    for number in range(len(scope.plan.spare)):
-        if not _is_of_a_library(scope.plan, number):
-            continue
-        part = [
-            planned for planned in remaining if scope.is_part(Unit(planned.template, None), number)
-        ]
-        if part and schedule.estimate.is_slow([planned.template for planned in part]):
+    for number in sorted(_of_libraries(scope)):
+        templates = _templates(scope, [number])
+        part = [planned for planned in remaining if planned.template in templates]
+        if part and schedule.estimate.is_slow(planned.template for planned in part):
             seconds[number] = schedule.estimate.seconds(part)
-    return sorted(seconds, key=lambda number: -seconds[number])
+    return sorted(seconds, key=seconds.__getitem__, reverse=True)
 
 
-def _lost_by(schedule: Schedule, scope: Scope, spares: Iterable[int]) -> float:
-    """Returns the seconds beyond the usual that launches of slow libraries took."""
-    slow = [number for number in spares if _is_of_a_library(scope.plan, number)]
-    return schedule.estimate.lost(
-        template
-        for template in range(len(scope.plan.launches))
-        if any(scope.is_part(Unit(template, None), number) for number in slow)
-    )
+def _of_libraries(scope: Scope) -> set[int]:
+    """Returns the parts that are of a single library: they are left out only where it is slow."""
+    spares = enumerate(scope.units.plan.spare)
+    return {number for number, spare in spares if spare.contender is not None}
 
 
-def _is_of_a_library(plan: Plan, number: int) -> bool:
-    """True if a part is of a single library: it is left out only where it is slow."""
-    return plan.spare[number].contender is not None
+def _templates(scope: Scope, spares: Iterable[int]) -> set[int]:
+    return {unit.template for unit in scope.units.of_spares(spares)}
 
 
 def _libraries(plan: Plan, units: Iterable[Unit]) -> set[int | None]:

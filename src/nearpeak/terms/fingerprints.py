@@ -9,7 +9,6 @@ from typing import NamedTuple
 from nearpeak.numbers import printable
 
 NOTHING = "none"
-ENVIRONMENT = "environment"
 PROGRAM = "nearpeak-mpi "  # followed by the name of its library
 SHOWN = 60  # characters of a value in a message
 _DIGEST = re.compile(r"\b([0-9a-f]{8})[0-9a-f]{56}\b")
@@ -28,8 +27,6 @@ class Change(NamedTuple):
 def changes(before: ByPart, now: ByPart) -> Iterator[Change]:
     """The values that differ, in their order."""
     for part in dict.fromkeys([*before, *now]):
-        if part == ENVIRONMENT and not (part in before and part in now):
-            continue  # unknown in one of them
         old, new = before.get(part, {}), now.get(part, {})
         for name in dict.fromkeys([*old, *new]):
             values = old.get(name, NOTHING), new.get(name, NOTHING)

@@ -109,7 +109,7 @@ class Trace(msgspec.Struct, kw_only=True):
     nearpeak: str  # version of Nearpeak
     command: list[str]  # its words
     library: str  # family and version
-    started: str = ""  # start of the command, ISO 8601 in UTC; empty: older versions
+    started: str = ""  # start of the command, ISO 8601 in UTC; empty: not known
     exit_status: int  # of the command
     expected: int  # number of ranks in `MPI_COMM_WORLD`, of several in the largest
     missing: list[int]  # ranks of it that left no file

@@ -13,12 +13,11 @@ from nearpeak.launching.program_records import EnvironmentRecord, ProblemRecord,
 from nearpeak.planning.commands import wanted_place
 from nearpeak.planning.make import make_plan
 from nearpeak.planning.options import Options
-from nearpeak.study.answers import Answers, Templates, launch_record
-from nearpeak.study.records import SCHEMA, Chosen, GroupRecord, LaunchRecord, StudyRecord
+from nearpeak.planning.plan import PlannedLaunch
+from nearpeak.study.launched import Launched
+from nearpeak.study.templates import launch_record
 
 AXES = {"calls": "blocking", "reuse": "fixed"}
-STATE = {"reuse": "fixed", "touch": "none"}
-CHOSEN = Chosen(benchmark="latency", axes=AXES)
 
 
 def samples(**changes: Any) -> SamplesRecord:
@@ -83,32 +82,24 @@ def plan(standins: ModuleType) -> Any:
     return made
 
 
-def record(plan: Any, block: int = 0) -> LaunchRecord:
-    """How the first launch of a block begins."""
-    return launch_record(plan, plan.block(block)[0], 0, "run", "now")
-
-
-def begun(plan: Any) -> Answers:
-    answers = Answers(plan)
-    answers.check(record(plan))
-    return answers
+def begun(plan: Any, planned: PlannedLaunch | None = None) -> Launched:
+    """A launch, by default the first one, that begins."""
+    planned = planned or plan.block(0)[0]
+    record = launch_record(plan, planned, 0, "run", "now", 0)
+    return Launched(plan, record, planned.template, planned.groups)
 
 
 def test_everything_is_owed_until_it_is_answered(plan: Any) -> None:
-    answers = begun(plan)
-    assert answers.lacking() == NO_PLACE
-    answers.check(environment([0], [1]))
-    assert answers.lacking().startswith("2 of the 2 cases that it was to measure are missing")
-    answers.check(samples())
-    assert answers.lacking() == (
+    launched = begun(plan)
+    assert launched.lacking() == NO_PLACE
+    launched.take(environment([0], [1]))
+    assert launched.lacking().startswith("2 of the 2 cases that it was to measure are missing")
+    launched.take(samples())
+    assert launched.lacking() == (
         "1 of the 2 cases that it was to measure are missing, latency latency of 100 bytes first"
     )
-    answers.check(problem(100))
-    assert answers.lacking() == ""
-    # The next launch owes all of it again.
-    answers.check(record(plan, 1))
-    answers.check(environment([0], [1]))
-    assert answers.lacking().startswith("2 of the 2 cases")
+    launched.take(problem(100))
+    assert launched.lacking() == ""
 
 
 def test_a_benchmark_owes_all_its_metrics_and_no_size_below_its_smallest(
@@ -118,28 +109,28 @@ def test_a_benchmark_owes_all_its_metrics_and_no_size_below_its_smallest(
     plan.sizes = [0, 8]
     first = next(launch for launch in standins.small_plan().launches if launch.role == "mpi")
     plan.launches = [msgspec.structs.replace(first, path=plan.paths[0].id)]
-    answers = begun(plan)
-    answers.check(environment([0], [1]))
-    assert answers.lacking().startswith("2 of the 2 cases")
-    answers.check(
+    launched = begun(plan)
+    launched.take(environment([0], [1]))
+    assert launched.lacking().startswith("2 of the 2 cases")
+    launched.take(
         samples(benchmark="mbw_mr", metric="mbw", unit="GB/s", better="higher", samples=[2.0])
     )
-    assert "mbw_mr mr of 8 bytes first" in answers.lacking()
-    answers.check(problem(8, "wrong data", "mbw_mr"))  # of a case is of all its metrics
-    assert answers.lacking() == ""
+    assert "mbw_mr mr of 8 bytes first" in launched.lacking()
+    launched.take(problem(8, "wrong data", "mbw_mr"))  # of a case is of all its metrics
+    assert launched.lacking() == ""
 
 
 def test_what_has_no_sizes_owes_one_answer_of_0_bytes(plan: Any) -> None:
     plan.benchmarks = [
         msgspec.structs.replace(benchmark, sized=False) for benchmark in plan.benchmarks
     ]
-    answers = begun(plan)
-    answers.check(environment([0], [1]))
+    launched = begun(plan)
+    launched.take(environment([0], [1]))
     with pytest.raises(ValueError, match="size 8 was not asked for"):
-        answers.check(samples())
-    assert answers.lacking().startswith("1 of the 1 cases")
-    answers.check(samples(size_bytes=0))
-    assert answers.lacking() == ""
+        launched.take(samples())
+    assert launched.lacking().startswith("1 of the 1 cases")
+    launched.take(samples(size_bytes=0))
+    assert launched.lacking() == ""
 
 
 @pytest.mark.parametrize(
@@ -156,27 +147,26 @@ def test_what_has_no_sizes_owes_one_answer_of_0_bytes(plan: Any) -> None:
         ({"samples": []}, "no samples"),
         ({"samples": [1.0, -1.0]}, "a sample below zero"),
         ({"samples": [1.0, float("inf")]}, "a sample below zero"),
-        ({"launch": 1}, "it belongs to launch 1, which never began"),
     ],
 )
 def test_what_was_not_asked_for_is_no_answer(plan: Any, changes: Any, why: str) -> None:
-    answers = begun(plan)
-    answers.check(environment([0], [1]))
+    launched = begun(plan)
+    launched.take(environment([0], [1]))
     with pytest.raises(ValueError, match=why):
-        answers.check(samples(**changes))
-    assert answers.lacking().startswith("2 of the 2 cases")
+        launched.take(samples(**changes))
+    assert launched.lacking().startswith("2 of the 2 cases")
 
 
 def test_an_answer_comes_once(plan: Any) -> None:
-    answers = begun(plan)
-    answers.check(samples())
+    launched = begun(plan)
+    launched.take(samples())
     with pytest.raises(ValueError, match="latency of 8 bytes was measured twice"):
-        answers.check(samples())
+        launched.take(samples())
 
 
 def test_axes_that_a_program_leaves_out_have_their_defaults(plan: Any) -> None:
     given = samples(axes={})
-    begun(plan).check(given)
+    begun(plan).take(given)
     assert given.axes == AXES
 
 
@@ -186,14 +176,14 @@ def test_where_a_launch_ran(plan: Any) -> None:
         (([0], [7]), "rank 1 ran on CPUs [7], wanted [1]"),
         (([0],), "rank 1 ran on host None, wanted that of rank 0, h"),
     ):
-        answers = begun(plan)
-        answers.check(environment(*cpus))
-        assert answers.misplaced == where
+        launched = begun(plan)
+        launched.take(environment(*cpus))
+        assert launched.misplaced == where
         with pytest.raises(ValueError, match="it said too often where it ran"):
-            answers.check(environment([0], [1]))
-        assert answers.misplaced == where
+            launched.take(environment([0], [1]))
+        assert launched.misplaced == where
     with pytest.raises(msgspec.ValidationError):
-        begun(plan).check(environment([0], "all"))
+        begun(plan).take(environment([0], "all"))
 
 
 def test_which_library_a_launch_ran_with(plan: Any) -> None:
@@ -201,66 +191,9 @@ def test_which_library_a_launch_ran_with(plan: Any) -> None:
         ("Fake 1", ""),
         ("Fake 2, built on monday\n", "it ran with Fake 2, built on monday, wanted Fake 1"),
     ):
-        answers = begun(plan)
-        answers.check(environment([0], [1], library=library))
-        assert answers.misplaced == where
-
-
-@pytest.mark.parametrize(
-    ("changes", "why"),
-    [
-        ({"launch": -1}, "launch -1 is not of block 0"),
-        ({"block": -1}, "launch 0 is not of block -1"),
-        ({"library": "other"}, "launch 0 is none of the plan's: other on host-host same-numa"),
-        ({"path": "nowhere"}, "launch 0 is none of the plan's"),
-        ({"role": "ceiling"}, "launch 0 is none of the plan's"),
-        ({"adapter": "mlx5_0:1"}, "launch 0 is none of the plan's"),
-        ({"groups": []}, "launch 0 is none of the plan's"),
-        (
-            {"groups": [GroupRecord(buffers="D,D", axes=STATE, benchmarks=[CHOSEN])]},
-            "launch 0 is none of the plan's: fake on host-host same-numa with D,D latency",
-        ),
-        (
-            {"groups": [GroupRecord(axes={"reuse": "single"}, benchmarks=[CHOSEN])]},
-            "launch 0 is none of the plan's",
-        ),
-        ({"groups": [GroupRecord(axes=STATE, benchmarks=[])]}, "launch 0 is none of the plan's"),
-    ],
-)
-def test_a_launch_is_the_plans(plan: Any, changes: Any, why: str) -> None:
-    with pytest.raises(ValueError, match=why):
-        Answers(plan).check(msgspec.structs.replace(record(plan), **changes))
-
-
-def test_what_was_added_is_of_no_block_before(plan: Any) -> None:
-    begin = record(plan)
-    plan.launches = [msgspec.structs.replace(launch, since=1) for launch in plan.launches]
-    with pytest.raises(ValueError, match="launch 0 is not of block 0"):
-        Answers(plan).check(begin)
-    begin.block = 1
-    Answers(plan).check(begin)
-
-
-def test_a_launch_is_known_by_what_it_measures_in_any_order(standins: ModuleType) -> None:
-    plan = standins.small_plan(benchmarks=("latency", "bw", "bibw"))
-    find = Templates(plan).index_of
-    for block in range(4):
-        for planned in plan.block(block):
-            begin = launch_record(plan, planned, 0, "run", "now")
-            assert find(begin) == planned.template
-            [group] = begin.groups
-            begin.groups = [_with(group, group.benchmarks[::-1])]
-            assert find(begin) == planned.template
-            if group.benchmarks:
-                begin.groups = [_with(group, group.benchmarks[:1])]  # what is left of it
-                assert find(begin) == planned.template
-                begin.groups = [_with(group, [*group.benchmarks, group.benchmarks[0]])]
-                with pytest.raises(ValueError, match="is none of the plan's"):
-                    find(begin)
-
-
-def _with(group: GroupRecord, benchmarks: list[Chosen]) -> GroupRecord:
-    return msgspec.structs.replace(group, benchmarks=benchmarks)
+        launched = begun(plan)
+        launched.take(environment([0], [1], library=library))
+        assert launched.misplaced == where
 
 
 def test_each_group_of_a_launch_says_where_its_ranks_ran(standins: ModuleType) -> None:
@@ -274,35 +207,27 @@ def test_each_group_of_a_launch_says_where_its_ranks_ran(standins: ModuleType) -
         standins.BENCHMARKS,
     )
     planned = next(launch for launch in plan.block(0) if launch.role == "mpi")
-    answers = Answers(plan)
-    answers.check(launch_record(plan, planned, 0, "run", "now"))
+    launched = begun(plan, planned)
     for group in planned.groups:
         wanted = wanted_place(plan, planned, group)
         place = environment(*wanted.cpus, launch=0, devices=wanted.devices)
-        answers.check(place)
-        assert answers.misplaced == ""
+        launched.take(place)
+        assert launched.misplaced == ""
         shape = {"benchmark": "bw", "metric": "bw", "unit": "GB/s", "better": "higher"}
         other = {"H,D": "D,H", "D,H": "H,D"}[group.buffers]
         with pytest.raises(ValueError, match="was not asked for"):
-            answers.check(samples(launch=0, buffers=other, **shape))
-        answers.check(samples(launch=0, buffers=group.buffers, **shape))
-    assert answers.lacking() == ""
+            launched.take(samples(launch=0, buffers=other, **shape))
+        launched.take(samples(launch=0, buffers=group.buffers, **shape))
+    assert launched.lacking() == ""
     with pytest.raises(ValueError, match="it said too often where it ran"):
-        answers.check(place)
-
-
-def test_a_record_of_another_study(plan: Any) -> None:
-    first = StudyRecord(schema=SCHEMA, id="other", nearpeak="0", started="now", seed=1)
-    with pytest.raises(ValueError, match="two different studies"):
-        Answers(plan).check(first)
+        launched.take(place)
 
 
 def test_the_plateau_is_an_answer_of_ceilings_alone(standins: ModuleType) -> None:
     made = standins.small_plan(launches=2)
     made.plateaus = {"host-host same-numa": 4096}
     for planned in made.block(0):
-        answers = Answers(made)
-        answers.check(launch_record(made, planned, 0, "run", "now"))
+        launched = begun(made, planned)
         ceiling = planned.role == "ceiling"
         record = samples(
             launch=0,
@@ -311,7 +236,7 @@ def test_the_plateau_is_an_answer_of_ceilings_alone(standins: ModuleType) -> Non
             method="ring" if ceiling else None,
         )
         if ceiling:
-            answers.check(record)
+            launched.take(record)
         else:
             with pytest.raises(ValueError, match="4096 was not asked for"):
-                answers.check(record)
+                launched.take(record)
