@@ -37,7 +37,7 @@ from nearpeak.study.records import (
     StudyRecord,
 )
 from nearpeak.study.seal import FILES, Seal
-from nearpeak.terms.private import Mark
+from nearpeak.terms.private import Mark, Variables
 from nearpeak.terms.study_files import MACHINE, PLAN
 from nearpeak.trace import trace as tracing
 from nearpeak.tune import journal as tuning
@@ -56,6 +56,13 @@ PUBLISHED = (
     *(form.lines for form in FORMS.values()),
 )
 Contents = dict[Path, Any]  # by the path in the copy: a struct, a list of records, or a text
+
+
+class _AsRecorded(msgspec.Struct):
+    """The variables of a record, before it withholds those that are secret by their names: older
+    recordings hold them, and messages may repeat them."""
+
+    env: Variables = {}
 
 
 class Replaced(msgspec.Struct, kw_only=True, frozen=True):
@@ -99,7 +106,9 @@ def publish(
         raise UserError(f"{output} is inside {folder}: choose a folder outside of it with -o")
     for subfolder in [Path(LOGS), Path(STUDY, LOGS)] if logs else []:
         contents |= _texts(folder, subfolder)
-    names = _learned(contents.values(), hidden)
+    recorded = [path for path in contents if path.name == journal.NAME]
+    withheld = [_lines(folder / path, _AsRecorded) for path in recorded]
+    names = _learned([*contents.values(), *withheld], hidden)
     files = dict(_copied(contents, names, logs=logs))
     for path, text in _texts(folder, Path(conforming.CASES)):  # as command lines name them
         files[path.with_name(Path(names.replace(f"/{path}")).name)] = _encoded(text)

@@ -3,6 +3,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import cache
+from itertools import chain, repeat
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
@@ -17,52 +18,35 @@ Kinds: TypeAlias = Sequence[Any]  # of the items of a value
 
 
 def changed(value: Any, change: Change, kind: Any = Any) -> Any:
-    """The value with all texts changed but public ones. `kind`: its type with marks; what it does
-    not tell of is free text, or a struct with types of its own."""
-    for base, walk in _WALKS.items():
-        if isinstance(value, base):
-            return walk(value, change, *_of_value(kind, type(value)))
+    """The value with all texts changed but public ones. `kind`: its type with marks; texts that it
+    does not tell of are free, and structs have their own types."""
+    mark, kinds = _of_value(kind, value.__class__)
+    match value:
+        case str():
+            return value if mark == "public" else change(mark, value, "")
+        case Path():
+            return Path(change("folder", str(value), ""))
+        case msgspec.Struct():
+            fields = _fields(type(value)).items()
+            parts = {name: changed(getattr(value, name), change, kind) for name, kind in fields}
+            return msgspec.structs.replace(value, **parts)
+        case list() | tuple():
+            of_items = chain(kinds, repeat(kinds[0]))
+            return type(value)(map(changed, value, repeat(change), of_items))
+        case dict() if mark == "variables":
+            return {_key(name, change): change(mark, item, name) for name, item in value.items()}
+        case dict():
+            named = {"host": HostName} if kinds[1] is Any else {}
+            return {
+                _key(name, change, kinds[0]): changed(item, change, named.get(name, kinds[1]))
+                for name, item in value.items()
+            }
     return value
 
 
-def _of_text(text: str, change: Change, mark: Mark, _: Kinds) -> str:
-    return text if mark == "public" else change(mark, text, "")
-
-
-def _of_path(path: Path, change: Change, _: Mark, __: Kinds) -> Path:
-    return Path(change("folder", str(path), ""))
-
-
-def _of_struct(struct: Any, change: Change, _: Mark, __: Kinds) -> Any:
-    kinds = _fields(type(struct)).items()
-    fields = {name: changed(getattr(struct, name), change, kind) for name, kind in kinds}
-    return msgspec.structs.replace(struct, **fields) if fields else struct
-
-
-def _of_items(items: Any, change: Change, _: Mark, kinds: Kinds) -> Any:
-    return type(items)([changed(item, change, kinds[0]) for item in items])
-
-
-def _of_mapping(mapping: dict[Any, Any], change: Change, mark: Mark, kinds: Kinds) -> Any:
-    """Also the keys change, but those that may be fields or variables."""
-    return {
-        key if str(key).isidentifier() else changed(key, change, kinds[0]): (
-            change(mark, item, key)
-            if mark == "variables"
-            else changed(item, change, HostName if key == "host" and kinds[1] is Any else kinds[1])
-        )
-        for key, item in mapping.items()
-    }
-
-
-_WALKS: dict[type, Callable[..., Any]] = {
-    str: _of_text,
-    Path: _of_path,
-    msgspec.Struct: _of_struct,
-    dict: _of_mapping,
-    list: _of_items,
-    tuple: _of_items,
-}
+def _key(key: Any, change: Change, kind: Any = Any) -> Any:
+    """A key with a stand-in, unless it may be a field or a variable."""
+    return key if str(key).isidentifier() else changed(key, change, kind)
 
 
 @cache
@@ -72,7 +56,8 @@ def _of_value(kind: Any, held: type) -> tuple[Mark, Kinds]:
         mark, bare = _marked(choice)
         base = get_origin(bare) or bare
         if isinstance(base, type) and issubclass(held, base):
-            return mark, get_args(bare)
+            kinds = tuple(item for item in get_args(bare) if item is not Ellipsis)
+            return mark, kinds or (Any, Any)
     return "text", (Any, Any)
 
 
