@@ -7,8 +7,9 @@ The digests of a study's copy are those of its own lines, and its first record s
 
 import tempfile
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
@@ -104,11 +105,10 @@ def publish(
         )
     if folder.is_dir() and output.resolve().is_relative_to(folder.resolve()):
         raise UserError(f"{output} is inside {folder}: choose a folder outside of it with -o")
+    records = [_lines(folder / path, _AsRecorded) for path in contents if path.name == journal.NAME]
     for subfolder in [Path(LOGS), Path(STUDY, LOGS)] if logs else []:
         contents |= _texts(folder, subfolder)
-    recorded = [path for path in contents if path.name == journal.NAME]
-    withheld = [_lines(folder / path, _AsRecorded) for path in recorded]
-    names = _learned([*contents.values(), *withheld], hidden)
+    names = _learned([*contents.values(), *records], hidden)
     files = dict(_copied(contents, names, logs=logs))
     for path, text in _texts(folder, Path(conforming.CASES)):  # as command lines name them
         files[path.with_name(Path(names.replace(f"/{path}")).name)] = _encoded(text)
@@ -191,26 +191,29 @@ def _texts(folder: Path, subfolder: Path) -> Iterator[tuple[Path, str]]:
 
 def _learned(contents: Iterable[Any], hidden: Iterable[str]) -> Names:
     """The names in marked fields, and those that all texts tell."""
-    texts: dict[Mark, dict[tuple[str, str], None]] = {}
+    texts: dict[Mark, dict[str, None]] = {mark: {} for mark in get_args(Mark)}
+    variables: dict[tuple[str, str], None] = {}
 
     def gather(mark: Mark, text: str, variable: str) -> str:
-        texts.setdefault(mark, {})[text, variable] = None
+        texts[mark][text] = None
+        if variable:
+            variables[variable, text] = None
         return text
 
     for content in contents:
         changed(content, gather)
-    releases = (text.rpartition(" ")[2] for text, _ in texts.get("release", ()))
-    names = Names([*(text for text, _ in texts.pop("kept", ())), *releases], hidden)
-    for mark, add in {"host": names.host, "gpu": names.gpu, "folder": names.folder}.items():
-        for text, _ in texts.get(mark, ()):  # type: ignore[call-overload]  # a mark
-            add(text)
-    for value, variable in texts.get("variables", ()):
-        names.folder(value)
+    releases = (text.rpartition(" ")[2] for text in texts["release"])
+    names = Names([*texts.pop("kept"), *releases], hidden)
+    for host in texts["host"]:
+        names.host(host)
+    for gpu in texts["gpu"]:
+        names.gpu(gpu)
+    for path in chain(texts["folder"], texts["variables"]):
+        names.folder(path)
+    for variable, value in variables:
         if not may_stay(variable, value):
             names.variable(variable, value)
-    distinct = [pair for pairs in texts.values() for pair in pairs]
-    names.learn(text for text, _ in distinct)
-    names.learn(f"{variable}={text}" for text, variable in distinct if variable)
+    names.learn(chain(*texts.values(), map("=".join, variables)))
     return names
 
 
@@ -222,17 +225,17 @@ def _copied(contents: Contents, names: Names, *, logs: bool) -> Iterator[tuple[P
 
     copies = {path: changed(content, replaced) for path, content in contents.items()}
     for path, content in copies.items():
-        if path.name in FORMS:
+        if not isinstance(content, list):
+            yield path, _encoded(content)
+        elif path.name in FORMS:
             if hasattr(content[0], "published"):
                 content[0].published = nearpeak.__version__
             yield path, FORMS[path.name].encode(content)
-        elif path.name == journal.NAME:
-            settings = (_settings(path, whole) for whole in (contents, copies))
-            renamed = dict(zip(*settings, strict=True))
-            digests = {name: digest_of(_encoded(copies[path.with_name(name)])) for name in FILES}
-            yield path, _sealed(content, digests, renamed, logs=logs)
         else:
-            yield path, _encoded(content)
+            digests = _settings(path, contents), _settings(path, copies)
+            renamed = dict(zip(*digests, strict=True))
+            files = {name: digest_of(_encoded(copies[path.with_name(name)])) for name in FILES}
+            yield path, _sealed(content, files, renamed, logs=logs)
 
 
 def _settings(path: Path, contents: Contents) -> list[str]:
@@ -277,12 +280,12 @@ def _write(output: Path, files: dict[Path, bytes]) -> None:
     output = output.resolve()
     try:
         with tempfile.TemporaryDirectory(prefix=f".{output.name}.", dir=output.parent) as temporary:
-            whole = Path(temporary, "whole")
+            complete = Path(temporary, "copy")
             for path, data in files.items():
-                make_inside((whole / path).parent)
-                put_whole(whole / path, data)
-            whole.chmod(0o755)
-            whole.rename(output)
+                make_inside((complete / path).parent)
+                put_whole(complete / path, data)
+            complete.chmod(0o755)
+            complete.rename(output)
         sync(output.parent)
     except OSError as error:
         raise UserError(

@@ -10,6 +10,7 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import PurePosixPath
 from typing import Literal, get_args
 
@@ -44,7 +45,7 @@ class Names:
     def __init__(self, kept: Iterable[str] = (), hidden: Iterable[str] = ()) -> None:
         """`kept`: phrases that stay as they are, like the ids of data paths. `hidden`: further
         words that are private."""
-        self._kept = sorted({*kept} - {""}, key=lambda phrase: (-len(phrase), phrase))
+        self._kept = {*kept} - {""}
         self._given: dict[Kind, dict[str, str]] = {kind: {} for kind in KINDS}
         self._words: dict[str, tuple[Kind, str]] = {}  # in texts, as words of their own
         # By a variable and the forms of its private values in shells, the value.
@@ -55,6 +56,27 @@ class Names:
         self._with_hosts: set[str] = set()  # the domains in which known hosts are
         self._pattern: re.Pattern[str] | None = None
         self.places: Counter[Kind] = Counter()  # how often something was replaced
+        self._add: dict[str, Callable[[str], None]] = {  # by the groups of forms
+            "host": self._hosts,
+            "whole": self._whole_host,
+            "user": self.user,
+            "serial": self._serial,
+            "word": partial(self._word, "word"),
+            "folder": self.folder,
+        }
+        self._instead: dict[str | None, Callable[[str], str]] = {  # by the groups of the pattern
+            "variable": self._assigned,
+            "kept": str,
+            "folder": self._path,
+            "path": self._path,
+            "gpu": self._gpu,
+            "uuid": self._uuid,
+            "mac": partial(self._folded, "mac"),
+            "guid": partial(self._folded, "guid"),
+            "address": self._address,
+            "range": partial(self._folded, "host"),
+            "word": self._known_word,
+        }
         for word in hidden:
             self._word("word", word)
 
@@ -64,9 +86,9 @@ class Names:
 
     def host(self, name: str) -> None:
         """Adds the name of a host; with and without its domain it is the same host."""
-        if at := re.fullmatch(r"([\w.-]+)@(.+)", name):
-            self.user(at[1])
-            name = at[2]
+        if match := re.fullmatch(r"([\w.-]+)@(.+)", name):
+            self.user(match[1])
+            name = match[2]
         is_name = forms.HOST.fullmatch(name) and not forms.address_of(name)
         if not is_name or name.lower() in COMMON:
             return
@@ -132,20 +154,12 @@ class Names:
         """The text with stand-ins for all private names in it."""
         if self._pattern is None:
             self._pattern = self._compiled()
-        return self._pattern.sub(self._instead, text)
+        return self._pattern.sub(lambda match: self._instead[match.lastgroup](match[0]), text)
 
     def _learn(self, text: str) -> None:
-        add: dict[str, Callable[[str], None]] = {
-            "host": self._hosts,
-            "whole": self._whole_host,
-            "user": self.user,
-            "serial": self._serial,
-            "word": lambda word: self._word("word", word),
-            "folder": self.folder,
-        }
         for match in itertools.chain.from_iterable(form.finditer(text) for form in forms.FORMS):
             for kind, name in match.groupdict().items():
-                add[kind](name)
+                self._add[kind](name)
         for secret in secrets_in(text):
             user = f"://{secret}@" in text  # and a password, which have kinds of their own
             if not (user or forms.NO_SECRET.fullmatch(secret)):
@@ -232,19 +246,18 @@ class Names:
         for digits in self._given["gpu"]:
             if len(digits) == 32:  # of a UUID without its dashes
                 self._words.setdefault(digits, ("gpu", digits))
-        self._folded = {word.lower(): self._words[word] for word in reversed(self._words)}
-        longest_first = sorted(self._words, key=lambda name: (-len(name), name))
-        words = [
+        self._lower_case = {word.lower(): self._words[word] for word in reversed(self._words)}
+        alone = [
             forms.alone(name, anyhow=self._words[name][0] == "word")
-            for name in longest_first
+            for name in _longest_first(self._words)
             if len(name) > 1
         ]
-        word = "|".join([*words, *sorted(self._alike)]) or "(?!)"
+        word = "|".join([*alone, *sorted(self._alike)]) or "(?!)"
         self._any_word = re.compile(word)
         hosts = (name for name, (kind, _) in self._words.items() if kind == "host")
         numbered = set(map(hostlists.range_pattern, filter(hostlists.is_numbered, hosts)))
         assigned = (rf"{re.escape(name)}[= ]{re.escape(form)}" for name, form in self._set)
-        assignments = "|".join(sorted(assigned, key=lambda form: (-len(form), form))) or "(?!)"
+        assignments = "|".join(_longest_first(assigned)) or "(?!)"
         blank = _any_of(self._blank)
         parts = {
             "variable": rf"(?<![A-Za-z0-9_])(?:{assignments})(?![A-Za-z0-9])",
@@ -261,26 +274,10 @@ class Names:
         }
         return re.compile("|".join(f"(?P<{name}>{part})" for name, part in parts.items()))
 
-    def _instead(self, match: re.Match[str]) -> str:
-        instead: dict[str | None, Callable[[str], str]] = {
-            "variable": self._assigned,
-            "kept": str,
-            "folder": self._path,
-            "path": self._path,
-            "gpu": self._gpu,
-            "uuid": self._uuid,
-            "mac": lambda text: self._put("mac", text.lower()),
-            "guid": lambda text: self._put("guid", text.lower()),
-            "address": self._address,
-            "range": lambda text: self._put("host", text.lower()),
-            "word": self._known_word,
-        }
-        return instead[match.lastgroup](match[0])
-
     def _assigned(self, text: str) -> str:
         """An assignment, with a stand-in for the value."""
         name, between, form = re.split("([= ])", text, maxsplit=1)
-        return name + between + self._put("value", self._set[name, form])
+        return name + between + self._put("value", self._set.get((name, form), form))
 
     def _path(self, text: str) -> str:
         """The path with stand-ins for the parts that are not known to be public."""
@@ -308,15 +305,18 @@ class Names:
 
     def _uuid(self, text: str) -> str:
         is_gpu = forms.digits_of(text) in self._given["gpu"]
-        return self._gpu(text) if is_gpu else self._put("uuid", text.lower())
+        return self._gpu(text) if is_gpu else self._folded("uuid", text)
 
     def _address(self, text: str) -> str:
         address = forms.address_of(text)
         return self._put("address", address) if address else text
 
     def _known_word(self, text: str) -> str:
-        folded = self._folded.get(text.lower(), ("host", text.lower()))
-        return self._put(*self._words.get(text, folded))
+        alike = self._lower_case.get(text.lower(), ("host", text.lower()))
+        return self._put(*self._words.get(text, alike))
+
+    def _folded(self, kind: Kind, text: str) -> str:
+        return self._put(kind, text.lower())
 
     def _put(self, kind: Kind, name: str) -> str:
         self.places[kind] += 1
@@ -330,7 +330,10 @@ class Names:
         return given[name]
 
 
+def _longest_first(phrases: Iterable[str]) -> list[str]:
+    return sorted(phrases, key=lambda phrase: (-len(phrase), phrase))
+
+
 def _any_of(phrases: Iterable[str]) -> str:
-    """A pattern of these phrases, the longest first; of none, one that matches nothing."""
-    longest_first = sorted(phrases, key=lambda phrase: (-len(phrase), phrase))
-    return "|".join(map(re.escape, longest_first)) or "(?!)"
+    """A pattern of these phrases; of none, one that matches nothing."""
+    return "|".join(map(re.escape, _longest_first(phrases))) or "(?!)"

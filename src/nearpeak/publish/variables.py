@@ -12,16 +12,8 @@ from nearpeak.machine.doctor import NO_SETTINGS, SETTINGS
 from nearpeak.withheld import WITHHELD, is_secret_name, secrets_in
 
 _KNOWN = (
-    *(
-        "PATH",
-        "LD_LIBRARY_PATH",
-        "LD_PRELOAD",
-        "LIBRARY_PATH",
-        "TMPDIR",
-        "HOSTNAME",
-        "USER",
-        "HOME",
-    ),
+    *("PATH", "LD_LIBRARY_PATH", "LD_PRELOAD", "LIBRARY_PATH", "TMPDIR"),
+    *("HOSTNAME", "USER", "HOME"),
     *("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "CUDA_MODULE_LOADING", "CUDA_LAUNCH_BLOCKING"),
     *("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"),
 )
