@@ -153,7 +153,7 @@ from nearpeak.publish.names import Names
 from nearpeak.withheld import secrets_in
 
 def names(text):
-    Names().learn([(text, "")])
+    Names().learn([text])
 
 def run(call, text):
     begin = time.process_time()

@@ -20,6 +20,7 @@ from nearpeak.files import FULL, make_output
 from nearpeak.files import sync as sync_folder
 from nearpeak.locks import HeldError, Lock
 from nearpeak.numbers import printable
+from nearpeak.terms.private import FreeText
 
 
 class CannotWriteError(Exception):
@@ -196,7 +197,7 @@ Line = TypeVar("Line")
 class Interrupted(msgspec.Struct, kw_only=True, tag_field="record", tag="interrupted"):
     """A line of any run: it was ended early. The reason does not matter to a resumed run."""
 
-    reason: str
+    reason: FreeText
 
 
 class DamagedRunError(UserError):

@@ -219,6 +219,26 @@ def test_no_planted_secret_is_in_a_copy_or_its_report(
     assert [secret for _, _, secret in PLANTED if secret in found] == []
 
 
+def test_a_secret_of_an_older_recording_goes_from_messages_too(
+    make_study: Callable[..., Any], tmp_path: Path
+) -> None:
+    """Records withhold it when they are read, so that only their lines have it."""
+    study = make_study("one")
+    study.launch(0, "one", "bw", {1024: 1.0}, environment={"UCX_AUTH": "MADE-UP"})
+    study.end(study.launch(1, "one", "latency", status=None), "crashed", "refused planted-1")
+    folder = study.write()
+    file = folder / "records.jsonl"
+    seal, lines = Seal(), []
+    for record in read_records(folder):
+        line = seal.line(record, lambda one: msgspec.json.encode(one, enc_hook=str))
+        lines.append(line.replace(b'"(withheld)"', b'"planted-1"'))
+        seal.take(lines[-1])
+    file.write_bytes(b"".join(lines))
+    assert file.read_bytes().count(b"planted-1") == 2
+    publish(folder, tmp_path / "public")
+    assert b"planted-1" not in contents(tmp_path / "public")["records.jsonl"]
+
+
 def test_names_in_odd_places(odd: Path, tmp_path: Path) -> None:
     publish(odd, tmp_path / "public", logs=True, hidden=["apollo"])
     found = contents(tmp_path / "public")

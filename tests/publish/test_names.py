@@ -16,7 +16,7 @@ OTHER = "ffe95ba0-001e-ea8b-c9a6-49aff1cda11e"
 def replaced(*texts: str, names: Names | None = None) -> list[str]:
     """All of them, learnt from before."""
     names = names or Names()
-    names.learn((text, "") for text in texts)
+    names.learn(texts)
     return [names.replace(text) for text in texts]
 
 
@@ -231,7 +231,7 @@ def test_the_value_of_a_variable_is_a_user_or_a_host() -> None:
         "MPICH_USER": "1",
         "SLURM_NODELIST": "m[1-2]",
     }
-    names.learn((value, name) for name, value in values.items())
+    names.learn(f"{name}={value}" for name, value in values.items())
     assert names.replace("gus on n9 1 m2") == "user1 on host1 1 host3"
 
 
@@ -304,7 +304,7 @@ def test_a_library_with_settings_is_no_address_of_mail() -> None:
 def test_folders_with_blanks_in_a_shells_line() -> None:
     line = "env 'TMPDIR=/data/zeus one/tmp' '/data/zeus one/build/0123456789abcdef/nearpeak-mpi' bw"
     names = Names()
-    names.learn([(line, "")])
+    names.learn([line])
     said = "env 'TMPDIR=/data/dir1/tmp' '/data/dir1/build/dir2/nearpeak-mpi' bw"
     assert names.replace(line) == said
 
@@ -359,7 +359,7 @@ def test_what_identifies_hardware(text: str, expected: str) -> None:
 
 def test_the_value_of_a_variable_is_a_serial_number() -> None:
     names = Names()
-    names.learn([("QX-81722", "BOARD_SERIAL"), ("0000", "I_MPI_INFO_SERIAL")])
+    names.learn(["BOARD_SERIAL=QX-81722", "I_MPI_INFO_SERIAL=0000"])
     assert names.replace("0000:00 of QX-81722") == "0000:00 of serial1"
 
 

@@ -6,7 +6,7 @@ import shlex
 import pytest
 
 from nearpeak.publish.names import Names
-from nearpeak.publish.variables import known_names, may_stay, variables
+from nearpeak.publish.variables import known_names, may_stay
 from planted import PLANTED
 
 
@@ -59,11 +59,6 @@ def test_no_planted_secret_stays() -> None:
 
 def test_tunables_and_named_settings_are_known() -> None:
     assert {"UCX_TLS", "UCX_MEMTYPE_CACHE", "UCX_NET_DEVICES", "I_MPI_ROOT"} <= known_names()
-
-
-def test_variables_are_found_wherever_they_are() -> None:
-    plan = {"a": [{"env": {"X": "1"}}, {"b": {"environment": {"Y": "2", "Z": None}}}], "env": "no"}
-    assert list(variables(plan)) == [("X", "1"), ("Y", "2")]
 
 
 @pytest.mark.parametrize("value", ["User One <u@x.org>", "it's", "latency", "a b"])

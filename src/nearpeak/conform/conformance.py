@@ -5,6 +5,7 @@ import msgspec
 
 from nearpeak.terms.identity import Who
 from nearpeak.terms.outcomes import NOT_TRIED
+from nearpeak.terms.private import Public
 from nearpeak.terms.trials import BadEnd, Outcome
 
 SCHEMA = 1
@@ -13,17 +14,17 @@ SCHEMA = 1
 class Memory(msgspec.Struct, kw_only=True, frozen=True, order=True):
     """A way to allocate the buffers of both ranks."""
 
-    buffers: str  # of both ranks: `D,D`
-    allocator: str = "plain"  # its name
-    summary: str = ""  # how it is allocated; empty for `plain`
+    buffers: Public  # of both ranks: `D,D`
+    allocator: Public = "plain"  # its name
+    summary: Public = ""  # how it is allocated; empty for `plain`
 
 
 class Operation(msgspec.Struct, kw_only=True, frozen=True):
     """An operation that was tried in every memory."""
 
-    name: str  # of a benchmark, or `put`, `get`, `requests`, `busy_stream`
-    family: str  # `pt2pt`, `collective`, `rma`, `datatype`, `overlap`, `stream`
-    summary: str = ""  # one line for people
+    name: Public  # of a benchmark, or `put`, `get`, `requests`, `busy_stream`
+    family: Public  # `pt2pt`, `collective`, `rma`, `datatype`, `overlap`, `stream`
+    summary: Public = ""  # one line for people
 
 
 class Tried(msgspec.Struct, kw_only=True):

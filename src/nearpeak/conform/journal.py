@@ -9,6 +9,7 @@ from nearpeak import journal
 from nearpeak.conform.conformance import Memory, Operation
 from nearpeak.conform.plan import Chosen
 from nearpeak.errors import UserError
+from nearpeak.terms.private import FreeText, HostName, Kept, Public
 from nearpeak.terms.trials import BadEnd, Outcome
 
 NAME = "conform.jsonl"
@@ -20,39 +21,40 @@ class Begin(msgspec.Struct, kw_only=True, tag_field="record", tag="conform"):
     """The first line."""
 
     schema: int
-    nearpeak: str
-    started: str
+    nearpeak: Public
+    started: Public
     chosen: Chosen
-    host: str
-    gpus: list[str]
-    driver: str | None
+    host: HostName
+    gpus: list[FreeText]
+    driver: FreeText | None
     memories: list[Memory]
     operations: list[Operation]
-    published: str | None = None  # version of nearpeak that published this copy; null: it is none
+    # version of nearpeak that published this copy; null: it is none
+    published: Public | None = None
 
 
 class Contended(msgspec.Struct, kw_only=True, tag_field="record", tag="library"):
     """A library that is tried."""
 
-    library: str
-    settings: str
-    version: str
+    library: FreeText
+    settings: FreeText
+    version: Kept
     planned: int
 
 
 class Ended(msgspec.Struct, kw_only=True, tag_field="record", tag="outcome"):
     """A case of a library has ended."""
 
-    library: str
-    settings: str
+    library: FreeText
+    settings: FreeText
     outcome: Outcome
 
 
 class BadlyEnded(msgspec.Struct, kw_only=True, tag_field="record", tag="bad end"):
     """A job of a library has ended badly while it was at no case."""
 
-    library: str
-    settings: str
+    library: FreeText
+    settings: FreeText
     end: BadEnd
 
 

@@ -13,6 +13,7 @@ from nearpeak.errors import UserError, closest
 from nearpeak.launching.describe import Allocator, Description
 from nearpeak.terms.buffers import in_gpu
 from nearpeak.terms.outcomes import GOOD
+from nearpeak.terms.private import FreeText, Public
 from nearpeak.terms.trials import (
     CHURN,
     DATA,
@@ -51,11 +52,12 @@ EVERY_OPERATION = ("H,H", "D,D")
 class Chosen(msgspec.Struct, kw_only=True, frozen=True):
     """The options of a run, recorded so that --resume continues with them."""
 
-    libraries: list[str] = []  # SPEC or SPEC@SETTINGS; none: every library found
-    operations: list[str] = []  # names, or families; none: all
-    buffers: list[str] = []  # "D,D"; none: all that this machine has
-    path: str | None = None  # where buffers on devices are tried; None: between two GPUs, if it can
-    allocators: list[str] = []  # none: all
+    libraries: list[FreeText] = []  # SPEC or SPEC@SETTINGS; none: every library found
+    operations: list[Public] = []  # names, or families; none: all
+    buffers: list[Public] = []  # "D,D"; none: all that this machine has
+    # where buffers on devices are tried; None: between two GPUs, if it can
+    path: FreeText | None = None
+    allocators: list[Public] = []  # none: all
     depth: Depth = "default"
     limit_seconds: float = 20.0
 

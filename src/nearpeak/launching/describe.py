@@ -10,6 +10,7 @@ import msgspec
 
 from nearpeak.errors import UserError, closest
 from nearpeak.terms.benchmarks import EVERYTHING, Benchmark, named
+from nearpeak.terms.private import Public
 
 SCHEMA = 3
 
@@ -17,9 +18,9 @@ SCHEMA = 3
 class Variant(msgspec.Struct, kw_only=True, frozen=True):
     """A benchmark with a value for each of its axes."""
 
-    benchmark: str  # its name
-    axes: dict[str, str]  # value of each axis
-    buffers: str = "H,H"  # of the first half of the ranks, and of the second
+    benchmark: Public  # its name
+    axes: dict[Public, Public]  # value of each axis
+    buffers: Public = "H,H"  # of the first half of the ranks, and of the second
 
 
 class Operation(msgspec.Struct, frozen=True):

@@ -22,6 +22,7 @@ from nearpeak.machine.doctor import settings_in, user_settings_files
 from nearpeak.machine.machine import Machine, Provenance
 from nearpeak.machine.tree import format_list
 from nearpeak.terms.fingerprints import PROGRAM
+from nearpeak.terms.private import FreeText, Variables
 
 
 class Fingerprint(msgspec.Struct, kw_only=True, frozen=True):
@@ -30,17 +31,17 @@ class Fingerprint(msgspec.Struct, kw_only=True, frozen=True):
 
     # `host`, `cpu`, `cpus`, `kernel`, `memory`, `virtual`, `gpu UUID`; if known `product`, `bios`,
     # `microcode`, `governor`; `settings FILE`: SHA-256 of a user's file that libraries read
-    machine: dict[str, str]
+    machine: dict[FreeText, FreeText]
     # `nvidia`, `cuda` (newest that it runs), `amdgpu`, `DEVICE firmware` of an RDMA adapter, if
     # present
-    driver: dict[str, str]
+    driver: dict[FreeText, FreeText]
     # `NAME version`, `NAME path`, `NAME file` (SHA-256), `NAME lacks`, `NAME modules` (that should
     # load and do not), `NAME@SETTINGS settings` (SHA-256)
-    library: dict[str, str]
+    library: dict[FreeText, FreeText]
     # SHA-256 of `nearpeak-native` and of `nearpeak-mpi NAME` for each library; `compiler`, if
     # recorded
-    build: dict[str, str]
-    environment: dict[str, str]  # settings of libraries that every launch inherits
+    build: dict[FreeText, FreeText]
+    environment: Variables  # settings of libraries that every launch inherits
 
 
 def fingerprint(machine: Machine, contenders: Sequence[Contender], tools: Tools) -> Fingerprint:

@@ -3,12 +3,13 @@
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
 from nearpeak.terms.benchmarks import Better
 from nearpeak.terms.identity import Case
+from nearpeak.terms.private import Facts, FreeText, Public, Variables
 from nearpeak.terms.work import Work
 from nearpeak.withheld import recordable
 
@@ -18,16 +19,16 @@ class EnvironmentRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="e
     group of a launch."""
 
     launch: int = -1  # number of the launch
-    program: str  # `nearpeak-mpi` or `nearpeak-native`
-    version: str  # of the program
+    program: Public  # `nearpeak-mpi` or `nearpeak-native`
+    version: Public  # of the program
     # `MPI_Get_library_version`, complete; null: without MPI, also `--mpi ceiling`
-    library_version: str | None
+    library_version: FreeText | None
     # of each rank of the group: `rank`, `host`, `cpus` (affinity), `numa_nodes` (of its memory),
     # `device` (`uuid`, `name`, `pci`; null: none)
-    ranks: list[dict[str, Any]]
-    clock: dict[str, float]  # `tick_ns` (smallest step) and `read_ns` (cost of a reading)
+    ranks: list[Facts]
+    clock: dict[Public, float]  # `tick_ns` (smallest step) and `read_ns` (cost of a reading)
     # variables that steer MPI libraries, by an allow-list; no others are recorded
-    env: dict[str, str]
+    env: Variables
 
     def __post_init__(self) -> None:
         self.env = recordable(self.env)
@@ -38,29 +39,30 @@ class CaseRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="case"):
     problem of this case ended in it; other missing cases were never begun."""
 
     launch: int = -1  # number of the launch
-    benchmark: str  # as in `samples`
+    benchmark: Public  # as in `samples`
     size_bytes: int  # as in `samples`
-    buffers: str  # as in `samples`
-    axes: dict[str, str]  # as in `samples`
+    buffers: Public  # as in `samples`
+    axes: dict[Public, Public]  # as in `samples`
 
 
 class SamplesRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="samples"):
     """One case (benchmark, size, buffers, axes) of one launch, measured."""
 
     launch: int = -1  # number of the launch
-    benchmark: str  # `latency`, `bw`, `allreduce`, ...; of a fact of a path, the metric
+    benchmark: Public  # `latency`, `bw`, `allreduce`, ...; of a fact of a path, the metric
     # one of the benchmark's (docs/describe.md), `copy`, `triad`, `ipc_open`, `flag_latency`,
     # `device_latency`; matches cases and ceilings; each metric has a record
-    metric: str
+    metric: Public
     size_bytes: int  # of one message
     # H host, P pinned host, D device, M managed; `H,D`: first half of the ranks, and second:
     # between two, host to device
-    buffers: str
-    axes: dict[str, str]  # value of each axis of the benchmark; of a ceiling, `reuse` and `touch`
-    method: str | None  # how a ceiling moved the data; null for MPI
+    buffers: Public
+    # value of each axis of the benchmark; of a ceiling, `reuse` and `touch`
+    axes: dict[Public, Public]
+    method: Public | None  # how a ceiling moved the data; null for MPI
     # `us`, `GB/s`, `M/s` (1e6 messages a second), `GLUP/s` (1e9 updates of a cell a second) or
     # `ratio`
-    unit: str
+    unit: Public
     better: Better  # which values are better
     samples: Sequence[float]  # measured values in `unit`, in the order of measurement, none removed
     # iterations in one sample: several if one is too short for the clock, or nothing waits between
@@ -74,12 +76,13 @@ class SamplesRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="sampl
     first_use_us: float
     window: int  # messages in flight
     seconds: float  # time of this case's warm-up and samples
-    limited: str | None = None  # why fewer samples than asked for were taken; null: they were not
+    # why fewer samples than asked for were taken; null: they were not
+    limited: FreeText | None = None
     offset: int = 0  # bytes from a page boundary to the first buffer
     verified: bool = True  # the received data was checked (docs/methodology.md)
     # of a ceiling's method, needs that no library can rely on: `gpu`: it holds the GPU; `window`:
     # it knows all messages of a window in advance
-    needs: list[str] = []
+    needs: list[Public] = []
     # only a short trial of a ceiling's method, as others were better in this launch
     trial: bool = False
     # of each rank but the last, before the samples: round trip of a cache line to the next rank's
@@ -87,11 +90,11 @@ class SamplesRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="sampl
     cache_line_ns: list[float | None] = []
     # parts of each sample in us, of one operation: of rank 0, of applications of the slowest rank
     # in each
-    phases: dict[str, list[float]] = {}
+    phases: dict[Public, list[float]] = {}
     # of applications: each part on its fastest rank; for `communicate`, the time without waiting
     # for later ranks
-    shortest_phases: dict[str, list[float]] = {}
-    mean_phases: dict[str, list[float]] = {}  # of applications: each part, mean of all ranks
+    shortest_phases: dict[Public, list[float]] = {}
+    mean_phases: dict[Public, list[float]] = {}  # of applications: each part, mean of all ranks
     work: Work | None = None  # of an application: the least work of an iteration; null: not known
     # samples of every rank, if kept; of collective operations means of the rank's times, at most
     # the sample; null: not kept
@@ -107,14 +110,14 @@ class ProblemRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="probl
     """A case without a number that can be used."""
 
     launch: int = -1  # number of the launch
-    benchmark: str  # as in `samples`
+    benchmark: Public  # as in `samples`
     size_bytes: int  # as in `samples`
-    buffers: str  # as in `samples`
-    axes: dict[str, str]  # as in `samples`
-    method: str | None = None  # as in `samples`
+    buffers: Public  # as in `samples`
+    axes: dict[Public, Public]  # as in `samples`
+    method: Public | None = None  # as in `samples`
     # `aborted: too slow`: its first two iterations both exceeded the budget (`--budget-ms`)
     status: Literal["wrong data", "skipped", "aborted: too slow"]
-    message: str  # what happened, for people
+    message: FreeText  # what happened, for people
     rank: int | None = None  # wrong data: rank that received it; else null
     byte: int | None = None  # wrong data: offset of the first bad byte in the message; else null
     expected: int | None = None  # wrong data: that byte as sent; else null

@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from nearpeak.terms.identity import Who
+from nearpeak.terms.private import FreeText, Kept, Public, Variables
 
 # The value, in a search, of a variable that Nearpeak gives launches and this one does without.
 UNSET = "<unset>"
@@ -15,13 +16,13 @@ UNSET = "<unset>"
 class Settings(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
     """A named set of environment variables and launcher flags; `default` is empty."""
 
-    name: str = "default"  # `default` has none of the following
-    env: dict[str, str] = {}  # environment variables
-    flags: list[str] = []  # of the launcher
+    name: FreeText = "default"  # `default` has none of the following
+    env: Variables = {}  # environment variables
+    flags: list[FreeText] = []  # of the launcher
     # variables that Nearpeak gives launches of the library, and that these leave out, unless `env`
     # sets them
-    unset: list[str] = []
-    summary: str = ""  # effect of the settings, in a line
+    unset: list[FreeText] = []
+    summary: FreeText = ""  # effect of the settings, in a line
 
     def kept_of(self, given: Mapping[str, str]) -> dict[str, str]:
         """Returns the variables of `given` that these settings do not leave out."""
@@ -43,13 +44,13 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=
 class Library(msgspec.Struct, kw_only=True, frozen=True):
     """One installation of an MPI library, as it described itself when it was run."""
 
-    name: str  # unique in a study: the catalogue's name, or the user's
-    family: str  # `openmpi`, `mpich`, `intel`, `mvapich`, ...
-    version: str  # of the library
-    version_text: str  # `MPI_Get_library_version`, complete
-    abi: str  # `openmpi` or `mpich`: the fitting build of nearpeak-mpi
+    name: FreeText  # unique in a study: the catalogue's name, or the user's
+    family: Public  # `openmpi`, `mpich`, `intel`, `mvapich`, ...
+    version: Kept  # of the library
+    version_text: FreeText  # `MPI_Get_library_version`, complete
+    abi: Public  # `openmpi` or `mpich`: the fitting build of nearpeak-mpi
     prefix: Path  # folder of its installation
-    origin: str  # `installed` (by Nearpeak), `path`, `prefix`, `module` or `given`
+    origin: Public  # `installed` (by Nearpeak), `path`, `prefix`, `module` or `given`
     # Made anew each time, as a JSON Schema cannot state a path as default:
 
     # program that starts its ranks
@@ -57,13 +58,14 @@ class Library(msgspec.Struct, kw_only=True, frozen=True):
     # the shared library, named by its SONAME
     libmpi: Path = msgspec.field(default_factory=lambda: Path("libmpi.so"))
     # its environment in addition to its family's: that of its module or catalogue entry
-    env: dict[str, str] = {}
+    env: Variables = {}
     # settings that force the network, instead of its family's; null: those
     network_only: Settings | None = None
-    pmi: str = ""  # value of `--mpi` if srun is the launcher; empty: srun's default
-    entry: str = ""  # of the catalogue, which installed it; empty: none
-    lacks: str = ""  # parts left out that its developers ship and that it may open; empty: none
-    broken: list[str] = []  # a line for each of its modules that should load here and does not
+    pmi: FreeText = ""  # value of `--mpi` if srun is the launcher; empty: srun's default
+    entry: FreeText = ""  # of the catalogue, which installed it; empty: none
+    # parts left out that its developers ship and that it may open; empty: none
+    lacks: FreeText = ""
+    broken: list[FreeText] = []  # a line for each of its modules that should load here and does not
     layer: bool = False  # the layer is loaded before it (docs/layer.md)
 
 

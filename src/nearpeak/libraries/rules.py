@@ -13,6 +13,8 @@ from collections.abc import Sequence
 
 import msgspec
 
+from nearpeak.terms.private import FreeText, Public
+
 OWN = 0  # of algorithms: the library's own choice
 # coll_tuned_*_algorithm_chain_fanout, its value where a variable forces an algorithm.
 FAN = 4
@@ -27,13 +29,13 @@ class Range(msgspec.Struct, kw_only=True, frozen=True):
     first: int
     algorithm: int = OWN  # its number in this version of the library; 0: the library's own choice
     segment: int = 0  # bytes of the parts in which it sends; 0: whole
-    words: str = "the library's own choice"  # the same in words
+    words: FreeText = "the library's own choice"  # the same in words
 
 
 class Table(msgspec.Struct, kw_only=True, frozen=True):
     """The ranges of one operation, for communicators of `ranks` ranks."""
 
-    name: str  # a collective operation
+    name: Public  # a collective operation
     operation: int  # its number in the library
     ranks: int  # size of the communicators that it holds for; others keep the library's own choice
     ranges: list[Range]  # the first one from 0 bytes

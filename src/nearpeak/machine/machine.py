@@ -5,6 +5,8 @@ from collections.abc import Collection
 
 import msgspec
 
+from nearpeak.terms.private import FreeText, GpuUuid, HostName, Public
+
 SCHEMA = 2  # of machine.json
 
 
@@ -12,7 +14,7 @@ class Cache(msgspec.Struct, kw_only=True, frozen=True):
     """One cache, and the logical CPUs that share it."""
 
     level: int  # 1, 2, 3, ...
-    kind: str  # `data`, `instruction` or `unified`
+    kind: Public  # `data`, `instruction` or `unified`
     size_bytes: int  # its size
     cpus: list[int]  # logical CPUs that share it
 
@@ -32,37 +34,37 @@ class NumaNode(msgspec.Struct, kw_only=True, frozen=True):
     cpus: list[int]  # its logical CPUs; empty for memory without cores
     memory_bytes: int | None  # its size; null: not known
     distances: dict[int, int]  # to each node, itself included; 10 is local
-    memory: str = "host"  # `host`, or `gpu`: memory of a GPU that its driver shows as a node
+    memory: Public = "host"  # `host`, or `gpu`: memory of a GPU that its driver shows as a node
 
 
 class Nic(msgspec.Struct, kw_only=True, frozen=True):
     """One network interface that is up, loopback left out."""
 
-    name: str  # of the interface
-    kind: str  # `ethernet`, `infiniband` or `virtual`
+    name: FreeText  # of the interface
+    kind: Public  # `ethernet`, `infiniband` or `virtual`
     numa_node: int | None  # of the interface; null: not known
     rate_gbs: float | None  # of the link in GB/s, one direction, as it says; null: it does not
-    addresses: list[str]  # IP addresses
-    verbs: str | None = None  # RDMA device and port: `mlx5_0:1`; null: none, or not known
-    pci: str | None = None  # PCI address: `0000:4d:00.0`; null: no PCI device, or not known
-    upstream: list[str] = []  # PCI bridges above it, from the root port down; empty: not known
+    addresses: list[FreeText]  # IP addresses
+    verbs: FreeText | None = None  # RDMA device and port: `mlx5_0:1`; null: none, or not known
+    pci: Public | None = None  # PCI address: `0000:4d:00.0`; null: no PCI device, or not known
+    upstream: list[Public] = []  # PCI bridges above it, from the root port down; empty: not known
 
 
 class Gpu(msgspec.Struct, kw_only=True, frozen=True):
     """One GPU that this process may use, as its vendor's library or the kernel describes it."""
 
     index: int  # as the vendor's tools number it
-    vendor: str  # `nvidia` or `amd`
-    name: str  # as its driver names it
-    uuid: str  # `GPU-...`: a rank chooses its device by it
-    pci: str  # PCI address: `0000:17:00.0`
+    vendor: Public  # `nvidia` or `amd`
+    name: FreeText  # as its driver names it
+    uuid: GpuUuid  # `GPU-...`: a rank chooses its device by it
+    pci: Public  # PCI address: `0000:17:00.0`
     numa_node: int | None  # of the cores near to it; null: not known
     memory_bytes: int | None  # its size; null: not known
     # theoretical rate of its memory in GB/s, bytes read and written; null: not known
     memory_gbs: float | None
-    host_link: str  # link to the CPU: `pcie`, `nvlink-c2c`, `nvlink`, `xgmi`
+    host_link: Public  # link to the CPU: `pcie`, `nvlink-c2c`, `nvlink`, `xgmi`
     host_gbs: float | None  # theoretical payload of that link in GB/s, each way; null: not known
-    upstream: list[str] = []  # PCI bridges above it, from the root port down; empty: not known
+    upstream: list[Public] = []  # PCI bridges above it, from the root port down; empty: not known
     # its number for a rank, where `CUDA_VISIBLE_DEVICES` names devices; null: as `index`
     ordinal: int | None = None
 
@@ -79,10 +81,10 @@ class GpuLink(msgspec.Struct, kw_only=True, frozen=True):
     other: int  # `index` of the second
     # `nvlink`, `xgmi`, `pcie-switch`, `host-bridge` (a CPU's root ports), `cross-socket` (from one
     # NUMA node to another) or `unknown`
-    kind: str
+    kind: Public
     # theoretical payload in GB/s, each way, of all lanes together; null: not known
     gbs: float | None
-    peer: str | None = None  # why one cannot copy to the other directly; null: it can
+    peer: FreeText | None = None  # why one cannot copy to the other directly; null: it can
     # switches join them, so that a GPU has these lanes for all others together
     switched: bool = False
 
@@ -91,35 +93,35 @@ class Provenance(msgspec.Struct, kw_only=True, frozen=True):
     """Versions and settings that change on the same hardware, before the study began; null: not
     known. The fingerprint of each session has them too."""
 
-    product: str | None = None  # vendor and model of the host, by its firmware
-    bios: str | None = None  # vendor, version and date of its firmware
-    microcode: str | None = None  # of its first CPU
-    governor: str | None = None  # of the clocks of its CPUs; several are joined by a comma
-    nvidia_driver: str | None = None  # NVIDIA's driver
-    cuda_driver_api: str | None = None  # newest CUDA that NVIDIA's driver runs
-    amdgpu_driver: str | None = None  # AMD's driver; null also if it is the kernel's own
-    adapter_firmware: dict[str, str] = {}  # version of each RDMA adapter
+    product: FreeText | None = None  # vendor and model of the host, by its firmware
+    bios: Public | None = None  # vendor, version and date of its firmware
+    microcode: Public | None = None  # of its first CPU
+    governor: FreeText | None = None  # of the clocks of its CPUs; several are joined by a comma
+    nvidia_driver: FreeText | None = None  # NVIDIA's driver
+    cuda_driver_api: FreeText | None = None  # newest CUDA that NVIDIA's driver runs
+    amdgpu_driver: FreeText | None = None  # AMD's driver; null also if it is the kernel's own
+    adapter_firmware: dict[FreeText, FreeText] = {}  # version of each RDMA adapter
 
 
 class Diagnosis(msgspec.Struct, kw_only=True, frozen=True):
     """One check of `nearpeak machine --check` (docs/machine.md)."""
 
-    severity: str  # `bad`: will spoil a measurement; `warn`: may; `ok`
-    id: str  # of the check, made of words, the same on every machine
-    message: str  # what it saw
-    hint: str = ""  # what to do; empty if all is well
-    variables: list[str] = []  # environment variables that it is about
+    severity: Public  # `bad`: will spoil a measurement; `warn`: may; `ok`
+    id: Public  # of the check, made of words, the same on every machine
+    message: FreeText  # what it saw
+    hint: FreeText = ""  # what to do; empty if all is well
+    variables: list[FreeText] = []  # environment variables that it is about
 
 
 class Machine(msgspec.Struct, kw_only=True, frozen=True):
     """One host, as far as its data paths need it: also the file `machine.json`."""
 
     schema: int = SCHEMA  # version of `machine.json`
-    hostname: str  # its name
-    architecture: str  # `x86_64`, `aarch64`, `ppc64le`, ...
-    cpu_model: str  # as the system names it
-    kernel: str  # its release
-    source: str  # origin of these data: `lstopo` or `sysfs`
+    hostname: HostName  # its name
+    architecture: Public  # `x86_64`, `aarch64`, `ppc64le`, ...
+    cpu_model: FreeText  # as the system names it
+    kernel: FreeText  # its release
+    source: Public  # origin of these data: `lstopo` or `sysfs`
     virtual: bool  # it is a virtual machine
     cores: list[Core]  # physical cores
     caches: list[Cache]  # caches of the CPUs
@@ -129,7 +131,7 @@ class Machine(msgspec.Struct, kw_only=True, frozen=True):
     allowed_nodes: list[int] | None = None  # NUMA nodes whose memory it may take; null: all
     gpus: list[Gpu] = []  # GPUs that the study may use
     gpu_links: list[GpuLink] = []  # links of each pair of GPUs
-    gpu_notes: list[str] = []  # why a GPU, or all of a vendor's, cannot be used: one line each
+    gpu_notes: list[FreeText] = []  # why a GPU, or all of a vendor's, cannot be used: one line each
     mps: bool = False  # there is a program to start NVIDIA's MPS daemon with
     provenance: Provenance = Provenance()  # firmware, drivers and settings
     # results of `nearpeak machine --check` before the study; empty: it was not asked

@@ -13,6 +13,7 @@ from nearpeak.machine.gpus.nvml import SLOWDOWNS, library_present
 from nearpeak.machine.gpus.watch import GpuState, GpuWatch
 from nearpeak.machine.sysfs import CPU
 from nearpeak.machine.tree import Tree
+from nearpeak.terms.private import FreeText
 
 MOST_CPUS = 16  # read for a state: enough to see throttling, and quick
 # Kernels up to 5.16 measure the frequency of an idle CPU for 10 ms when it is read (x86's
@@ -30,7 +31,7 @@ class CpuState(msgspec.Struct, kw_only=True, frozen=True):
 
     cpu: int  # its number
     khz: int | None = None  # its frequency
-    governor: str | None = None  # of its clock
+    governor: FreeText | None = None  # of its clock
     core_throttles: int | None = None  # times that its core was too hot
     package_throttles: int | None = None  # times that its package was too hot
     stolen_seconds: float | None = None  # time that a hypervisor gave to others

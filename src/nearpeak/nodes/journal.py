@@ -13,6 +13,7 @@ from nearpeak import journal
 from nearpeak.arrays import Booleans, Indices
 from nearpeak.errors import UserError
 from nearpeak.nodes.plan import Chosen, Stage
+from nearpeak.terms.private import FreeText, HostName, Kept, Public
 
 NAME = "nodes.jsonl"
 SCHEMA = 1
@@ -23,14 +24,15 @@ class Begin(msgspec.Struct, kw_only=True, tag_field="record", tag="nodes"):
     """The first line."""
 
     schema: int
-    nearpeak: str  # version
-    started: str  # ISO 8601, UTC
-    host: str  # where it was started
-    library: str
-    settings: str
-    version: str  # of the library
+    nearpeak: Public  # version
+    started: Public  # ISO 8601, UTC
+    host: HostName  # where it was started
+    library: FreeText
+    settings: FreeText
+    version: Kept  # of the library
     chosen: Chosen
-    published: str | None = None  # version of nearpeak that published this copy; null: it is none
+    # version of nearpeak that published this copy; null: it is none
+    published: Public | None = None
 
 
 class Launch(msgspec.Struct, kw_only=True, tag_field="record", tag="launch"):
@@ -55,7 +57,7 @@ class Round(msgspec.Struct, kw_only=True, tag_field="record", tag="round"):
 class Wrong(msgspec.Struct, kw_only=True, tag_field="record", tag="wrong data"):
     """A pair received wrong data, and has no values."""
 
-    message: str
+    message: FreeText
     rank: int
     sender: int
 
@@ -64,8 +66,8 @@ class LaunchEnd(msgspec.Struct, kw_only=True, tag_field="record", tag="launch en
     """A launch has ended. The rounds count only if it ended well."""
 
     launch: int
-    status: str  # "ok", "failed", "hung", "stopped"
-    message: str
+    status: Public  # "ok", "failed", "hung", "stopped"
+    message: FreeText
     seconds: float
 
 

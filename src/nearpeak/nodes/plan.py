@@ -14,6 +14,7 @@ from nearpeak.errors import UserError
 from nearpeak.nodes import rounds
 from nearpeak.nodes.rounds import Round
 from nearpeak.numbers import count, in_short
+from nearpeak.terms.private import FreeText, HostName
 from nearpeak.terms.sizes import format_seconds
 
 Stage = Literal["whole", "survey", "sift", "again"]
@@ -38,8 +39,8 @@ ROUND_SECONDS, LAUNCH_SECONDS, LAUNCH_SECONDS_OF_A_NODE = 0.02, 2.0, 0.005
 class Chosen(msgspec.Struct, kw_only=True, frozen=True):
     """The options of a run."""
 
-    nodes: list[str]  # names of hosts, in the order of the ranks; "": unknown, in a plan only
-    mpi: str  # the library and its settings, as given
+    nodes: list[HostName]  # names of hosts, in the order of the ranks; "": unknown, in a plan only
+    mpi: FreeText  # the library and its settings, as given
     launches: int = LAUNCHES
     rounds: int | None = None  # of the survey; None: every pair once
     slot_ms: float = SLOT_MS  # for latency, and for bandwidth, in a round
@@ -48,8 +49,8 @@ class Chosen(msgspec.Struct, kw_only=True, frozen=True):
     window: int = WINDOW
     seed: int = 0
     launch_limit_seconds: float = LAUNCH_LIMIT_SECONDS  # of a launch without a round
-    remote_shell: str | None = None
-    require: list[str] = []  # what the usual pair must reach (required.py)
+    remote_shell: FreeText | None = None
+    require: list[FreeText] = []  # what the usual pair must reach (required.py)
 
 
 class Measures(msgspec.Struct, kw_only=True, frozen=True):

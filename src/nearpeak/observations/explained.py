@@ -13,6 +13,7 @@ import msgspec
 from nearpeak.errors import UserError
 from nearpeak.files import make_inside, write_whole
 from nearpeak.terms.identity import Who
+from nearpeak.terms.private import FreeText, HostName, Kept, Public
 
 SCHEMA = 1
 
@@ -48,7 +49,7 @@ class Part(msgspec.Struct, kw_only=True):
 
     kind: Kind  # kind of activity
     # of the call, or of the device's activity: `cuMemcpyAsync`, `copy, pageable to device`
-    name: str
+    name: FreeText
     rank: int  # rank that called, or for which the device worked
     own: bool  # by the benchmark itself (packing, staging), not by the library
     # number of these for one message; one that begins before it or ends after it counts by the part
@@ -95,7 +96,7 @@ class Own(msgspec.Struct, kw_only=True):
 
     rank: int  # the rank
     # `opal_progress, libopen-pal.so.80`; the library alone if the function is not exported
-    name: str
+    name: FreeText
     samples: int  # samples of the rank in this function, during that
     share: float  # of the samples of this rank outside of traced calls, during that
     during: During = "nothing"  # what went on
@@ -105,7 +106,7 @@ class Span(msgspec.Struct, kw_only=True):
     """An activity in a lane."""
 
     kind: Kind  # kind of activity
-    name: str  # of the longest of those that are drawn as one
+    name: FreeText  # of the longest of those that are drawn as one
     begin_us: float  # us after the message began
     end_us: float  # us after the message began
     count: int = 1  # number of activities drawn as one, as they follow each other closely
@@ -159,9 +160,9 @@ class ExplainedCase(msgspec.Struct, kw_only=True):
     """The messages of one size."""
 
     size_bytes: int  # of a message
-    metric: str  # what was measured
-    axes: dict[str, str]  # value of each axis: `calls`, `reuse`, ...
-    unit: str  # of the values
+    metric: Public  # what was measured
+    axes: dict[Public, Public]  # value of each axis: `calls`, `reuse`, ...
+    unit: Public  # of the values
     value: float  # without tracing: median of the launches' medians
     seen_value: float  # while traced, of the messages that the budgets are of
     # times as long as without tracing: `seen_value` over `value`, of a rate the reverse
@@ -173,7 +174,7 @@ class ExplainedCase(msgspec.Struct, kw_only=True):
     slower_most: float | None  # largest such ratio; null: none was traced
     operations: float  # messages of an iteration between two ranks, or 1
     ceiling: float | None  # the same without MPI, in the same unit; null: nothing does it
-    ceiling_method: str | None  # method of the ceiling; null: no ceiling
+    ceiling_method: Public | None  # method of the ceiling; null: no ceiling
     budgets: list[Budget]  # parts of the time; empty: nothing was traced
     # as of a Budget, of messages there and back together; null: each has its own, or no ceiling
     accounted_least: float | None = None
@@ -181,8 +182,8 @@ class ExplainedCase(msgspec.Struct, kw_only=True):
     counters: list[Counters]  # the kernel's, of each rank
     lost: int  # events without space to store them
     missing: list[int]  # ranks that left nothing
-    failed: str  # failure of the launch with tracing; empty: none
-    device: str  # why the device's driver was not traced; empty: it was, or was not used
+    failed: FreeText  # failure of the launch with tracing; empty: none
+    device: FreeText  # why the device's driver was not traced; empty: it was, or was not used
     dropped: int = 0  # records of activity on devices that were lost, at least
     unfinished: list[int] = []  # ranks that ended without the last of these records
     # round trips of a cache line between the ranks' CPUs in ns, in these launches and that of the
@@ -194,35 +195,35 @@ class FailedSize(msgspec.Struct, kw_only=True):
     """A size at which the library failed, so that nothing is known of it."""
 
     size_bytes: int  # of a message
-    why: str  # how the library failed
+    why: FreeText  # how the library failed
 
 
 class Said(msgspec.Struct, kw_only=True):
     """The report of a library on itself, in a separate launch."""
 
     size_bytes: int  # of the messages of the launch
-    asked: str  # variables that make the library report: `UCX_PROTO_INFO=used`
-    protocols: list[str]  # of messages of this size, if Nearpeak knows the library's format
-    lines: list[str]  # the library's output, at most 400 lines
+    asked: FreeText  # variables that make the library report: `UCX_PROTO_INFO=used`
+    protocols: list[FreeText]  # of messages of this size, if Nearpeak knows the library's format
+    lines: list[FreeText]  # the library's output, at most 400 lines
 
 
 class Explanation(msgspec.Struct, kw_only=True):
     """The complete file."""
 
     schema: int  # version of this format
-    nearpeak: str  # version of Nearpeak
-    started: str  # ISO 8601 in UTC
-    host: str  # name of the machine
-    gpus: list[str]  # names of the GPUs
-    driver: str | None  # version of NVIDIA's driver; null: none
-    library: str  # its name
-    version: str  # of the library
-    settings: str  # name of its settings
-    path: str  # id of the data path
-    path_summary: str  # the path for people
-    benchmark: str  # its name
-    buffers: str  # of the first half of the ranks and of the second
-    command: str  # the launch without tracing, for a shell
+    nearpeak: Public  # version of Nearpeak
+    started: Public  # ISO 8601 in UTC
+    host: HostName  # name of the machine
+    gpus: list[FreeText]  # names of the GPUs
+    driver: FreeText | None  # version of NVIDIA's driver; null: none
+    library: FreeText  # its name
+    version: Public  # of the library
+    settings: FreeText  # name of its settings
+    path: Kept  # id of the data path
+    path_summary: FreeText  # the path for people
+    benchmark: Public  # its name
+    buffers: Public  # of the first half of the ranks and of the second
+    command: FreeText  # the launch without tracing, for a shell
     cases: list[ExplainedCase]  # one for each size
     failed: list[FailedSize] = []  # sizes at which the library failed
     said: list[Said] = []  # reports of the library on itself

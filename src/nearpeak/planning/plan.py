@@ -18,6 +18,7 @@ from nearpeak.terms.benchmarks import Benchmark, named
 from nearpeak.terms.identity import CEILING, Axes, Place, Who
 from nearpeak.terms.left_out import LeftOut, LeftOutKind
 from nearpeak.terms.path import DataPath
+from nearpeak.terms.private import FreeText, HostName, Kept, Public
 
 SCHEMA = 4
 LEAST_SAMPLES = 11  # of a case, however long one takes
@@ -38,10 +39,10 @@ class Spare(msgspec.Struct, kw_only=True, frozen=True):
     """A part of the study that may still be left out, if launches take longer than guessed."""
 
     kind: LeftOutKind
-    name: str
-    why: str
+    name: FreeText
+    why: FreeText
     variants: list[int] = []  # indexes into Plan.variants, wherever they are measured
-    paths: list[str] = []  # with all that is measured there
+    paths: list[Kept] = []  # with all that is measured there
     contender: int | None = None  # index into Plan.contenders: only of this one there
 
 
@@ -49,8 +50,8 @@ class Group(msgspec.Struct, kw_only=True, frozen=True):
     """Variants of different benchmarks that a launch measures one after the other, with the same
     buffers, in the same state of them, and at the same sizes. A ceiling has none."""
 
-    buffers: str = "H,H"  # kind, as in the `groups` of a launch
-    axes: dict[str, str] = {}  # of a ceiling: `reuse` and `touch`, which are matched
+    buffers: Public = "H,H"  # kind, as in the `groups` of a launch
+    axes: dict[Public, Public] = {}  # of a ceiling: `reuse` and `touch`, which are matched
     variants: tuple[int, ...] = ()  # numbers of `variants`, from 0
 
     def __post_init__(self) -> None:
@@ -66,10 +67,11 @@ class Template(msgspec.Struct, kw_only=True, frozen=True):
     """
 
     role: Role  # what it measures
-    path: str  # id of the data path
+    path: Kept  # id of the data path
     contender: int | None = None  # number in `contenders`, from 0; null for a ceiling
     groups: tuple[Group, ...]  # measured one after the other
-    adapter: str | None = None  # of a ceiling: the RDMA adapter that it is measured with; else null
+    # of a ceiling: the RDMA adapter that it is measured with; else null
+    adapter: FreeText | None = None
     since: int = 0  # first block that has it
 
     @property
@@ -127,8 +129,8 @@ class Plan(msgspec.Struct, kw_only=True):
     """The whole plan. Records and budget decide how many blocks are run."""
 
     schema: int
-    study: str  # id
-    created: str
+    study: Public  # id
+    created: Public
     seed: int
     sizes: list[int]
     slot_ms: float  # of all launches; of those of the first blocks where it is not fixed
@@ -139,8 +141,8 @@ class Plan(msgspec.Struct, kw_only=True):
     looks: list[int]  # numbers of blocks after which precision is judged; the last is the most
     budget_seconds: float | None  # as it was asked for
     launch_limit_seconds: float
-    hosts: list[str]
-    remote_shell: str | None
+    hosts: list[HostName]
+    remote_shell: FreeText | None
     contenders: list[Contender]
     benchmarks: list[Benchmark]  # of the variants
     variants: list[Variant]
@@ -151,14 +153,14 @@ class Plan(msgspec.Struct, kw_only=True):
     perftest: bool = False  # whether its programs are there, for ceilings over RDMA adapters
     deviation: float = 0.03  # of launch medians, relative: assumed until some were measured
     # By path: bytes of a message from which its ceiling no longer grows, beyond `sizes`.
-    plateaus: dict[str, int] = {}
+    plateaus: dict[Kept, int] = {}
     # Of `sizes`, those of benchmarks without a measured ceiling and of ceilings between more than
     # two ends; empty: all of them.
     few_sizes: list[int] = []
     left_out: list[LeftOut] = []
     spare: list[Spare] = []  # what comes next, in order
-    problem_sizes: dict[str, list[int]] = {}  # by application, in what it is measured over
-    requirements: list[str] = []  # as they were given, for all sessions
+    problem_sizes: dict[Public, list[int]] = {}  # by application, in what it is measured over
+    requirements: list[FreeText] = []  # as they were given, for all sessions
     # The seconds of the job in which the study began, if fewer than the budget's.
     job_seconds: float | None = None
 

@@ -4,27 +4,16 @@ hold nothing secret, and values that anybody may have."""
 
 import functools
 import re
-from collections.abc import Iterator, Mapping
 from importlib import resources
-from typing import Any
 
 from nearpeak.libraries import given, settings, tunables
 from nearpeak.libraries.families import all_families
 from nearpeak.machine.doctor import NO_SETTINGS, SETTINGS
 from nearpeak.withheld import WITHHELD, is_secret_name, secrets_in
 
-FIELDS = ("env", "environment")  # in what nearpeak writes: mappings of names to values
 _KNOWN = (
-    *(
-        "PATH",
-        "LD_LIBRARY_PATH",
-        "LD_PRELOAD",
-        "LIBRARY_PATH",
-        "TMPDIR",
-        "HOSTNAME",
-        "USER",
-        "HOME",
-    ),
+    *("PATH", "LD_LIBRARY_PATH", "LD_PRELOAD", "LIBRARY_PATH", "TMPDIR"),
+    *("HOSTNAME", "USER", "HOME"),
     *("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "CUDA_MODULE_LOADING", "CUDA_LAUNCH_BLOCKING"),
     *("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"),
 )
@@ -87,17 +76,3 @@ def _is_plain(value: str) -> bool:
     if _NUMBER.fullmatch(value):
         return any(int(value) % divisor == 0 for divisor in _ROUND)
     return _PLAIN.fullmatch(value) is not None
-
-
-def variables(value: Any) -> Iterator[tuple[str, str]]:
-    """Yields the variables of all mappings of names to values, at any depth."""
-    if isinstance(value, list):
-        if not (value and isinstance(value[0], float)):  # samples
-            for item in value:
-                yield from variables(item)
-    elif isinstance(value, dict):
-        for name, item in value.items():
-            if name in FIELDS and isinstance(item, Mapping):
-                yield from ((k, v) for k, v in item.items() if isinstance(v, str))
-            else:
-                yield from variables(item)

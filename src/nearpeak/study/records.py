@@ -16,6 +16,7 @@ from nearpeak.machine.states import State
 from nearpeak.planning.plan import Addition, Role, VariantKey
 from nearpeak.terms.identity import Axes
 from nearpeak.terms.outcomes import Ending, given_up
+from nearpeak.terms.private import FreeText, Kept, Public
 
 SCHEMA = 5
 
@@ -24,7 +25,7 @@ class Published(msgspec.Struct, kw_only=True, frozen=True):
     """The mark of a copy that `nearpeak publish` wrote (docs/publish.md). All digests of a copy
     were made then: they show that the copy is complete, and nothing of what was measured."""
 
-    nearpeak: str  # version that published
+    nearpeak: Public  # version that published
     logs: bool  # the copy has the logs
 
 
@@ -32,11 +33,11 @@ class StudyRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="study")
     """The first line of the file."""
 
     schema: int  # version of this format
-    id: str  # of the study, as in `plan.json`
-    nearpeak: str  # version of Nearpeak that began the study
-    started: str  # beginning of the study, ISO 8601 in UTC
+    id: Public  # of the study, as in `plan.json`
+    nearpeak: Public  # version of Nearpeak that began the study
+    started: Public  # beginning of the study, ISO 8601 in UTC
     seed: int  # determines the order of launches and of sizes
-    files: dict[str, str] = {}  # SHA-256 of `machine.json` and `plan.json`
+    files: dict[Public, Public] = {}  # SHA-256 of `machine.json` and `plan.json`
     published: Published | None = None  # null: no published copy
 
 
@@ -45,8 +46,8 @@ class SessionRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="sessi
     the next such line belong to it."""
 
     session: int  # number, from 0
-    started: str  # ISO 8601 in UTC
-    nearpeak: str  # version of Nearpeak that runs it
+    started: Public  # ISO 8601 in UTC
+    nearpeak: Public  # version of Nearpeak that runs it
     fingerprint: Fingerprint  # facts that its numbers depend on
     forced: bool = False  # begun with `--force`: its fingerprint may differ from the session before
 
@@ -58,16 +59,17 @@ class AmendmentRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="ame
     seed and the block's number."""
 
     # how the study had ended before: the message of its last `study end`, or that it was cut off
-    reason: str
+    reason: FreeText
     # time for all launches that follow, without the rest of the budget before; null: no limit
     budget_seconds: float | None
     # numbers of blocks after which precision is judged, instead of the plan's; the last is the most
     # blocks
     looks: list[int]
     every: bool  # cases that were precise enough are launched again too
-    asked: str = ""  # options of `nearpeak study`
+    asked: FreeText = ""  # options of `nearpeak study`
     adds: Addition = Addition()  # additions to the plan from the added blocks on
-    digest: str = ""  # SHA-256 of all lines before this one, and of this one with an empty digest
+    # SHA-256 of all lines before this one, and of this one with an empty digest
+    digest: Public = ""
 
 
 class LeftOutRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="left out"):
@@ -83,8 +85,8 @@ class LeftOutRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="left 
 class Chosen(msgspec.Struct, kw_only=True, frozen=True):
     """A benchmark with a value for each axis that it was given."""
 
-    benchmark: str  # `latency`, `bw`, ...
-    axes: dict[str, str]  # value of each axis
+    benchmark: Public  # `latency`, `bw`, ...
+    axes: dict[Public, Public]  # value of each axis
 
 
 class GroupRecord(msgspec.Struct, kw_only=True, frozen=True):
@@ -92,8 +94,8 @@ class GroupRecord(msgspec.Struct, kw_only=True, frozen=True):
 
     # H host, P pinned host, D device, M managed; `H,D`: H for the first half of the ranks, D for
     # the second
-    buffers: str = "H,H"
-    axes: dict[str, str]  # `reuse` and `touch`, by which a ceiling is matched
+    buffers: Public = "H,H"
+    axes: dict[Public, Public]  # `reuse` and `touch`, by which a ceiling is matched
     benchmarks: list[Chosen]  # in the order of measurement; empty for a ceiling
 
     @property
@@ -113,18 +115,19 @@ class LaunchRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="launch
     launch: int  # number of the try, from 0, of all tries of the study; names its log
     block: int  # the randomised block, from 0
     role: Role  # what it measures
-    library: str  # its name in this study; empty for a ceiling
-    settings: str  # name of its settings; empty for a ceiling
-    path: str  # id of the data path
+    library: FreeText  # its name in this study; empty for a ceiling
+    settings: FreeText  # name of its settings; empty for a ceiling
+    path: Kept  # id of the data path
     groups: list[GroupRecord]  # measured one after the other
-    adapter: str | None = None  # of a ceiling: the RDMA adapter that it is measured with; else null
+    # of a ceiling: the RDMA adapter that it is measured with; else null
+    adapter: FreeText | None = None
     # line for a POSIX shell that starts the same launch and prints a table; the study adds `--jsonl
     # FILE`
-    command: str
-    started: str  # ISO 8601 in UTC
+    command: FreeText
+    started: Public  # ISO 8601 in UTC
     session: int  # number of the session
     slot_ms: float  # time for one case in ms
-    methods: list[str] = []  # of a ceiling: methods that it is limited to; empty: all
+    methods: list[Public] = []  # of a ceiling: methods that it is limited to; empty: all
     state: State | None = None  # of this host as the launch begins; null: not known
 
 
@@ -135,12 +138,13 @@ class LaunchEndRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="lau
     status: Ending  # how it ended
     exit_status: int | None  # of the launcher, negative for a signal; null: it did not start
     seconds: float  # from start to end
-    message: str  # why it did not end well, for people; else empty
+    message: FreeText  # why it did not end well, for people; else empty
     # failures in a row without a sample, after which the same is launched no more; 0: it is
     given_up_after: int = 0
     # file with the launch's complete output, relative to the study's folder; null: none
-    log: str | None
-    digest: str = ""  # SHA-256 of all lines before this one, and of this one with an empty digest
+    log: FreeText | None
+    # SHA-256 of all lines before this one, and of this one with an empty digest
+    digest: Public = ""
     state: State | None = None  # of this host once the launch is over; null: not known
 
     @property
@@ -156,8 +160,9 @@ class StudyEndRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="stud
     # `imprecise`: the budget or the number of launches was reached before the aim of precision
     status: Literal["complete", "imprecise", "interrupted"]
     # why nothing more was launched: `every cell is precise`, `the budget is spent`, ...
-    message: str
-    digest: str = ""  # SHA-256 of all lines before this one, and of this one with an empty digest
+    message: FreeText
+    # SHA-256 of all lines before this one, and of this one with an empty digest
+    digest: Public = ""
 
 
 Record = (

@@ -9,6 +9,7 @@ import msgspec
 from nearpeak.terms.identity import HostDevice, Who
 from nearpeak.terms.logs import fault, without_addresses
 from nearpeak.terms.outcomes import GOOD, NOT_TRIED, Status
+from nearpeak.terms.private import FreeText, Public
 
 
 class Awareness(msgspec.Struct, kw_only=True, frozen=True):
@@ -16,19 +17,19 @@ class Awareness(msgspec.Struct, kw_only=True, frozen=True):
     An operation that ends badly after others is tried again as the only one of a job; that result
     counts."""
 
-    library: str  # its name in the study
-    settings: str  # name of its settings
-    buffers: str  # of each rank: `D,D`
-    operation: str  # a benchmark, or an operation that has no benchmark yet (`put`)
+    library: FreeText  # its name in the study
+    settings: FreeText  # name of its settings
+    buffers: Public  # of each rank: `D,D`
+    operation: Public  # a benchmark, or an operation that has no benchmark yet (`put`)
     status: Status  # how it ended
-    message: str  # the evidence: the signal, the first wrong byte, the last line of output
-    command: str  # repeats the trial
+    message: FreeText  # the evidence: the signal, the first wrong byte, the last line of output
+    command: FreeText  # repeats the trial
     # if it is `ok` alone: a `status`, its end after other operations in one job, which the message
     # names; else empty
     after_others: Literal["", Status] = ""
     # time of the trial, ISO 8601 in UTC; before the study: from the user's cache; empty: not
     # recorded
-    tried: str = ""
+    tried: Public = ""
     # as of a Place: `none` if the rank with host memory held no GPU in the trial; else empty
     host_device: HostDevice = ""
 

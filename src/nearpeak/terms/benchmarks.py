@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from nearpeak.errors import UserError, closest
+from nearpeak.terms.private import Public
 
 QUOTED_BYTES = 8  # the size at which latencies are quoted, as is usual
 # Metrics of `nearpeak-native gpu` that no MPI benchmark has: parts of the times of a path, not
@@ -40,12 +41,12 @@ Ceiling = Literal[
 class Axis(msgspec.Struct, frozen=True):
     """One option of a benchmark that a study varies."""
 
-    name: str  # of the axis
-    values: list[str]  # possible values
-    default: str  # one of them
-    summary: str = ""  # one line for people
-    host_only: list[str] = []  # values that take ordinary host memory of all ranks
-    usual: list[str] = []  # values that a study measures by default; empty: `default`
+    name: Public  # of the axis
+    values: list[Public]  # possible values
+    default: Public  # one of them
+    summary: Public = ""  # one line for people
+    host_only: list[Public] = []  # values that take ordinary host memory of all ranks
+    usual: list[Public] = []  # values that a study measures by default; empty: `default`
 
     def takes(self, value: str, host: bool) -> bool:
         """True if a value supports the buffers; `host`: all of them are in ordinary host memory."""
@@ -59,10 +60,10 @@ class Axis(msgspec.Struct, frozen=True):
 class Metric(msgspec.Struct, frozen=True):
     """One figure that a benchmark gives."""
 
-    name: str  # of the metric
+    name: Public  # of the metric
     # `us`, `GB/s`, `M/s` (1e6 messages, or particles, a second), `GLUP/s` (1e9 updates of a cell a
     # second) or `ratio`
-    unit: str
+    unit: Public
     better: Better  # which values are better
 
 
@@ -70,8 +71,8 @@ class X(msgspec.Struct, frozen=True):
     """The quantity that a benchmark is measured over."""
 
     # `size`: of a message; for an application, the size of its problem, like `side`
-    name: str = "size"
-    unit: str = "B"  # `B`; of an application another one, like `cells`
+    name: Public = "size"
+    unit: Public = "B"  # `B`; of an application another one, like `cells`
     # of an application: sizes that a study measures by default (`--problem-sizes`: others)
     usual: list[int] = []
 
@@ -123,7 +124,7 @@ class Basis(NamedTuple):
 class RankRule(msgspec.Struct, frozen=True):
     """The numbers of ranks that a benchmark runs on."""
 
-    rule: str  # `exactly`, `at least`, or `even`: an even number, and at least `count`
+    rule: Public  # `exactly`, `at least`, or `even`: an even number, and at least `count`
     count: int  # number of ranks
 
     def fits(self, ranks: int) -> bool:
@@ -143,15 +144,15 @@ class RankRule(msgspec.Struct, frozen=True):
 class Benchmark(msgspec.Struct, frozen=True):
     """A benchmark, as its program describes it (docs/describe.md)."""
 
-    name: str  # OMB's name, if OMB has it (docs/programs.md)
+    name: Public  # OMB's name, if OMB has it (docs/programs.md)
     # figures that it gives, the main one first; each is compared with the ceiling of the same name
     metrics: list[Metric]
     ranks: RankRule  # number of ranks that it runs on
     axes: list[Axis] = []  # options that a study varies
-    summary: str = ""  # one line for people
+    summary: Public = ""  # one line for people
     # `pt2pt`, `collective`, `rma`, `datatype`; `overlap`: with computation; `stream`: with a stream
     # of the device; `app`: an application; empty: not known
-    family: str = ""
+    family: Public = ""
     smallest: int = 0  # bytes of the smallest message; smaller sizes are left out
     # bytes of the largest message; larger sizes are left out; null: no limit
     largest: int | None = None
@@ -168,13 +169,13 @@ class Benchmark(msgspec.Struct, frozen=True):
     least: Traffic | None = None
     # operations that do the same at the same size, and more: the library could call them instead
     # (`bcast`: `allreduce`)
-    covered_by: list[str] = []
+    covered_by: list[Public] = []
     # best possible value of the main metric on any machine (1 for `iallreduce`); null: other
     # benchmarks
     bound: float | None = None
     # benchmark with a measured ceiling (`latency`, `bw`, `bibw`) that this one cannot exceed at the
     # same size with the same buffers; null: none
-    bound_by: str | None = None
+    bound_by: Public | None = None
     # direction of the data from the calling rank; the other rank may take no part; null: not
     # one-sided
     one_sided: Literal["put", "get"] | None = None

@@ -10,6 +10,8 @@ from typing import Literal, NoReturn
 
 import msgspec
 
+from nearpeak.terms.private import FreeText
+
 
 class Axes(dict[str, str]):
     """A value for each axis, sorted by name; immutable."""
@@ -45,8 +47,8 @@ class Axes(dict[str, str]):
 class Who(msgspec.Struct, frozen=True, order=True):
     """A library with one of its settings. Both are empty for a ceiling."""
 
-    library: str  # its name in the study
-    settings: str = "default"  # name of its settings; `default` has none
+    library: FreeText  # its name in the study
+    settings: FreeText = "default"  # name of its settings; `default` has none
 
     @property
     def label(self) -> str:

@@ -9,6 +9,7 @@ import msgspec
 from nearpeak.numbers import count
 from nearpeak.terms.axes import staging
 from nearpeak.terms.identity import Who
+from nearpeak.terms.private import FreeText, Kept, Public
 
 LeftOutKind = Literal[
     "family",  # a family of benchmarks
@@ -27,12 +28,12 @@ class LeftOut(msgspec.Struct, kw_only=True, frozen=True):
     kind: LeftOutKind  # what is left out
     # of the family, benchmark, way, path, memories, or library and path: `collective`, `host x4`,
     # `openmpi on host x4`
-    name: str
-    why: str  # why it was left out before others
-    benchmarks: list[str] = []  # benchmarks that are not measured at all
-    paths: list[str] = []  # paths on which no library is measured; empty for `library`
+    name: FreeText
+    why: FreeText  # why it was left out before others
+    benchmarks: list[Public] = []  # benchmarks that are not measured at all
+    paths: list[Kept] = []  # paths on which no library is measured; empty for `library`
     who: Who | None = None  # of `library`: the library that is left out on `path`; else null
-    path: str | None = None  # of `library`: the path; else null
+    path: Kept | None = None  # of `library`: the path; else null
     budget_seconds: float  # seconds that would hold six blocks with it too, by the estimate then
     # seconds that would hold the complete plan, by an estimate before the start; 0: not known
     whole_seconds: float = 0.0

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from nearpeak.terms.identity import HostDevice, Place
+from nearpeak.terms.private import FreeText, HostName, Kept, Public
 
 NO_DEVICE = "-"  # as in --devices
 
@@ -14,16 +15,16 @@ NO_DEVICE = "-"  # as in --devices
 class Endpoint(msgspec.Struct, kw_only=True, frozen=True):
     """One end of a path: its memory, and the CPUs that its rank is bound to."""
 
-    memory: str  # `host` or `gpu`
+    memory: Public  # `host` or `gpu`
     cpus: list[int]  # logical CPUs that the rank is bound to
     numa_node: int | None  # of the memory, or of the rank's CPUs; null: not known
     # the GPU of the memory: its `uuid`, between hosts its number for a rank, if imported its PCI
     # address or index; null: host memory
-    gpu: str | None = None
+    gpu: FreeText | None = None
     # of host memory on a path to a GPU: the GPU that the rank holds, as `gpu`; `-`: none; null:
     # elsewhere, and older studies (as the other end)
-    device: str | None = None
-    host: str | None = None  # null: the host of the study
+    device: FreeText | None = None
+    host: HostName | None = None  # null: the host of the study
 
     @property
     def memory_of(self) -> tuple[str | None, ...]:
@@ -41,21 +42,21 @@ class DataPath(msgspec.Struct, kw_only=True, frozen=True):
     docs/machine.md lists them all.
     """
 
-    id: str  # made of words, the same on every machine
-    summary: str  # the same for people
-    transport: str  # as of a Place
+    id: Kept  # made of words, the same on every machine
+    summary: FreeText  # the same for people
+    transport: Public  # as of a Place
     ends: tuple[Endpoint, ...]  # one for each rank, two or more
     # payload of the link in GB/s, in one direction; null: not known
     theoretical_gbs: float | None = None
-    nic: str | None = None  # adapter to force, as UCX names it; null: the library's choice
+    nic: FreeText | None = None  # adapter to force, as UCX names it; null: the library's choice
     mps: bool = False  # the ranks share their GPU through a daemon of NVIDIA's MPS
     # between hosts, the RDMA adapter that ceilings are measured with: `mlx5_0:1`; null: not known
-    adapter: str | None = None
+    adapter: FreeText | None = None
     # id of the path that differs only in `mps`, in the `device` of its host's end, or in GPU
     # support of the library; empty: none
-    variant_of: str = ""
+    variant_of: Kept = ""
     # names of both ends, if it is one of all pairs of its kind; else empty
-    pair: tuple[str, ...] = ()
+    pair: tuple[FreeText, ...] = ()
     named: bool = False  # the user named it
     # no library is measured on it: its ceiling bounds paths with more ends
     ceilings_only: bool = False

@@ -6,6 +6,7 @@ from typing import Literal
 import msgspec
 
 from nearpeak.terms.outcomes import GOOD, NOT_TRIED, Status
+from nearpeak.terms.private import FreeText, Public
 
 PLAIN = "plain"  # the usual allocator of every kind of buffers
 # The checks of `nearpeak-mpi probe`.
@@ -18,12 +19,12 @@ RANKS = 2  # of a case, unless it says otherwise
 class TrialCase(msgspec.Struct, frozen=True, order=True):
     """One case to try."""
 
-    buffers: str  # of each rank: `D,D`
-    operation: str  # name of a benchmark, or `put`, `get`, `requests`, `busy_stream`
-    allocator: str = PLAIN  # of the ranks with buffers of its kind
+    buffers: Public  # of each rank: `D,D`
+    operation: Public  # name of a benchmark, or `put`, `get`, `requests`, `busy_stream`
+    allocator: Public = PLAIN  # of the ranks with buffers of its kind
     offset: int = 0  # bytes from the start of an allocation to the first buffer
     # `data`, `churn`, `leak`, `grow` or `inplace` (docs/records.md#not-in-a-study-probe)
-    check: str = DATA
+    check: Public = DATA
     ranks: int = RANKS  # number of ranks; 2 if a line of `conform.jsonl` has none
 
 
@@ -34,7 +35,7 @@ class Outcome(msgspec.Struct, kw_only=True, frozen=True):
     status: Status  # how it ended
     # after a bad end, the status as the only case of a job; null: not tried
     alone: Status | None = None
-    message: str = ""  # the evidence; of `ok` the checks that were left out, if any
+    message: FreeText = ""  # the evidence; of `ok` the checks that were left out, if any
     size_bytes: int | None = None  # of the message at which it ended badly; null: all sizes
     rank: int | None = None  # of wrong data, the rank; else null
     byte: int | None = None  # of wrong data, the first bad byte of the message; else null
@@ -45,7 +46,7 @@ class Outcome(msgspec.Struct, kw_only=True, frozen=True):
     )
     leaked_device_bytes: float = 0.0  # of the device in each of these cycles
     seconds: float = 0.0  # time of the case
-    command: str = ""  # line for a POSIX shell that repeats it
+    command: FreeText = ""  # line for a POSIX shell that repeats it
 
     @property
     def bad(self) -> bool:
@@ -62,6 +63,6 @@ class BadEnd(msgspec.Struct, kw_only=True, frozen=True):
     """The bad end of a job outside of any case, mostly in MPI_Finalize after the last one."""
 
     status: Literal["crashed", "hung"]  # how the job ended
-    message: str  # the evidence
+    message: FreeText  # the evidence
     cases: int  # cases that the job had tried
-    command: str  # line for a POSIX shell that repeats the job
+    command: FreeText  # line for a POSIX shell that repeats the job

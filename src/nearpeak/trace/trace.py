@@ -5,6 +5,8 @@ from typing import Literal
 
 import msgspec
 
+from nearpeak.terms.private import FreeText, HostName, Kept, Public, Release
+
 SCHEMA = 2
 
 Memory = Literal["host", "device"]
@@ -24,7 +26,7 @@ class Rank(msgspec.Struct, kw_only=True):
     """One process that called MPI_Init."""
 
     rank: int  # in `MPI_COMM_WORLD`
-    host: str  # its name
+    host: HostName  # its name
     process: int  # its process number on that host
     # from the end of `MPI_Init` to `MPI_Finalize`, else to the last call; of sessions, without the
     # time between them
@@ -49,9 +51,9 @@ class Rank(msgspec.Struct, kw_only=True):
 class Entry(msgspec.Struct, kw_only=True):
     """Calls of one operation, with messages of one class, summed over ranks."""
 
-    operation: str  # `MPI_Send`; functions with large counts (`MPI_Send_c`) count as the others
+    operation: Public  # `MPI_Send`; functions with large counts (`MPI_Send_c`) count as the others
     # of a start of persistent requests, the call that made them: `MPI_Send_init`; else empty
-    made_by: str = ""
+    made_by: Public = ""
     begins: bool = False  # it only begins what another call waits for: bytes over time is no rate
     # the smallest of its class, which ends below twice that; null: it has no size
     size_bytes: int | None
@@ -82,7 +84,7 @@ class Ceiling(msgspec.Struct, kw_only=True):
     """A study's ceiling for the calls of an entry between two ranks."""
 
     entry: int  # its number in `entries`, from 0
-    path: str  # of the study
+    path: Kept  # of the study
     size_bytes: int  # the size that was measured there, in the class of the entry
     seconds: float  # of one message of this size, without MPI
     saved_seconds: float  # what the calls of the entry took beyond that
@@ -106,10 +108,10 @@ class Trace(msgspec.Struct, kw_only=True):
     """The complete file."""
 
     schema: int  # version of this format
-    nearpeak: str  # version of Nearpeak
-    command: list[str]  # its words
-    library: str  # family and version
-    started: str = ""  # start of the command, ISO 8601 in UTC; empty: not known
+    nearpeak: Public  # version of Nearpeak
+    command: list[FreeText]  # its words
+    library: Release  # family and version
+    started: Public = ""  # start of the command, ISO 8601 in UTC; empty: not known
     exit_status: int  # of the command
     expected: int  # number of ranks in `MPI_COMM_WORLD`, of several in the largest
     missing: list[int]  # ranks of it that left no file

@@ -9,6 +9,7 @@ import msgspec
 from nearpeak import journal
 from nearpeak.libraries.rules import Table
 from nearpeak.terms.benchmarks import Better
+from nearpeak.terms.private import FreeText, HostName, Kept, Public, Variables
 from nearpeak.tune.budget import Budget
 from nearpeak.tune.tuned import Ceiling
 
@@ -19,10 +20,10 @@ SCHEMA = 1
 class Asked(msgspec.Struct, kw_only=True, frozen=True):
     """The options of a search, as given."""
 
-    mpi: str
-    targets: str
-    path: str | None
-    buffers: str
+    mpi: FreeText
+    targets: FreeText
+    path: FreeText | None
+    buffers: Public
     budget_seconds: float
     seed: int
 
@@ -31,33 +32,33 @@ class Begin(msgspec.Struct, kw_only=True, tag_field="record", tag="tune"):
     """The first line."""
 
     schema: int
-    nearpeak: str
-    started: str
+    nearpeak: Public
+    started: Public
     asked: Asked
-    library: str
-    family: str
-    version: str
-    build: str = ""  # as a profile's
-    components: dict[str, str] = {}
-    path: str
-    path_summary: str
-    host: str
-    cpu: str
-    gpus: list[str]
-    driver: str | None
-    candidates: list[dict[str, str]]
+    library: FreeText
+    family: Public
+    version: Public
+    build: FreeText = ""  # as a profile's
+    components: dict[FreeText, FreeText] = {}
+    path: Kept
+    path_summary: FreeText
+    host: HostName
+    cpu: FreeText
+    gpus: list[FreeText]
+    driver: FreeText | None
+    candidates: list[Variables]
     study_seconds: float = 0.0  # of the smallest confirming study, overrun included
 
 
 class Trial(msgspec.Struct, kw_only=True, tag_field="record", tag="trial"):
     """One launch with all targets."""
 
-    why: str
-    env: dict[str, str]
+    why: FreeText
+    env: Variables
     values: list[float]  # of each target, in `units`; none where it failed
-    units: list[str] = []
-    better: list[str] = []
-    failed: str = ""
+    units: list[Public] = []
+    better: list[Public] = []
+    failed: FreeText = ""
     distance_ns: float | None = None  # between the ranks' CPUs
     seconds: float
 
@@ -65,7 +66,7 @@ class Trial(msgspec.Struct, kw_only=True, tag_field="record", tag="trial"):
 class Hinted(msgspec.Struct, kw_only=True, tag_field="record", tag="hints"):
     """The settings that rules named for an explanation: tried first."""
 
-    named: list[tuple[str, str]]  # variables and values
+    named: list[tuple[FreeText, FreeText]]  # variables and values
     over_ucx: bool | None = None  # whether messages go over UCX; None: not known
     seconds: float
 
@@ -80,7 +81,7 @@ class Calibrated(msgspec.Struct, kw_only=True, tag_field="record", tag="calibrat
 class Crossed(msgspec.Struct, kw_only=True, tag_field="record", tag="thresholds"):
     """The sizes at which the two protocols of thresholds cross: tried first."""
 
-    found: list[tuple[str, str]]  # variables and values
+    found: list[tuple[FreeText, FreeText]]  # variables and values
     seconds: float
 
 
@@ -88,15 +89,15 @@ class Ruled(msgspec.Struct, kw_only=True, tag_field="record", tag="rules"):
     """The faster algorithms of collective operations, by size: tried first."""
 
     tables: list[Table]  # of the file that is tried; none: nothing is faster
-    file: str  # its path, which trials name
+    file: FreeText  # its path, which trials name
     seconds: float
 
 
 class Checked(msgspec.Struct, kw_only=True, tag_field="record", tag="check"):
     """The operations that work with these variables."""
 
-    env: dict[str, str]
-    ends: dict[str, str]  # by operation, buffers and path: empty, or how it ended
+    env: Variables
+    ends: dict[FreeText, FreeText]  # by operation, buffers and path: empty, or how it ended
     complete: bool = True  # False: the time was over before all were checked
     seconds: float
 
@@ -104,19 +105,19 @@ class Checked(msgspec.Struct, kw_only=True, tag_field="record", tag="check"):
 class Figure(msgspec.Struct, kw_only=True, frozen=True):
     """A case of a launch."""
 
-    case: str
+    case: FreeText
     value: float
-    unit: str
+    unit: Public
     better: Better
 
 
 class Priced(msgspec.Struct, kw_only=True, tag_field="record", tag="price"):
     """One launch on another path than that of the targets."""
 
-    env: dict[str, str]
-    place: str
+    env: Variables
+    place: FreeText
     figures: list[Figure]  # none where it failed
-    failed: str = ""
+    failed: FreeText = ""
     seconds: float
 
 
@@ -124,7 +125,7 @@ class Amended(msgspec.Struct, kw_only=True, tag_field="record", tag="amendment")
     """Time that was added to a tuning that ended or was cut off."""
 
     budget_seconds: float  # for all that follows
-    asked: str  # options of `nearpeak tune`
+    asked: FreeText  # options of `nearpeak tune`
     study: bool  # the study that confirms had begun, and has all of the time
 
 

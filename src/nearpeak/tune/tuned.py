@@ -7,6 +7,7 @@ import msgspec
 
 from nearpeak.libraries.profiles import Apart, Evidence
 from nearpeak.libraries.rules import Table
+from nearpeak.terms.private import FreeText, Public
 
 SCHEMA = 1
 Word = Literal[
@@ -52,9 +53,10 @@ class Tried(msgspec.Struct, kw_only=True):
 class Ceiling(msgspec.Struct, kw_only=True, frozen=True):
     """A rate or time that this machine sustains without MPI."""
 
-    name: str  # of the measurement (docs/tuning.md#measured-ceilings-in-a-librarys-own-cost-model)
+    # of the measurement (docs/tuning.md#measured-ceilings-in-a-librarys-own-cost-model)
+    name: FreeText
     value: float  # rate of 16 MiB, or time of 8 B, in `unit`
-    unit: str  # `GB/s` or `us`
+    unit: Public  # `GB/s` or `us`
 
 
 class Calibration(msgspec.Struct, kw_only=True):

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from nearpeak.machine.gpus.nvml import REASONS, NvmlClient
+from nearpeak.terms.private import GpuUuid, Public
 
 SM, MEMORY = 1, 2  # NVML_CLOCK_SM, NVML_CLOCK_MEM
 ECC = {0: "ecc corrected", 1: "ecc uncorrected"}  # nvmlMemoryErrorType_t
@@ -20,16 +21,16 @@ class GpuState(msgspec.Struct, kw_only=True, frozen=True):
     """One GPU. Values that its driver does not report are null; counts are since the driver
     started."""
 
-    gpu: str  # its UUID
+    gpu: GpuUuid  # its UUID
     sm_mhz: int | None = None  # clock of its processors
     memory_mhz: int | None = None  # clock of its memory
     temperature_c: int | None = None  # in degrees Celsius
     power_w: float | None = None  # in watts
     # what keeps its clocks below the highest: `idle`, `power cap`, ...; empty: nothing
-    slowed: list[str] | None = None
+    slowed: list[Public] | None = None
     # counts by kind: `ecc corrected`, `ecc uncorrected`, `nvlink crc`, `nvlink replay`, `nvlink
     # recovery`
-    errors: dict[str, int] = {}
+    errors: dict[Public, int] = {}
 
 
 class GpuWatch:
