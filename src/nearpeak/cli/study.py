@@ -229,9 +229,10 @@ def study(
         int | None,
         typer.Option(
             metavar="N",
-            min=1,
+            min=0,
             help="After the measuring: where the time of the N messages goes that are furthest from"
-            " the ceiling (nearpeak explain). Some 15 s each, beside the budget.",
+            " the ceiling (nearpeak explain), some 15 s each, beside the budget. Default: without"
+            " --benchmarks, --operations and --hosts up to 3, within a tenth of the budget.",
         ),
     ] = None,
     sbatch: Annotated[

@@ -6,7 +6,8 @@ from nearpeak.terms.axes import staging
 
 
 def worst(results: Results, count: int) -> list[Cell]:
-    """The `count` furthest cells of single messages, one for each library, path and buffers."""
+    """The `count` furthest cells of single messages, one for each library, path and buffers; those
+    with an interval first."""
     one_message = {benchmark.name for benchmark in results.benchmarks if benchmark.one_message}
     furthest: dict[tuple[object, ...], Cell] = {}
     for cell in results.cells:
@@ -19,4 +20,5 @@ def worst(results: Results, count: int) -> list[Cell]:
             key = cell.who, cell.place, cell.case.buffers
             if key not in furthest or cell.fraction < (furthest[key].fraction or 1.0):
                 furthest[key] = cell
-    return sorted(furthest.values(), key=lambda cell: cell.fraction or 1.0)[:count]
+    ranked = sorted(furthest.values(), key=lambda cell: (cell.ci95 is None, cell.fraction or 1.0))
+    return ranked[:count]

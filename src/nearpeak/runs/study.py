@@ -29,6 +29,7 @@ from nearpeak.planning.plan import Plan
 from nearpeak.planning.prepare import check_named, prepare
 from nearpeak.planning.subjects import planned
 from nearpeak.planning.summary import summary
+from nearpeak.planning.usual import budget_of
 from nearpeak.report.sessions import blocks_lacking
 from nearpeak.results.requirements import Requirement, check
 from nearpeak.runs import judged, lifecycle
@@ -47,6 +48,9 @@ from nearpeak.study.schedule import Schedule
 from nearpeak.study.sessions import begin
 from nearpeak.terms.study_files import PLAN
 
+EXPLAINED = 3  # messages of a usual study
+EXPLAIN_SECONDS = 15.0  # of each
+SHARE_TO_EXPLAIN = 0.1  # of the budget, at most
 FEW_LINES = 10  # of launches, as many as a terminal shows beside the plan
 
 
@@ -59,7 +63,9 @@ class Request:
     force: bool = False  # go on though the machine or the software differs
     accept: bool = False  # run the programs that the folder names: as for `check_begun`
     retry: bool = False  # try operations again, though their outcome is known
-    explain: int | None = None  # so many messages after the measuring
+    # So many messages after the measuring; None: of a usual study three, as far as a tenth of the
+    # budget holds them.
+    explain: int | None = None
     dry_run: bool = False  # only print what would be run
     verbose: bool = False  # print all of the plan, and all that the answer rests on
 
@@ -108,7 +114,8 @@ def start(request: Request) -> int:
     requirements = requirements_of(options.require)
     if not request.dry_run:
         check_new(folder)
-    options = _keeping(requirements, options)
+    request = _with_explanations(request)
+    options = _keeping(requirements, request.options)
     machine, plan = prepare(
         options, programs.TOOLS, say, retry=request.retry, dry_run=request.dry_run
     )
@@ -191,6 +198,20 @@ def measure(options: Options, folder: Path, added: float | None = None) -> int |
         history = History(folder, plan)
         study = _Study(folder, plan, history, _amendment(history, Options(budget_seconds=added)))
         return None if study.complete else _run(study, journal, _session(study, machine))
+
+
+def _with_explanations(request: Request) -> Request:
+    """The request with a number of messages to explain, and the budget that is left without."""
+    options = request.options
+    budget = budget_of(options)
+    usual = not (options.benchmarks or options.operations or options.hosts)
+    if request.explain is not None or budget is None or not usual:
+        return request
+    number = min(EXPLAINED, int(SHARE_TO_EXPLAIN * budget / EXPLAIN_SECONDS))
+    if not number:
+        return request
+    rest = replace(options, budget_seconds=budget - number * EXPLAIN_SECONDS)
+    return replace(request, options=rest, explain=number)
 
 
 def _keeping(requirements: Iterable[Requirement], options: Options) -> Options:
@@ -309,7 +330,7 @@ def _say_complete(study: _Study, to: TextIO) -> None:
 def _finish(study: _Study, journal: StudyJournal, session: SessionRecord, request: Request) -> int:
     """Runs a session, makes the report and judges; returns the exit status."""
     ended_by = _run(study, journal, session)
-    if request.explain is not None and ended_by is None:
+    if request.explain and ended_by is None:
         add_worst(study.folder, request.explain)
     return _conclude(study, request, ended_by)
 
