@@ -3,7 +3,6 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from typing import Protocol, TypeVar
@@ -14,6 +13,7 @@ from nearpeak.arrays import Floats
 from nearpeak.errors import UserError
 from nearpeak.launching.single_launch import LaunchFailed
 from nearpeak.libraries.rules import Table
+from nearpeak.tune.bench import Bench, Failed
 from nearpeak.tune.budget import Work
 from nearpeak.tune.candidates import Env
 from nearpeak.tune.distances import Distances
@@ -33,7 +33,7 @@ from nearpeak.tune.journal import (
     budget_of,
 )
 from nearpeak.tune.launches import Value, usual_distance
-from nearpeak.tune.search import TO_COME, Bench, Failed
+from nearpeak.tune.search import TO_COME
 from nearpeak.tune.targets import cost
 from nearpeak.tune.tuned import Ceiling
 
@@ -210,13 +210,6 @@ class Trials(Bench):
         for the search."""
         return self._amend()
 
-    def lend(self) -> bool:
-        """Lends the study's spare time to the search, as Bench does."""
-        if self._budget.lent:
-            return False
-        self._budget = replace(self._budget, lent=True)
-        return self.left() > 0
-
     def _checked(self, env: Env) -> dict[str, str] | None:
         earlier = next(
             (
@@ -294,7 +287,7 @@ class Trials(Bench):
         if not usual:
             first = FIRST_SHARE * self._left_seconds("search")
             return max(LEAST_LIMIT, min(LIMIT_SECONDS, first))
-        left = max(1.0, self._left_seconds("rest"))
+        left = max(1.0, self._budget.ends - self._spent)
         return min(left, max(LEAST_LIMIT, MOST_TIMES * median(usual)))
 
     def _look_limit(self) -> float:

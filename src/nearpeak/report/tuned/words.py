@@ -113,11 +113,6 @@ def lists(tuning: Tuned) -> list[tuple[str, list[str]]]:
             "Too few launches to tell if it is slower with it (a longer --budget has more)",
             tuning.unguarded,
         ),
-        (
-            "Not taken, as it is faster for some targets and slower for others"
-            f" ({' '.join(tuning.targets)})",
-            [f"{o.setting}: {' '.join(map(number, o.times))} times as fast" for o in tuning.offers],
-        ),
         ("Could not be used", [f"{row.setting}: {row.why}" for row in tuning.refused]),
         ("Left out, as the budget was too short (a longer --budget has it)", tuning.lacking),
     ]
