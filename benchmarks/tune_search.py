@@ -243,7 +243,7 @@ WAYS: dict[str, Callable[[Launches, int], Env]] = {
 }
 
 
-def found(way: str, seed: int, launches: int) -> tuple[float, int, bool]:
+def outcome(way: str, seed: int, launches: int) -> tuple[float, int, bool]:
     """The share of the greatest gain that a search finds and the settings of it, and whether it
     takes anything where no value changes anything."""
     given = problem(seed)
@@ -265,7 +265,7 @@ def main() -> None:
     with multiprocessing.Pool() as pool:
         for launches in options.launches:
             for name in WAYS:
-                rows = pool.starmap(found, [(name, seed, launches) for seed in seeds], 1)
+                rows = pool.starmap(outcome, [(name, seed, launches) for seed in seeds], 1)
                 low, middle, high = np.quantile([share for share, _, _ in rows], [0.1, 0.5, 0.9])
                 print(
                     f"{launches:8d}  {name:20s}{middle:14.0%} [{low:.0%}, {high:.0%}]"

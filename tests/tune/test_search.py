@@ -268,35 +268,6 @@ def test_what_costs_nothing_elsewhere_is_free() -> None:
     assert bench.priced <= 12
 
 
-def test_what_costs_elsewhere_is_left_out_of_what_is_free() -> None:
-    def elsewhere(env: Env) -> tuple[float, float]:
-        return (1.0, 0.7) if "FAST" in env else (1.0, 1.0)
-
-    found, _ = with_price(both_help, elsewhere=elsewhere, host=lambda _: (1.0, 1.0))
-    assert found.taken == {"FAST": "y", "BETTER": "y"}
-    assert found.free == {"BETTER": "y"}
-
-
-def test_what_costs_alone_or_together_leaves_nothing() -> None:
-    found, _ = with_price(both_help, elsewhere=lambda env: (0.5,) * 2 if env else (1.0, 1.0))
-    assert found.taken == {"FAST": "y", "BETTER": "y"}
-    assert found.free == {}
-
-
-def test_what_cannot_be_launched_elsewhere_costs_nothing() -> None:
-    found, _ = with_price(both_help, elsewhere=lambda _: "no such path")
-    assert found.free == found.taken
-
-
-def test_what_does_not_work_elsewhere_any_more_is_left_out_of_what_is_free() -> None:
-    def elsewhere(env: Env) -> tuple[float, float] | str:
-        return "it hangs" if "FAST" in env else (1.0, 1.0)
-
-    found, _ = with_price(both_help, elsewhere=elsewhere)
-    assert found.taken == {"FAST": "y", "BETTER": "y"}
-    assert found.free == {"BETTER": "y"}
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_what_harms_a_target_in_noise_is_not_taken(seed: int) -> None:
     """As collectives of four ranks on a machine that others share: one four times as fast, one

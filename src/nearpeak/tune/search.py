@@ -17,11 +17,9 @@ therefore resumed by playing back the recorded launches (trials.py).
 
 import math
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
-
-import numpy as np
 
 from nearpeak.arrays import Floats
 from nearpeak.numbers import count
@@ -31,7 +29,7 @@ from nearpeak.tune.bench import Bench, Failed
 from nearpeak.tune.budget import Work
 from nearpeak.tune.candidates import Candidate, Env, together
 from nearpeak.tune.elsewhere import Elsewhere
-from nearpeak.tune.estimate import HARM, LEAST_GAIN, LIKELY, Estimate, estimate
+from nearpeak.tune.estimate import LIKELY, SURE, speedups
 from nearpeak.tune.rounds import DEFAULT, Compared, Rounds
 from nearpeak.tune.sampler import Sampler
 from nearpeak.tune.values import Values
@@ -45,6 +43,7 @@ SHORT_LIST = 3  # of the best trials
 LIST_ROUNDS = (2, 3)
 DROP_ROUNDS = (2, 3)
 PROOF_ROUNDS = (4, 14)
+MOST_TURNS = 3  # settings that are to be proved
 PROOF = 2 * PROOF_ROUNDS[0]  # launches
 # Launches after trials: a short list of two, leaving out a part, and the proof.
 TO_COME = LIST_ROUNDS[0] * 3 + DROP_ROUNDS[0] * 2 + PROOF
@@ -101,8 +100,7 @@ class Search:
         self._try_hints()
         while True:
             self._sample()
-            while self._settle():
-                pass
+            self._settle()
             if not self._bench.time_added():
                 return self.outcome
             self.outcome.lacking = []
@@ -131,21 +129,22 @@ class Search:
         model = self._model()
         least, most = HINT_ROUNDS
 
-        def goes_on(_: int, compared: Compared) -> bool:
+        def goes_on(compared: Compared) -> bool:
             return self._bench.left() > (0.0 if compared.rounds < least else 1.0 - SHARE_HINTS)
 
         hints = dict.fromkeys([*self._hints, *model])
-        compared = self._compare(DEFAULT, list(hints), "alone", most, goes_on)
+        compared = self._rounds.compare(DEFAULT, list(hints), "alone", most, goes_on)
+        self._values.refuse_all(compared.failed)
         for candidate in model:
-            if candidate in compared.gains:
+            if candidate in compared.estimates:
                 self.outcome.calibration = Calibration(candidate, compared.gains[candidate])
-        estimates = compared.estimates(self._rounds.noise())
-        for hint, estimated in estimates.items():
-            self._learn(self._values.within(hint), self._rounds.default - estimated.gains)
-            self._tell(f"{hint.label}: {speedups(estimated.gains)}")
+        estimates = compared.estimates
         for hint in sorted(estimates, key=lambda hint: -estimates[hint].mean):
-            if estimates[hint].better_by(LIKELY) and not estimates[hint].harms:
-                self._helping += self._values.within(hint)
+            estimated, values = estimates[hint], self._values.within(hint)
+            self._learn(values, self._rounds.default - estimated.gains)
+            self._tell(f"{hint.label}: {speedups(estimated.gains)}")
+            if estimated.better_by(LIKELY) and not estimated.harms:
+                self._helping += values
 
     def _model(self) -> list[Candidate]:
         """Returns the measured ceilings together, as one hint; none if they fail together. Those
@@ -207,50 +206,36 @@ class Search:
 
     # 3. Dropping.
 
-    def _settle(self) -> bool:
-        """Takes the best settings without what they do not need, if they are proved. True if a
-        value of them was refused, so that others may be the best."""
-        best = self._choose()
-        if best is None:
-            return False
-        best = self._dropped(best)
-        if not self._is_proved(best):
-            return False
-        broken = self._bench.check(dict(best.env))
-        if broken:
-            return self._refuse_broken(best, broken)
-        if broken is None:
-            self._lack("whether all that worked still works with it, so it is not taken")
-        else:
-            self._take(best)
-        return False
+    def _settle(self) -> None:
+        """Takes the best settings without what they do not need, if they are proved; else others
+        that are nearly as good."""
+        given_up: set[Candidate] = set()
+        for _ in range(MOST_TURNS):
+            best = self._best(given_up)
+            if best is None:
+                break
+            given_up.add(best)
+            best = self._dropped(best)
+            if self._is_proved(best) and self._is_whole(best):
+                self._take(best)
+                break
 
-    def _choose(self) -> Candidate | None:
+    def _best(self, given_up: Container[Candidate]) -> Candidate | None:
         """Returns the best of what is taken, the hints and the trials, by rounds with the default
-        settings; None if none is better. Of those within a standard error of the best, it is the
-        one with the fewest variables (the rule of one standard error: Breiman et al.,
-        Classification and Regression Trees, 1984, 3.4.3)."""
+        settings; None if none is better."""
         least, most = LIST_ROUNDS
-        listed = self._short_list()
+        listed = [candidate for candidate in self._short_list() if candidate not in given_up]
         fitting = [
-            length
-            for length in range(len(listed) + 1)
-            if self._holds(least * (length + 1) + PROOF, "proof")
+            candidate
+            for launches, candidate in enumerate(listed, 2)
+            if self._holds(least * launches + PROOF, "proof")
         ]
-        if listed and not any(fitting):
+        if listed and not fitting:
             self._lack("rounds with the best trials, so nothing of them is taken")
-            return None
-        compared = self._compare(
-            DEFAULT, listed[: max(fitting, default=0)], "best", most, self._more(least, PROOF)
-        )
-        better = {
-            candidate: estimated
-            for candidate, estimated in compared.estimates(self._rounds.noise()).items()
-            if estimated.mean > LEAST_GAIN and not estimated.harms
-        }
-        best = max(better.values(), key=lambda estimated: estimated.mean, default=None)
-        near = [c for c, e in better.items() if best and e.mean >= best.mean - best.error]
-        return min(near, key=lambda c: (len(c.env), -better[c].mean), default=None)
+        goes_on = self._until_decided(least, PROOF)
+        compared = self._rounds.compare(DEFAULT, fitting, "best", most, goes_on)
+        self._values.refuse_all(compared.failed)
+        return compared.best
 
     def _short_list(self) -> list[Candidate]:
         """Returns the best trial, what is taken, the hints that help, and further trials."""
@@ -262,20 +247,18 @@ class Search:
     def _dropped(self, best: Candidate) -> Candidate:
         """Leaves out variables that are not needed: all of a part, or else of its halves, down to
         single ones. Begins with those that seem to matter least."""
+        launches = 2 * DROP_ROUNDS[0]
         parts = [self._values.by_effect(best)]
         while parts:
             part = parts.pop(0)
             without = Candidate(tuple(pair for pair in best.env if pair[0] not in part))
-            if without.env:
-                launches = 2 * DROP_ROUNDS[0]
-                if not (self._holds(launches, "search") and self._holds(launches + PROOF, "proof")):
-                    self._lack("what of it is not needed")
-                    break
-                if self._is_as_good(without, best):
-                    best = without
-                    continue
-            middle = (len(part) + 1) // 2
-            if len(part) > 1:
+            if not (self._holds(launches, "search") and self._holds(launches + PROOF, "proof")):
+                self._lack("what of it is not needed")
+                break
+            if without.env and self._is_as_good(without, best):
+                best = without
+            elif len(part) > 1:
+                middle = (len(part) + 1) // 2
                 parts[:0] = [part[:middle], part[middle:]]
         return best
 
@@ -283,16 +266,14 @@ class Search:
         """True if the settings without a part lose nothing beyond noise."""
         least, most = DROP_ROUNDS
 
-        def loss(compared: Compared) -> Estimate:
-            return estimate(-compared.gains[without], self._rounds.noise())
-
-        def goes_on(launches: int, compared: Compared) -> bool:
-            if not self._holds(launches + PROOF, "proof"):
-                return False
-            return compared.rounds < least or not loss(compared).better
+        def goes_on(compared: Compared) -> bool:
+            fits = self._holds(compared.launches + PROOF, "proof")
+            is_worse = any(e.worse_by(SURE) for e in compared.estimates.values())
+            return fits and (compared.rounds < least or not is_worse)
 
         compared = self._rounds.compare(best, [without], "without", most, goes_on)
-        return without in compared.gains and not loss(compared).better_by(LIKELY)
+        estimated = compared.estimates.get(without)
+        return estimated is not None and not estimated.worse_by(LIKELY)
 
     # 4. Proof.
 
@@ -300,23 +281,31 @@ class Search:
         """True if fresh rounds show that the settings are better than the default ones, and no
         target slower."""
         least, most = PROOF_ROUNDS
-        compared = self._compare(DEFAULT, [best], "proof", most, self._more(least, 0))
+        compared = self._rounds.compare(
+            DEFAULT, [best], "proof", most, self._until_decided(least, 0)
+        )
+        self._values.refuse_all(compared.failed)
         if best in compared.failed:
             return False
-        gains = compared.gains.get(best, np.zeros((0, 0)))
-        if len(gains) < least:
+        if compared.rounds < least:
             self._lack("a proof that it is better than the default settings, so it is not taken")
             return False
-        estimated = estimate(gains, self._rounds.noise())
-        is_open = _is_open(estimated)
-        if is_open and len(gains) < most:
-            times = f"{speedups(estimated.gains)} times as fast in {count(len(gains), 'round')}"
-            self._lack(f"rounds that tell whether {best.label} is better: {times} so far")
-        return estimated.better and not is_open and not estimated.slower_by(LIKELY).any()
+        estimated = compared.estimates[best]
+        if estimated.is_open and compared.rounds < most:
+            rounds = count(compared.rounds, "round")
+            times = f"{speedups(estimated.gains)} times as fast in {rounds} so far"
+            self._lack(f"rounds that tell whether {best.label} is better: {times}")
+        is_slower = estimated.is_open or bool(estimated.slower_by(LIKELY).any())
+        return estimated.better and not is_slower
 
-    def _refuse_broken(self, best: Candidate, reason: str) -> bool:
-        """Refuses the values that break an operation; all of them if none does alone. True if any
-        was refused."""
+    def _is_whole(self, best: Candidate) -> bool:
+        """True if all that worked still works. Refuses the values that break an operation; all of
+        them if none does alone."""
+        reason = self._bench.check(dict(best.env))
+        if reason is None:
+            self._lack("whether all that worked still works with it, so it is not taken")
+        if not reason:
+            return reason is not None
         values = self._values.within(best)
         broken = {
             candidate: self._bench.check(dict(candidate.env))
@@ -327,7 +316,7 @@ class Search:
             alone = broken.get(candidate)
             if alone or not any(broken.values()):
                 self._values.refuse(candidate, alone or f"together: {reason}")
-        return bool(values)
+        return False
 
     def _take(self, best: Candidate) -> None:
         self._tell(f"taken: {best.label}")
@@ -339,32 +328,16 @@ class Search:
 
     # All of them.
 
-    def _more(self, least: int, to_come: int) -> Callable[[int, Compared], bool]:
+    def _until_decided(self, least: int, to_come: int) -> Callable[[Compared], bool]:
         """Returns a function for Rounds.compare: another round follows if there were fewer than the
         least, or if one of the settings is undecided, as far as the time holds it and `to_come`
         launches."""
 
-        def goes_on(launches: int, compared: Compared) -> bool:
-            if not self._holds(launches + to_come, "proof"):
-                return False
-            estimates = compared.estimates(self._rounds.noise()) if compared.rounds else {}
-            return compared.rounds < least or any(map(_is_open, estimates.values()))
+        def goes_on(compared: Compared) -> bool:
+            fits = self._holds(compared.launches + to_come, "proof")
+            return fits and (compared.rounds < least or compared.is_open)
 
         return goes_on
-
-    def _compare(
-        self,
-        base: Candidate,
-        others: Sequence[Candidate],
-        purpose: str,
-        most: int,
-        goes_on: Callable[[int, Compared], bool],
-    ) -> Compared:
-        """Compares as Rounds does, and refuses settings that fail."""
-        compared = self._rounds.compare(base, others, purpose, most, goes_on)
-        for candidate, reason in compared.failed.items():
-            self._values.refuse(candidate, reason)
-        return compared
 
     def _holds(self, launches: int, work: Work) -> bool:
         """True if the time holds this many launches and the check."""
@@ -375,16 +348,3 @@ class Search:
         if omission not in self.outcome.lacking:
             self.outcome.lacking.append(omission)
             self._tell(f"no time for: {omission}")
-
-
-def speedups(gains: Floats) -> str:
-    """`1.02 1.40`: the speedup of each target."""
-    return " ".join(f"{math.exp(gain):.2f}" for gain in gains)
-
-
-def _is_open(estimated: Estimate) -> bool:
-    """True if more rounds may decide about settings: they seem better and are not shown to be, or
-    seem to make a target slower."""
-    if estimated.better:
-        return not estimated.harms and bool((estimated.gains < -HARM).any())
-    return not estimated.harms and estimated.mean + LIKELY * estimated.error > LEAST_GAIN
