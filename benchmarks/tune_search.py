@@ -26,7 +26,7 @@ from nearpeak.arrays import Floats
 from nearpeak.tune.bench import Bench, Failed
 from nearpeak.tune.budget import TRIED, Work
 from nearpeak.tune.candidates import Candidate, Env
-from nearpeak.tune.search import Search
+from nearpeak.tune.search import TO_COME, Search
 
 SCATTER, SLOW_SHARE, SLOW = 0.03, 0.05, 0.5
 SETTINGS = 40  # most change nothing
@@ -142,7 +142,7 @@ class Launches(Bench):
         raise AssertionError(place, env)
 
     def left(self) -> float:
-        return 1 - self.done / (TRIED * self.most)
+        return 1 - self.done / min(TRIED * self.most, self.most - TO_COME)
 
     def holds(self, launches: int, checks: int, work: Work) -> bool:
         assert work

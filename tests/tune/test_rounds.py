@@ -73,7 +73,7 @@ def test_a_base_that_fails_ends_the_rounds() -> None:
 
 
 def test_noise_is_that_of_equal_launches() -> None:
-    made, _ = rounds(lambda env, number: 0.1 * (number % 2) if not env else 5.0 * number)
+    made, _ = rounds(lambda env, number: 0.1 * (number % 3) if not env else 5.0 * number)
     for _ in range(7):
         made.launch(DEFAULT, "test")
     made.launch(FAST, "test")

@@ -38,7 +38,7 @@ BEFORE = "as-it-was"  # settings that were tuned before
 UCX = "ucx"  # the component whose cost model takes ceilings
 # Launches of the shortest search that can take settings: looks, default settings, trials, a choice
 # of three, dropping, the proof, and checks with and without the settings.
-LEAST_LAUNCHES = 10 + 3 + 25 + 8 + 4 + 8 + 2 * 4
+LEAST_LAUNCHES = 10 + 3 + 21 + 8 + 4 + 12 + 2 * 4
 
 
 @dataclass(frozen=True)

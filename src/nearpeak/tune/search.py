@@ -42,7 +42,7 @@ MOST_AGAIN = 8  # repeated trials: nothing new is proposed
 SHORT_LIST = 3  # of the best trials
 LIST_ROUNDS = (2, 3)
 DROP_ROUNDS = (2, 3)
-PROOF_ROUNDS = (4, 14)
+PROOF_ROUNDS = (6, 14)
 MOST_TURNS = 3  # settings that are to be proved
 PROOF = 2 * PROOF_ROUNDS[0]  # launches
 # Launches after trials: a short list of two, leaving out a part, and the proof.

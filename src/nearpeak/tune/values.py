@@ -3,7 +3,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -119,10 +119,14 @@ class Values:
 
     def by_effect(self, settings: Candidate) -> list[str]:
         """Returns the variables of these settings, first those that matter least by all trials."""
-        rows = np.array([[float(c in trial.values) for c in self.every] for trial in self.trials])
+        rows = np.array([self._row(trial.values) for trial in self.trials])
         effects = effects_of(rows, np.array([trial.cost for trial in self.trials]))
+        by_value = dict(zip(self.every, map(float, effects), strict=True))
         matter = dict.fromkeys(dict(settings.env), -math.inf)
-        for candidate, effect in zip(self.every, map(float, effects), strict=True):
-            if set(candidate.env) <= set(settings.env):
-                matter.update({name: max(effect, matter[name]) for name, _ in candidate.env})
+        for candidate in self.within(settings):
+            effect = by_value[candidate]
+            matter.update({name: max(effect, matter[name]) for name, _ in candidate.env})
         return sorted(matter, key=matter.__getitem__)
+
+    def _row(self, values: Container[Candidate]) -> list[float]:
+        return [float(candidate in values) for candidate in self.every]
