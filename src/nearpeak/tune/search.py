@@ -4,7 +4,7 @@
 1. Hints: the named values and the measured ceilings, each alone, in rounds with the default
    settings.
 2. Trials of many values together, since a launch with twenty values has information on all of them:
-   first at random, then as Optuna's TPE sampler proposes them from all trials so far.
+   the hints that help, then what Optuna's TPE sampler proposes from all trials so far.
 3. Dropping: the best trials and hints are compared in rounds, and values that the best of them does
    not need are left out.
 4. Proof: fresh rounds with the default settings, and all that worked must still work.
@@ -40,7 +40,7 @@ SHARE_HINTS = 0.2  # of the time for trials, for more rounds than the least
 REFERENCE_EVERY = 10  # trials between two launches of default settings, which show drift
 MOST_AGAIN = 8  # repeated trials: nothing new is proposed
 SHORT_LIST = 3  # of the best trials
-LIST_ROUNDS = (2, 3)
+LIST_ROUNDS = (2, 3)  # of these
 DROP_ROUNDS = (2, 3)
 PROOF_ROUNDS = (6, 14)
 MOST_TURNS = 3  # settings that are to be proved
