@@ -19,7 +19,7 @@ from nearpeak.machine import discover as machine
 from nearpeak.machine import doctor
 from nearpeak.planning import contenders
 from nearpeak.terms.path import NoPath
-from nearpeak.tune import run as tune
+from nearpeak.tune import profiles
 
 Nearpeak = Callable[..., tuple[int, str, str]]
 LSTOPO_XML = functools.cache(machine.lstopo_xml)  # the machine stays as it is
@@ -44,7 +44,7 @@ def standins(monkeypatch: pytest.MonkeyPatch, standins: ModuleType, tmp_path: Pa
     monkeypatch.setattr(doctor, "LOOK_SECONDS", 0.0)
     for user in (launch, programs, fingerprints, whole):
         monkeypatch.setattr(user, "environment", lambda _library: {})
-    monkeypatch.setattr(tune, "needed", lambda _library, **_gpu: {})
+    monkeypatch.setattr(profiles, "needed", lambda _library, **_gpu: {})
     for user in (discover, contenders):
         monkeypatch.setattr(user, "resolve", resolve)
         monkeypatch.setattr(user, "find_libraries", lambda: [module.library("one")])

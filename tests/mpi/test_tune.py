@@ -25,8 +25,8 @@ from nearpeak.libraries.launch import SEARCH_PATHS, join_paths, needed
 from nearpeak.libraries.library import Library
 from nearpeak.libraries.rules import Range, Table, rules_text
 from nearpeak.libraries.tunables import Offered, Threshold, Tunable, installed, library_tunables
-from nearpeak.planning.prepare import prepare
-from nearpeak.tune import calibrate, confirm, launches, run, search, thresholds, trials
+from nearpeak.planning.prepare import prepare as prepare_study
+from nearpeak.tune import calibrate, confirm, launches, prepare, run, thresholds, trials
 from nearpeak.tune.candidates import together
 from nearpeak.tune.hints import Hints
 from nearpeak.tune.journal import Asked, Checked, Hinted, Trial, TuneJournal, read
@@ -55,10 +55,9 @@ def plant(
         )
         for name in names
     ]
-    monkeypatch.setattr(run, "offered", lambda _: offered)
+    monkeypatch.setattr(prepare, "offered", lambda _: offered)
     clock = itertools.count(step=seconds)
     monkeypatch.setattr(trials, "time", SimpleNamespace(monotonic=clock.__next__))
-    monkeypatch.setattr(search, "MOST_TURNS", 1)
     monkeypatch.setattr(run, "hints", lambda *_: Hints([], over_ucx=False))
     monkeypatch.setenv("LD_PRELOAD", str(faulty))
 
@@ -105,10 +104,10 @@ def test_a_threshold_is_put_where_two_protocols_cross(
 ) -> None:
     """They cross near 50 KB."""
     plant(monkeypatch, faulty, ["LIMIT"])
-    (offered,) = run.offered(None)
+    (offered,) = prepare.offered(None)
     threshold = Threshold(short=str(1 << 30), long="1")
     limit = msgspec.structs.replace(offered.tunable, values=["1024"], threshold=threshold)
-    monkeypatch.setattr(run, "offered", lambda _: [offered._replace(tunable=limit)])
+    monkeypatch.setattr(prepare, "offered", lambda _: [offered._replace(tunable=limit)])
     asked = in_host_memory("mpich", "latency:8", 240.0)
     prepared = run.prepare(asked)
     found = thresholds.measure(
@@ -137,7 +136,7 @@ def test_an_application_is_measured_and_confirmed() -> None:
         prepared.usual,
         600.0,
     )
-    _, plan = prepare(options, TOOLS, lambda _: None, retry=False, dry_run=True)
+    _, plan = prepare_study(options, TOOLS, lambda _: None, retry=False, dry_run=True)
     assert plan.problem_sizes == {"jacobi2d": [128, 256]}
     measured = {
         plan.variants[number].benchmark

@@ -20,7 +20,7 @@ from nearpeak.libraries.tunables import Offered, Tunable
 from nearpeak.machine import allocation
 from nearpeak.study.journal import read_records as read_study
 from nearpeak.study.records import AmendmentRecord
-from nearpeak.tune import confirm, launches, run, search, trials
+from nearpeak.tune import confirm, launches, prepare, run, trials
 from nearpeak.tune.hints import Hints
 from nearpeak.tune.tuned import Tuned
 from nearpeak.tune.written import NAMES
@@ -56,7 +56,7 @@ def test_the_values_that_would_be_tried(
         setting("GIVEN", values=[UNSET]),
     ]
     offered[2] = offered[2]._replace(there=False)
-    monkeypatch.setattr(run, "offered", lambda _: offered)
+    monkeypatch.setattr(prepare, "offered", lambda _: offered)
     before = list(tmp_path.iterdir())
     code, out, err = nearpeak("tune", "--mpi", "one", "--for", "latency:8", "--dry-run")
     assert (code, out) == (0, "ANY=1\nwithout GIVEN\n"), err
@@ -73,7 +73,7 @@ def test_what_costs_elsewhere_is_in_a_profile_of_its_own(
 ) -> None:
     """The whole command: it searches, confirms, judges, writes and prints."""
     fast, short = "NEARPEAK_FAKE_FAST", "NEARPEAK_FAKE_SHORT"
-    monkeypatch.setattr(run, "offered", lambda _: [setting(fast), setting(short)])
+    monkeypatch.setattr(prepare, "offered", lambda _: [setting(fast), setting(short)])
     monkeypatch.setattr(run, "hints", lambda *_: Hints([], over_ucx=False))
     clock = itertools.count(step=4)  # seconds that a launch counts; of the study none
     monkeypatch.setattr(trials, "time", SimpleNamespace(monotonic=clock.__next__))
@@ -147,12 +147,11 @@ def test_what_of_the_budget_is_not_used_is_said(
     nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The time is over before the first trial, and more is added. Before, its job was ended."""
-    monkeypatch.setattr(run, "offered", lambda _: [setting("NOTHING")])
+    monkeypatch.setattr(prepare, "offered", lambda _: [setting("NOTHING")])
     monkeypatch.setattr(run, "hints", lambda *_: Hints([], over_ucx=False))
     clock = itertools.count(step=14)  # seconds that a launch counts
     monkeypatch.setattr(trials, "time", SimpleNamespace(monotonic=clock.__next__))
     monkeypatch.setattr(launches, "GUARD_SIZES", "8")
-    monkeypatch.setattr(search, "MOST_TURNS", 1)
     monkeypatch.setenv("UCX_TLS", "tcp")
     words = ["tune", "--mpi", "one", "--for", "latency:8", "--seed", "1"]
     with monkeypatch.context() as ended:

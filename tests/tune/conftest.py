@@ -6,7 +6,7 @@ import pytest
 from made_libraries import made_evidence
 
 from nearpeak.libraries.rules import Range, Table
-from nearpeak.tune.tuned import Calibration, Ceiling, Free, Offered, Refused, Tried, Tuned
+from nearpeak.tune.tuned import Calibration, Ceiling, Free, Refused, Tried, Tuned
 
 FASTER = made_evidence(
     "host-gpu near, latency H,D at 8 B", 60.0, 12.0, ci95=[4.5, 5.5], ceiling=2.3
@@ -66,7 +66,6 @@ def tuned() -> Tuned:
             times=[1.1, 0.99],
             ci95=[[1.05, 1.15], [0.97, 1.01]],
         ),
-        offers=[Offered(setting="X=1", times=[2.0, 0.5])],
         lacking=["what of it is not needed"],
         tried=[
             Tried(setting="UCX_TLS=sm,self", launches=9, times=[5.0, 0.9]),

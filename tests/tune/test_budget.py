@@ -11,7 +11,6 @@ def test_what_decides_may_take_what_the_study_can_spare() -> None:
     budget = Budget(180.0, study=50.0)
     assert budget.until("search") == pytest.approx(99.0)
     assert budget.until("proof") == pytest.approx(130.0)
-    assert budget.until("rest") == 180.0
 
 
 def test_a_study_that_needs_all_of_its_share_keeps_it() -> None:
@@ -35,12 +34,6 @@ def test_the_budget_that_holds_trials_and_the_study() -> None:
 def test_a_study_that_takes_its_overtime_fits() -> None:
     assert 60.0 + OVERTIME * Budget(180.0).study_seconds(60.0) == pytest.approx(180.0)
     assert Budget(180.0).study_seconds(200.0) > 0  # 0 would be a study without a budget
-
-
-def test_where_nothing_is_taken_the_search_has_all_but_the_least_study() -> None:
-    budget = Budget(180.0, study=50.0, lent=True)
-    assert budget.until("search") == budget.until("proof") == pytest.approx(130.0)
-    assert budget.trials_until(20.0) == pytest.approx(110.0)
 
 
 def test_time_that_is_added_counts_from_what_was_spent() -> None:

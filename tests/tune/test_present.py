@@ -56,8 +56,6 @@ def test_all_of_it_is_printed(tuned: Tuned, capsys: pytest.CaptureFixture[str]) 
         " Z=0: 1.00 1.00 times as fast (latency:8 bw:16M) in 1 launch, not taken",
         "Slower with it host-host, bw H,H at 1 MiB: 10.0 -> 5.00 GB/s, 0.500 times as fast",
         "May stop working with it UCX_TLS: there is no network",
-        "Not taken, as it is faster for some targets and slower for others (latency:8 bw:16M)"
-        " X=1: 2.00 0.500 times as fast",
         "Y=7: signal 11 and 2 more: see the report",
         "Left out, as the budget was too short (a longer --budget has it) what of it is not needed",
         "12 values tried in 150 launches, 99 s",
@@ -138,7 +136,6 @@ def test_nothing_is_an_answer(tuned: Tuned, capsys: pytest.CaptureFixture[str]) 
         breaks=[],
         free=None,
         calibration=None,
-        offers=[],
         refused=[],
         lacking=[],
     )

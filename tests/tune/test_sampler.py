@@ -18,7 +18,7 @@ def proposed(sampler: Sampler, cost: dict[Candidate, float], asks: int) -> Count
         values = sampler.ask()
         assert len({each.variable for each in values}) == len(values)
         found.update(values)
-        sampler.tell(next((cost[each] for each in values if each in cost), 1.0))
+        sampler.learn(values, next((cost[each] for each in values if each in cost), 1.0))
     return found
 
 
@@ -46,7 +46,7 @@ def test_the_seed_decides() -> None:
         found = []
         for _ in range(8):
             found.append(sampler.ask())
-            sampler.tell(0.0)
+            sampler.learn(found[-1], 0.0)
         return found
 
     assert asked(1) == asked(1)

@@ -13,6 +13,7 @@ import pytest
 from nearpeak.errors import UserError
 from nearpeak.launching.single_launch import LaunchFailed
 from nearpeak.libraries.rules import Range, Table
+from nearpeak.tune.bench import Failed
 from nearpeak.tune.budget import Budget
 from nearpeak.tune.candidates import Candidate, Env
 from nearpeak.tune.journal import (
@@ -28,7 +29,7 @@ from nearpeak.tune.journal import (
     read,
 )
 from nearpeak.tune.launches import GRACE_SECONDS, Value
-from nearpeak.tune.search import Failed, Outcome, Search
+from nearpeak.tune.search import Outcome, Search
 from nearpeak.tune.trials import Trials
 from nearpeak.tune.tuned import Ceiling
 
@@ -344,17 +345,11 @@ def test_whatever_hangs_a_search_ends_in_time(
     launcher = Hanging(hangs)
     found = searched(tmp_path / "out", budget, launcher, monkeypatch)
     shares = Budget(budget, study=STUDY)
-    assert launcher.now <= shares.until("rest"), found
+    assert launcher.now <= shares.ends, found
     if found.taken:
         assert launcher.now <= 1.05 * shares.until("proof"), found
     if hangs is HANGS["nothing"]:
         assert "FAST" in found.taken
-
-
-def test_what_a_study_can_spare_is_lent_once(tmp_path: Path) -> None:
-    trials = Trials(TuneJournal(tmp_path / "out", BEGIN), Launcher())
-    assert trials.lend()
-    assert not trials.lend()
 
 
 def test_time_that_is_added_to_a_search_that_ended_goes_on_with_it(

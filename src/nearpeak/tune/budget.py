@@ -3,8 +3,6 @@
 
 The search has a share of the time, and the study that confirms has the rest. Launches that decide
 whether anything is taken may run into the study's share, as long as the smallest study still fits.
-If the search has taken nothing, all of it may use that time. If nothing is taken in the end, no
-study follows, and the search has the whole budget.
 """
 
 from dataclasses import dataclass
@@ -17,9 +15,8 @@ SEARCHED = 0.55  # of the time; the rest is for the study that confirms
 TRIED = 0.75  # of the search's time, at most, for trials; the rest is for dropping and proving
 # Of the study, which then leaves out all optional parts.
 LEAST_SECONDS = 1.0
-# "search": improves the taken settings; "proof": decides whether any are taken; "rest": follows if
-# none are.
-Work = Literal["search", "proof", "rest"]
+# "search": improves what is to be taken; "proof": decides whether anything is taken.
+Work = Literal["search", "proof"]
 
 
 @dataclass(frozen=True)
@@ -30,7 +27,6 @@ class Budget:
     seconds: float
     begins: float = 0.0
     study: float = 0.0
-    lent: bool = False  # all of the search may use the time that the smallest study does not need
 
     @property
     def ends(self) -> float:
@@ -40,15 +36,12 @@ class Budget:
     def until(self, work: Work) -> float:
         """Returns the deadline of this kind of work."""
         search = self.begins + SEARCHED * self.seconds
-        proof = max(search, self.ends - self.study)
-        ends = {"search": proof if self.lent else search, "proof": proof, "rest": self.ends}
-        return ends[work]
+        return search if work == "search" else max(search, self.ends - self.study)
 
     def trials_until(self, to_come: float) -> float:
         """Returns the deadline of trials, so that `to_come` seconds of proof follow."""
         most = self.begins + TRIED * SEARCHED * self.seconds
-        last = self.until("proof") - to_come
-        return last if self.lent else min(most, last)
+        return min(most, self.until("proof") - to_come)
 
     def that_holds(self, trials: float) -> float:
         """Returns the seconds of a budget that has `trials` seconds for trials, after the time

@@ -57,6 +57,20 @@ class Estimate(NamedTuple):
         overall = self.mean > max(LEAST_GAIN, errors * self.error)
         return overall or bool((self.gains > np.maximum(HARM, errors * self.errors)).any())
 
+    def worse_by(self, errors: float) -> bool:
+        """True if the mean of the targets, or one of them, is slower by this many standard
+        errors."""
+        overall = -self.mean > max(LEAST_GAIN, errors * self.error)
+        return overall or bool(self.slower_by(errors).any())
+
+    @property
+    def is_open(self) -> bool:
+        """True if more rounds may decide: it seems better and is not shown to be, or a target seems
+        slower."""
+        if self.better:
+            return not self.harms and bool((self.gains < -HARM).any())
+        return not self.harms and self.mean + LIKELY * self.error > LEAST_GAIN
+
     @property
     def harms(self) -> bool:
         """True if a target is significantly slower, by more than `HARM`."""
@@ -70,6 +84,11 @@ class Estimate(NamedTuple):
     def slower_by(self, errors: float) -> Booleans:
         """Returns the targets that are slower by this many standard errors."""
         return np.asarray(-self.gains > np.maximum(HARM, errors * self.errors))
+
+
+def speedups(gains: Floats) -> str:
+    """`1.02 1.40`: the speedup of each target."""
+    return " ".join(f"{math.exp(gain):.2f}" for gain in gains)
 
 
 def estimate(gains: Floats, noise: Floats) -> Estimate:

@@ -143,6 +143,11 @@ def seconds_of(records: Sequence[Record]) -> float:
     return sum(record.seconds for record in records if not isinstance(record, Begin | Amended))
 
 
+def tables_of(records: Sequence[Record]) -> list[Table]:
+    """Returns the tables of the file of rules that trials name."""
+    return [table for record in records if isinstance(record, Ruled) for table in record.tables]
+
+
 def budget_of(records: Sequence[Record]) -> Budget:
     """Returns the budget in force after these records."""
     begun = FORM.begin(list(records))

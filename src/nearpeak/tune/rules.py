@@ -22,9 +22,10 @@ from nearpeak.numbers import count, size
 from nearpeak.tune.candidates import Env
 from nearpeak.tune.distances import Distances
 from nearpeak.tune.estimate import HARM, LEAST_GAIN, LIKELY, SURE, Estimate, estimate, noise_of
-from nearpeak.tune.search import MOST_ROUNDS, SCREENED_BETWEEN
 
-LEAST_ROUNDS = 5  # more than of a race, as no proof follows for each rule
+SCREENED_BETWEEN = 5  # launches between two of the library's own choice, which show drift
+LEAST_ROUNDS = 5  # no proof follows for each rule
+MOST_ROUNDS = 7
 
 
 class Way(NamedTuple):

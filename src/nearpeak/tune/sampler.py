@@ -32,17 +32,23 @@ class Sampler:
             )
         self._storage = optuna.storages.InMemoryStorage()
         self._study = optuna.create_study(storage=self._storage, sampler=self._sampler)
-        self._asked: dict[str, int] = {}
         self._worst = 0.0
 
     def learn(self, values: Collection[Candidate], cost: float) -> None:
-        """Adds an earlier trial."""
-        self._worst = max(self._worst, cost)
+        """Adds a trial: its values, and its cost; nan if it failed."""
+        if not math.isnan(cost):
+            self._worst = max(self._worst, cost)
         chosen = dict.fromkeys(self._values, -1)
         for name, candidates in self._values.items():
             indexes = (n for n, candidate in enumerate(candidates) if candidate in values)
             chosen[name] = next(indexes, -1)
-        self._add(chosen, cost)
+        self._study.add_trial(
+            self._optuna.trial.create_trial(
+                params=chosen,
+                distributions=self._space,
+                value=self._worst + FAILS if math.isnan(cost) else cost,
+            )
+        )
 
     def ask(self) -> list[Candidate]:
         """Proposes the values of the next trial. It samples all variables at once: a study would
@@ -52,20 +58,7 @@ class Sampler:
             study_name=self._study.study_name, storage=self._storage, sampler=self._sampler
         )
         trial = self._optuna.trial.create_trial(state=self._optuna.trial.TrialState.RUNNING)
-        self._asked = self._sampler.sample_relative(study, trial, self._space)
+        indexes = self._sampler.sample_relative(study, trial, self._space)
         return [
-            candidates[n]
-            for name, candidates in self._values.items()
-            if (n := self._asked[name]) >= 0
+            candidates[n] for name, candidates in self._values.items() if (n := indexes[name]) >= 0
         ]
-
-    def tell(self, cost: float) -> None:
-        """Adds the cost of the proposed trial; nan if it failed."""
-        if not math.isnan(cost):
-            self._worst = max(self._worst, cost)
-        self._add(self._asked, self._worst + FAILS if math.isnan(cost) else cost)
-
-    def _add(self, chosen: dict[str, int], cost: float) -> None:
-        self._study.add_trial(
-            self._optuna.trial.create_trial(params=chosen, distributions=self._space, value=cost)
-        )

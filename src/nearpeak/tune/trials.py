@@ -3,7 +3,6 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from typing import Protocol, TypeVar
@@ -14,6 +13,7 @@ from nearpeak.arrays import Floats
 from nearpeak.errors import UserError
 from nearpeak.launching.single_launch import LaunchFailed
 from nearpeak.libraries.rules import Table
+from nearpeak.tune.bench import Bench, Failed
 from nearpeak.tune.budget import Work
 from nearpeak.tune.candidates import Env
 from nearpeak.tune.distances import Distances
@@ -33,7 +33,7 @@ from nearpeak.tune.journal import (
     budget_of,
 )
 from nearpeak.tune.launches import Value, usual_distance
-from nearpeak.tune.search import TO_COME, Bench, Failed
+from nearpeak.tune.search import TO_COME
 from nearpeak.tune.targets import cost
 from nearpeak.tune.tuned import Ceiling
 
@@ -85,41 +85,33 @@ class Trials(Bench):
     def hints(self, look: Callable[[float], Hints]) -> Hints:
         """Returns the settings that `look` finds to try first, or found before. `look` takes the
         limit of a launch."""
-        record = self._played(Hinted)
-        if record is None:
-            start = time.monotonic()
+
+        def new() -> Hinted:
             hinted = look(self._look_limit())
-            seconds = round(time.monotonic() - start, 3)
-            record = Hinted(named=hinted.named, over_ucx=hinted.over_ucx, seconds=seconds)
-            self._record(record)
-        self._count(record.seconds)
+            return Hinted(named=hinted.named, over_ucx=hinted.over_ucx, seconds=0.0)
+
+        record = self._once(Hinted, None, new)
         return Hints(record.named, record.over_ucx)
 
     def ceilings(self, look: Callable[[float], list[Ceiling]]) -> list[Ceiling]:
         """Returns the ceilings that `look` measures for the library's own cost model, or measured
         before. `look` takes the limit of a launch."""
-        record = self._played(Calibrated)
-        if record is None:
-            start = time.monotonic()
-            ceilings = look(self._look_limit())
-            record = Calibrated(ceilings=ceilings, seconds=round(time.monotonic() - start, 3))
-            self._record(record)
-        self._count(record.seconds)
-        return record.ceilings
+
+        def new() -> Calibrated:
+            return Calibrated(ceilings=look(self._look_limit()), seconds=0.0)
+
+        return self._once(Calibrated, None, new).ceilings
 
     def thresholds(
         self, look: Callable[[float, Callable[[], float]], list[tuple[str, str]]]
     ) -> list[tuple[str, str]]:
         """Returns the values that `look` finds for thresholds, or found before. `look` takes the
         limit of a launch and a function that returns the seconds left for all of them."""
-        record = self._played(Crossed)
-        if record is None:
-            start = time.monotonic()
-            thresholds = look(self._look_limit(), self._share(SWEPT_SHARE))
-            record = Crossed(found=thresholds, seconds=round(time.monotonic() - start, 3))
-            self._record(record)
-        self._count(record.seconds)
-        return record.found
+
+        def new() -> Crossed:
+            return Crossed(found=look(self._look_limit(), self._share(SWEPT_SHARE)), seconds=0.0)
+
+        return self._once(Crossed, None, new).found
 
     def rules(
         self, look: Callable[[float, Callable[[], float]], list[Table]], file: Path, share: float
@@ -128,25 +120,22 @@ class Trials(Bench):
         this share of the search's time. `look` takes the same arguments as that of `thresholds`.
         `file`: the file of rules that trials name. UserError if earlier trials named another
         one."""
-        record = self._played(Ruled)
-        if record is None:
-            start = time.monotonic()
+
+        def new() -> Ruled:
             tables = look(self._look_limit(), self._share(share))
-            seconds = round(time.monotonic() - start, 3)
-            record = Ruled(tables=tables, file=str(file), seconds=seconds)
-            self._record(record)
+            return Ruled(tables=tables, file=str(file), seconds=0.0)
+
+        record = self._once(Ruled, None, new)
         if record.tables and record.file != str(file):
             raise UserError(
                 f"{self._journal.folder} was moved, and its trials name {record.file}: move it"
                 " back, or start anew in another folder"
             )
-        self._count(record.seconds)
         return record.tables
 
     def measure(self, env: Env, purpose: str) -> Floats | Failed:
         """Measures one launch, as Bench does."""
-        trial = self._played(Trial, env) or self._new(env, purpose)
-        self._count(trial.seconds)
+        trial = self._once(Trial, env, lambda: self._trial(env, purpose))
         if trial.failed:
             return Failed(trial.failed)
         costs = [
@@ -169,19 +158,18 @@ class Trials(Bench):
 
     def elsewhere(self, env: Env, place: str) -> dict[str, float] | Failed:
         """Measures one launch elsewhere, as Bench does."""
-        record = self._played(Priced, env)
-        if record is None:
-            start = time.monotonic()
-            figures: list[Figure] = []
-            failed = ""
+
+        def new() -> Priced:
+            record = Priced(env=env, place=place, figures=[], seconds=0.0)
             try:
-                figures = self._launcher.elsewhere(env, place, self._limit(self._priced(place)))
+                record.figures = self._launcher.elsewhere(
+                    env, place, self._limit(self._priced(place))
+                )
             except LaunchFailed as error:
-                failed = str(error)
-            seconds = round(time.monotonic() - start, 3)
-            record = Priced(env=env, place=place, figures=figures, failed=failed, seconds=seconds)
-            self._record(record)
-        self._count(record.seconds)
+                record.failed = str(error)
+            return record
+
+        record = self._once(Priced, env, new)
         if record.failed:
             return Failed(record.failed)
         return {figure.case: cost(figure.value, figure.better) for figure in record.figures}
@@ -210,13 +198,6 @@ class Trials(Bench):
         for the search."""
         return self._amend()
 
-    def lend(self) -> bool:
-        """Lends the study's spare time to the search, as Bench does."""
-        if self._budget.lent:
-            return False
-        self._budget = replace(self._budget, lent=True)
-        return self.left() > 0
-
     def _checked(self, env: Env) -> dict[str, str] | None:
         earlier = next(
             (
@@ -228,20 +209,27 @@ class Trials(Bench):
         )
         if earlier is not None:
             return earlier.ends
-        record = self._played(Checked, env)
-        if record is None:
-            start = time.monotonic()
-            usual = [r.seconds for r in self._done() if isinstance(r, Checked) and r.complete]
-            ends = self._launcher.guard(
-                env, self._limit(usual), max(0.0, self._left_seconds("proof"))
-            )
-            seconds = round(time.monotonic() - start, 3)
-            record = Checked(env=env, ends=ends or {}, complete=ends is not None, seconds=seconds)
-            self._record(record)
-        self._count(record.seconds)
+        record = self._once(Checked, env, lambda: self._check(env))
         return record.ends if record.complete else None
 
-    def _played(self, kind: type[Played], env: Env | None = None) -> Played | None:
+    def _check(self, env: Env) -> Checked:
+        usual = [r.seconds for r in self._done() if isinstance(r, Checked) and r.complete]
+        left = max(0.0, self._left_seconds("proof"))
+        ends = self._launcher.guard(env, self._limit(usual), left)
+        return Checked(env=env, ends=ends or {}, complete=ends is not None, seconds=0.0)
+
+    def _once(self, kind: type[Played], env: Env | None, new: Callable[[], Played]) -> Played:
+        """Returns the next record, played back or made anew, and counts its seconds."""
+        record = self._played(kind, env)
+        if record is None:
+            start = time.monotonic()
+            record = new()
+            record.seconds = round(time.monotonic() - start, 3)
+            self._record(record)
+        self._count(record.seconds)
+        return record
+
+    def _played(self, kind: type[Played], env: Env | None) -> Played | None:
         """Returns the next record to play back; None if there is none. UserError if it is not the
         requested one: of another kind, or with other variables."""
         self._amend()
@@ -267,25 +255,17 @@ class Trials(Bench):
             amended = True
         return amended
 
-    def _new(self, env: Env, purpose: str) -> Trial:
-        start = time.monotonic()
-        values: list[Value] = []
-        failed = ""
+    def _trial(self, env: Env, purpose: str) -> Trial:
+        trial = Trial(why=purpose, env=env, values=[], seconds=0.0)
         try:
             values = self._launcher.measure(env, self._limit(self._default_seconds()))
         except LaunchFailed as error:
-            failed = str(error)
-        trial = Trial(
-            why=purpose,
-            env=env,
-            values=[value.value for value in values],
-            units=[value.unit for value in values],
-            better=[value.better for value in values],
-            failed=failed,
-            distance_ns=usual_distance(value.distance_ns for value in values),
-            seconds=round(time.monotonic() - start, 3),
-        )
-        self._record(trial)
+            trial.failed = str(error)
+            return trial
+        trial.values = [value.value for value in values]
+        trial.units = [value.unit for value in values]
+        trial.better = [value.better for value in values]
+        trial.distance_ns = usual_distance(value.distance_ns for value in values)
         return trial
 
     def _limit(self, usual: Sequence[float]) -> float:
@@ -294,7 +274,7 @@ class Trials(Bench):
         if not usual:
             first = FIRST_SHARE * self._left_seconds("search")
             return max(LEAST_LIMIT, min(LIMIT_SECONDS, first))
-        left = max(1.0, self._left_seconds("rest"))
+        left = max(1.0, self._budget.ends - self._spent)
         return min(left, max(LEAST_LIMIT, MOST_TIMES * median(usual)))
 
     def _look_limit(self) -> float:

@@ -22,14 +22,6 @@ Word = Literal[
 ]
 
 
-class Offered(msgspec.Struct, kw_only=True):
-    """A value that makes some targets faster and others slower."""
-
-    setting: str  # variable and value
-    # speedup of each target, by the search: biased, as the search selected by it
-    times: list[float]
-
-
 class Refused(msgspec.Struct, kw_only=True):
     """A value with which something did not work."""
 
@@ -132,7 +124,6 @@ class Tuned(msgspec.Struct, kw_only=True):
     # ceilings in the cost model; null: UCX is not known to move the messages, nothing was measured,
     # or it failed
     calibration: Calibration | None
-    offers: list[Offered]  # values with which some targets are faster and others slower
     refused: list[Refused]  # values with which something failed
     lacking: list[str] = []  # work that the search had no time for, in words
     tried: list[Tried] = []  # effect of each value in the search

@@ -75,7 +75,6 @@ def searched(tuning: Tuned) -> str:
 
 def others(tuning: Tuned) -> list[tuple[str, list[str]]]:
     """The other results: titles, and the lines below each, if there are any."""
-    targets = " ".join(tuning.targets)
     return [
         _free(tuning),
         _calibration(tuning),
@@ -95,10 +94,6 @@ def others(tuning: Tuned) -> list[tuple[str, list[str]]]:
         (
             "Too few launches to tell if it is slower with it (a longer --budget has more)",
             tuning.unguarded,
-        ),
-        (
-            f"Not taken, as it is faster for some targets and slower for others ({targets})",
-            _offers(tuning),
         ),
         ("Could not be used", [f"{row.setting}: {row.why}" for row in tuning.refused]),
         ("Left out, as the budget was too short (a longer --budget has it)", tuning.lacking),
@@ -184,10 +179,6 @@ def _uncertain(tuning: Tuned) -> list[str]:
     least = tuning.uncertain[0]
     many = f"{len(tuning.uncertain)} of {count(tuning.guarded, 'other case')}"
     return [f"{many}, the least known {_changed(least)}"]
-
-
-def _offers(tuning: Tuned) -> list[str]:
-    return [f"{offer.setting}: {_times(offer.times)}" for offer in tuning.offers]
 
 
 def _times(times: Sequence[float]) -> str:
