@@ -116,7 +116,7 @@ def test_what_may_be_slower_is_counted(make_study: MakeStudy) -> None:
     wide = {KIB: 1.2}, {KIB: 0.8}
     found = confirmed(make_study, {8: 0.5, KIB: 1.0, 2 * KIB: 1.0}, scatter=wide)
     assert found.everywhere
-    assert found.guarded == 2
+    assert found.guarded == 3  # with bcast
     assert [shown.before.case.x for shown in found.uncertain] == [KIB]
 
 

@@ -20,7 +20,7 @@ from nearpeak.findings.evidence import Noticed, PossibleLoss, Rule, View
 from nearpeak.findings.rules import all_rules
 from nearpeak.findings.settings import contradicted, given, suggested
 from nearpeak.findings.sources import fitting
-from nearpeak.findings.weights import weight
+from nearpeak.findings.weights import COMMON, weight
 from nearpeak.libraries.library import Settings
 from nearpeak.observations.observed import Observations
 from nearpeak.results.results import (
@@ -233,7 +233,8 @@ def _weighted(view: View, finding: Finding) -> float:
     if cost := finding.cost:
         low, _ = cost.ci95 or cost.range
         lost_us = _surely_lost(lost_us, cost.ratio, low, max(1.0, cost.ceilings or 1.0))
-    return lost_us * weight(view.benchmarks[finding.case.benchmark])
+    benchmark = view.benchmarks.get(finding.case.benchmark)  # a message of another may be explained
+    return lost_us * (weight(benchmark) if benchmark else COMMON)
 
 
 def _cost(view: View, worst: Judged, cases: int) -> Cost:

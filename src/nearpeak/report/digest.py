@@ -54,7 +54,7 @@ WAYS = {"H,D": "host to GPU", "D,H": "GPU to host"}
 
 
 class Line(NamedTuple):
-    """What represents a path with one kind of buffers."""
+    """The figures that represent a path with one kind of buffers."""
 
     group: Group
     time: Headline | None  # of a small message
@@ -132,7 +132,7 @@ def _others(results: Results) -> Iterator[Block]:
 
 
 def _lines(results: Results) -> list[Line]:
-    """What represents each path with each kind of buffers: of all pairs of a kind, the slowest."""
+    """The line of each path with each kind of buffers: of all pairs of a kind, the slowest."""
     slowest: dict[tuple[str, str], Line] = {}
     for group in groups(results):
         line = _line(results, group)
