@@ -34,7 +34,7 @@ from nearpeak.machine.provenance import governors
 from nearpeak.machine.rdma_doctor import rdma_checks
 from nearpeak.machine.states import overloaded
 from nearpeak.machine.sysfs import CPU
-from nearpeak.machine.tree import Tree, format_list
+from nearpeak.machine.tree import RecordedTree, Tree, format_list, read_tree
 from nearpeak.withheld import withhold
 
 MIB = 1 << 20
@@ -89,10 +89,10 @@ def examine(
     """
     if settings_files is None:
         settings_files = user_settings_files(dict(os.environ), working_folder())
-    tree = Tree(root)
+    tree = read_tree(root)
     patient = Patient(
         tree=tree,
-        nvidia=Tree(root, nvidia_facts(tree)),
+        nvidia=RecordedTree(root, nvidia_facts(tree)),
         machine=machine or discover(root),
         ranks=ranks,
         settings_files=settings_files,
@@ -436,7 +436,7 @@ def _memory_binding(patient: Patient) -> Iterator[Diagnosis]:
 
 
 def _load(patient: Patient) -> Iterator[Diagnosis]:
-    mean = re.match(r"\d+(\.\d+)?", patient.tree.text("proc/loadavg") or "")
+    mean = re.match(r"\d+(\.\d+)?", patient.tree.text("proc/loadavg"))
     if not mean:
         return
     load = float(mean[0])
@@ -464,14 +464,14 @@ def _running(tree: Tree) -> int | None:
     counts = []
     for sample in range(LOOKS if tree.live else 1):
         time.sleep(LOOK_SECONDS if sample else 0)
-        if not (match := re.match(r"(?:\S+ ){3}(\d+)/", tree.text("proc/loadavg") or "")):
+        if not (match := re.match(r"(?:\S+ ){3}(\d+)/", tree.text("proc/loadavg"))):
             return None
         counts.append(max(0, int(match[1]) - 1))
     return sorted(counts)[len(counts) // 2]
 
 
 def _steal(patient: Patient) -> Iterator[Diagnosis]:
-    first = (patient.tree.text("proc/stat") or "").partition("\n")[0]
+    first = patient.tree.text("proc/stat").partition("\n")[0]
     if not re.fullmatch(r"cpu( +\d+){8,}", first):
         return
     user, nice, system, _, _, irq, softirq, steal = (int(word) for word in first.split()[1:9])

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 from nearpeak.machine.machine import Cache, Core, Machine, NumaNode
 from nearpeak.machine.sysfs import INFINIBAND, NET, assemble, device_node, distances
-from nearpeak.machine.tree import Tree, parse_mask
+from nearpeak.machine.tree import Tree, parse_mask, read_tree
 
 SECONDS = 30
 CACHE_KINDS = {"0": "unified", "1": "data", "2": "instruction"}  # hwloc_obj_cache_type_e
@@ -51,7 +51,7 @@ def from_lstopo(xml: str, root: Path = Path("/")) -> Machine:
     """
     try:
         top = ElementTree.fromstring(xml)
-        return _machine(top, Tree(root))
+        return _machine(top, read_tree(root))
     except (ElementTree.ParseError, KeyError) as error:
         raise ValueError(f"no topology that hwloc 2 or later wrote: {error}") from error
 
