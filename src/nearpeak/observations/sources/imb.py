@@ -25,7 +25,7 @@ from nearpeak.observations.imported import (
     observations,
 )
 from nearpeak.observations.observed import Observations
-from nearpeak.observations.printed import Printed
+from nearpeak.observations.printed import Printed, first_match, first_value, matches
 from nearpeak.observations.source import Title, Tool, titles_where
 from nearpeak.observations.sources.reductions import type_axis
 from nearpeak.terms.benchmarks import Benchmark
@@ -57,6 +57,7 @@ SIZE, COUNT = "#bytes", "#repetitions"
 DEFECTS = "defects"  # of builds with -DCHECK: the largest difference beyond what IMB tolerates
 # In the place of the repetitions of a size that a limit of IMB's kept from being measured.
 LIMITS = ("time-out", "out-of-mem", "int-overflow")
+MEMORY = re.compile(r"-mem_alloc_type (\S+)")
 # In which memory buffers are, by -mem_alloc_type of IMB-MPI1-GPU; without it: "device".
 MEMORIES = {"device": "D,D", "shared": "M,M", "host": "P,P", "cpu": HOST}
 
@@ -137,25 +138,16 @@ def titles(printed: Printed) -> list[Title]:
     """Find the runs of all parts of the suite, also of those that are not read; of tables without a
     title by the one program that the file names."""
 
-    def program(line: str) -> str | None:
-        title = TITLE.match(line)
-        return _program(title["part"]) if title else None
-
-    runs = titles_where(printed.lines, program)
+    runs = titles_where(printed.lines, TITLE.match, _program)
     if runs or not any(map(BEGIN.match, printed.lines)):
         return runs
-    named = titles_where(printed.lines, _named)
+    named = titles_where(printed.lines, COMMAND.search, _program)
     return named[:1] if len({title.program for title in named}) == 1 else []
 
 
-def _program(part: str) -> str:
-    return f"IMB-{PARTS.get(part, part)}"
-
-
-def _named(line: str) -> str | None:
-    """The program that a command names."""
-    command = COMMAND.search(line)
-    return _program(command["part"]) if command else None
+def _program(named: re.Match[str]) -> str:
+    """The program that a title, or a command, names."""
+    return f"IMB-{PARTS.get(named['part'], named['part'])}"
 
 
 def load(printed: Printed) -> Observations:
@@ -166,22 +158,23 @@ def load(printed: Printed) -> Observations:
             its buffers were.
     """
     file, lines = printed.file, printed.lines
-    title = next((match for line in lines if (match := TITLE.match(line))), None)
+    title = first_match(TITLE.match, lines)
     program = titles(printed)[0].program
-    if program != _program(READ):
+    if program != f"IMB-{PARTS[READ]}":
         raise UserError(
             f"{file} is of {program}, which is not read here; read are IMB-MPI1 and IMB-MPI1-GPU"
         )
     buffers = _buffers(file, lines)
-    kind = next((match["type"].lower() for line in lines if (match := DATATYPE.match(line))), "")
+    kind = first_value(DATATYPE.match, lines).lower()
     sections = _sections(file, lines)
     if not sections or (printed.crash and not any(section.rows for section in sections)):
         raise no_figures(printed)
-    read = [section for section in sections if not section.unread]
-    passed = {section.label: section.unread for section in sections if section.unread}
+    reasons = [(section, section.unread) for section in sections]
+    read = [section for section, reason in reasons if not reason]
+    passed = {section.label: reason for section, reason in reasons if reason}
     if not read:
-        reasons = "; ".join(f"{label}: {reason}" for label, reason in passed.items())
-        raise UserError(f"{file} holds no table that is read here: {reasons}")
+        why = "; ".join(map(": ".join, passed.items()))
+        raise UserError(f"{file} holds no table that is read here: {why}")
     name, times = Counter(section.label for section in read).most_common(1)[0]
     if times > 1:
         raise UserError(f"{file} holds several tables of {name}: give one of them")
@@ -193,20 +186,19 @@ def load(printed: Printed) -> Observations:
 
 def _missing(lines: list[str], last: Section) -> str:
     """Name the last line, if the output lacks it and does not reach its largest size either."""
-    largest = next((int(match["size"]) for line in lines if (match := LARGEST.match(line))), None)
-    if LAST in lines or (last.rows and int(last.rows[-1][0]) == largest):
+    largest = int(first_value(LARGEST.match, lines) or -1)
+    if LAST in lines or largest in [int(row[0]) for row in last.rows[-1:]]:
         return ""
     return f"the output ends without {LAST!r}"
 
 
 def _buffers(file: Path, lines: list[str]) -> str:
-    commands = [match for line in lines if (match := COMMAND.search(line))]
-    by_imb = (match for match in commands if match.string.startswith("# "))  # IMB's own line of it
-    started = next(by_imb, commands[0] if commands else None)
-    if started is None or GPU not in started["program"]:
+    commands = matches(COMMAND.search, lines)
+    by_imb = [match for match in commands if match.string.startswith("# ")]  # IMB's own line of it
+    started = [*by_imb, *commands][:1]
+    if not started or GPU not in started[0]["program"]:
         return HOST
-    chosen = re.search(r"-mem_alloc_type (\S+)", started["words"])
-    kind = chosen[1] if chosen else "device"
+    kind = first_value(MEMORY.search, [started[0]["words"]]) or "device"
     if kind not in MEMORIES:
         raise UserError(f"{file}: -mem_alloc_type {kind} is no memory that is known here")
     return MEMORIES[kind]

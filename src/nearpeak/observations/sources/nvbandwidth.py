@@ -26,7 +26,7 @@ from nearpeak.observations.imported import (
     observations,
 )
 from nearpeak.observations.observed import Observations
-from nearpeak.observations.printed import Printed
+from nearpeak.observations.printed import Printed, first_value, matches
 from nearpeak.observations.source import Title, Tool, titles_where
 from nearpeak.terms.benchmarks import Benchmark
 from nearpeak.terms.identity import Who
@@ -140,7 +140,7 @@ def titles(printed: Printed) -> list[Title]:
     """Find the runs, or the JSON of one."""
     if JSON_MARK.search(printed.document):
         return [Title(1, WHO.library)]
-    return titles_where(printed.lines, lambda line: WHO.library if TITLE.match(line) else None)
+    return titles_where(printed.lines, TITLE.match, lambda _: WHO.library)
 
 
 def load(printed: Printed) -> Observations:
@@ -180,8 +180,7 @@ def _nothing_read(printed: Printed, output: Output) -> UserError:
 
 def _parsed(printed: Printed) -> Output:
     file, lines = printed.file, printed.lines
-    version = next(match["version"] for line in lines if (match := TITLE.match(line)))
-    sizes = [int(match["mib"]) for line in lines if (match := BUFFER_SIZE.match(line))]
+    mib = first_value(BUFFER_SIZE.match, lines)
     matrices: list[Matrix] = []
     passed: list[str] = []
     running = ""  # without a matrix yet
@@ -209,8 +208,8 @@ def _parsed(printed: Printed) -> Output:
     if running or columns is not None:
         raise _cut_short(printed, running or "the last matrix")
     return Output(
-        version=version,
-        mib=sizes[0] if sizes else None,
+        version=first_value(TITLE.match, lines),
+        mib=int(mib) if mib else None,
         smaller=any(SMALLER in line for line in lines),
         matrices=matrices,
         passed=passed,
@@ -219,10 +218,9 @@ def _parsed(printed: Printed) -> Output:
 
 
 def _devices(lines: Iterable[str]) -> dict[int, str]:
-    matches = filter(None, map(DEVICE.match, lines))
     return {
         int(match["number"]): f"{int(match['domain'], 16):04x}:{match['bus']}.0"
-        for match in matches
+        for match in matches(DEVICE.match, lines)
     }
 
 

@@ -24,7 +24,7 @@ from nearpeak.observations.imported import (
     observations,
 )
 from nearpeak.observations.observed import Observations
-from nearpeak.observations.printed import Printed
+from nearpeak.observations.printed import Printed, matches
 from nearpeak.observations.source import Title, Tool, titles_where
 from nearpeak.terms.benchmarks import Benchmark
 from nearpeak.terms.identity import Who
@@ -121,9 +121,9 @@ class Figures(NamedTuple):
 
 def titles(printed: Printed) -> list[Title]:
     """The runs of its servers, or of its clients where the file has no server's output."""
-    server = titles_where(printed.lines, lambda line: NAME if API.match(line) else None)
+    server = titles_where(printed.lines, API.match, lambda _: NAME)
     return server or titles_where(
-        printed.lines, lambda line: NAME if HEADING.match(line) or CSV.match(line) else None
+        printed.lines, lambda line: HEADING.match(line) or CSV.match(line), lambda _: NAME
     )
 
 
@@ -221,9 +221,7 @@ def _test(file: Path, fields: dict[str, str]) -> Test:
 
 def _commands(lines: list[str]) -> list[dict[str, str]]:
     """The options of all commands that name a test, without those of batch files."""
-    commands = [
-        dict(OPTION.findall(match["words"])) for match in map(COMMAND.search, lines) if match
-    ]
+    commands = [dict(OPTION.findall(match["words"])) for match in matches(COMMAND.search, lines)]
     return [options for options in commands if "t" in options and "b" not in options]
 
 
