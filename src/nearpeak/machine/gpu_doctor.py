@@ -9,7 +9,7 @@ from nearpeak.machine.gpus.nvidia import FACTS
 from nearpeak.machine.gpus.pci import DEVICES
 from nearpeak.machine.machine import Diagnosis
 from nearpeak.machine.patient import Patient, bad, ok, warn
-from nearpeak.numbers import number
+from nearpeak.numbers import noun, number
 
 # Types of IOMMU groups that translate addresses, as the kernel writes them.
 TRANSLATING = ("DMA", "DMA-FQ")
@@ -41,8 +41,7 @@ def _having(patient: Patient, fact: str, value: str) -> list[int]:
 
 
 def _names(gpus: list[int]) -> str:
-    word = "GPU" if len(gpus) == 1 else "GPUs"
-    return f"{word} {', '.join(map(str, gpus))}"
+    return f"{noun(len(gpus), 'GPU')} {', '.join(map(str, gpus))}"
 
 
 def _memory(patient: Patient) -> Iterator[Diagnosis]:

@@ -38,8 +38,11 @@ PAIR, ANY = RankRule("exactly", 2), RankRule("at least", 2)
 MOST = (1 << 63) - 1  # bytes, repetitions
 MOST_RANKS = 1 << 20  # of all tables of a file: more than any machine has cores in one job
 MOST_TABLES = 1 << 14
+BETTER: dict[str, Better] = {"us": "lower", "GB/s": "higher"}
 _CORRECT = "give what the program printed, unchanged"
 SOME_RANKS = "imported, some ranks"  # the path of files that do not say how many
+# By the number of ranks: the name of the path, and its ranks in words.
+_PATHS = {None: (SOME_RANKS, "ranks, nobody knows how many,"), 2: ("imported", "two ranks,")}
 HOST_END = "host"  # the name of an end in the host's memory, wherever in it
 
 
@@ -104,10 +107,9 @@ def cut_off(file: Path, number: int, line: str, shape: str = "") -> UserError:
 def message(name: str, unit: str, *, symmetric: bool = True) -> Benchmark:
     """One of ours between two ranks, of times in us or of rates in GB/s. Not `symmetric`: it sends
     one way."""
-    better: Better = "lower" if unit == "us" else "higher"
     return Benchmark(
         name=name,
-        metrics=[Metric(name, unit, better)],
+        metrics=[Metric(name, unit, BETTER[unit])],
         ranks=PAIR,
         family="pt2pt",
         symmetric=symmetric,
@@ -272,13 +274,9 @@ def _add(
 def _path(table: Table) -> DataPath:
     first, last = table.buffers.split(",")
     kinds = [first, *[last] * (max(table.ranks or 2, 2) - 1)]
-    many = {None: "ranks, nobody knows how many,", 2: "two ranks,"}.get(
-        table.ranks, f"{table.ranks} ranks,"
-    )
+    several = (f"imported, {table.ranks} ranks", f"{table.ranks} ranks,")
+    name, many = _PATHS.get(table.ranks, several)
     summary = f"{many} of which the file does not say where they were"
-    name = "imported" if table.ranks == 2 else f"imported, {table.ranks} ranks"
-    if table.ranks is None:
-        name = SOME_RANKS
     end = {kind: Endpoint(memory=MEMORY[kind], cpus=[], numa_node=None) for kind in kinds}
     ends = tuple(end[kind] for kind in kinds)
     if table.pair:

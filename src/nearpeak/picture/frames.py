@@ -6,7 +6,7 @@ from math import ceil
 
 from nearpeak.machine.machine import NumaNode
 from nearpeak.machine.tree import format_list
-from nearpeak.numbers import count
+from nearpeak.numbers import count, noun
 from nearpeak.picture.canvas import GAP, LONG_PILL, PAD, Canvas
 from nearpeak.picture.parts import Socket, Span, columns_of, memory_words
 from nearpeak.picture.shapes import (
@@ -79,8 +79,7 @@ def _header(canvas: Canvas, socket: Socket, width: float) -> list[str]:
     if not socket.nodes:
         return wrapped("At a NUMA node that is not known", width - 2 * PAD)
     cores = glued(count(socket.cores, "core"))
-    name = "Socket" if len(socket.packages) == 1 else "Sockets"
-    which = f"{name} {joined(socket.packages)}" if socket.packages else "Sockets not known"
+    which = f"{noun(len(socket.packages), 'Socket')} {joined(socket.packages) or 'not known'}"
     memory = memory_words(canvas.machine, socket.memory_bytes)
     text = ", ".join(filter(None, [f"{which}: {cores}", memory]))
     if len(socket.nodes) > 1:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from nearpeak.machine.machine import Machine
 from nearpeak.machine.tree import format_list
-from nearpeak.numbers import count, number
+from nearpeak.numbers import count, noun, number
 from nearpeak.picture import adapters, frames
 from nearpeak.picture.canvas import WIDE, Canvas
 from nearpeak.picture.gpu_links import add_gpu_links
@@ -101,7 +101,7 @@ def _add_notes(canvas: Canvas) -> None:
     notes = [f"Each way: {', '.join(canvas.unsaid)}."] if canvas.unsaid else []
     in_gpus = [node.index for node in machine.numa_nodes if node.memory == "gpu"]
     if in_gpus:
-        nodes = "node" if len(in_gpus) == 1 else "nodes"
+        nodes = noun(len(in_gpus), "node")
         notes.append(f"GPU memory is NUMA {nodes} {joined(in_gpus)}, too.")
     if homeless := [cpu for core in machine.cores_of_no_node for cpu in core.cpus]:
         notes.append(f"CPUs {format_list(homeless)} belong to no NUMA node.")

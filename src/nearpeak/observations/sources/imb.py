@@ -206,31 +206,35 @@ def _buffers(file: Path, lines: list[str]) -> str:
 
 def _sections(file: Path, lines: list[str]) -> list[Section]:
     """All sections that were begun, also those without a table of sizes."""
-    sections: list[Section] = []
-    for number, line in enumerate(lines, 1):
-        if begin := BEGIN.match(line):
-            sections.append(Section(begin["name"]))
-        elif not sections:
+    begins = [number for number, line in enumerate(lines) if BEGIN.match(line)]
+    ends = [*begins[1:], len(lines)]
+    return [_section(file, lines[:end], begin) for begin, end in zip(begins, ends, strict=False)]
+
+
+def _section(file: Path, lines: list[str], begin: int) -> Section:
+    """The section from the line that begins it to the last one."""
+    own_lines = lines[begin:]
+    groups = first_match(GROUPS.match, own_lines)
+    section = Section(
+        name=first_value(BEGIN.match, own_lines),
+        ranks=int(first_value(RANKS.match, own_lines) or (groups["ranks"] if groups else 0)),
+        groups=int(groups["groups"]) if groups else 1,
+    )
+    for number, line in enumerate(own_lines, begin + 1):
+        cells = line.split()
+        if not section.columns:
+            section.columns = cells if cells[:1] == [SIZE] else []
+        elif not ROW_LIKE.match(line):
             continue
-        elif ranks := RANKS.match(line):
-            sections[-1].ranks = int(ranks["ranks"])
-        elif groups := GROUPS.match(line):
-            sections[-1].groups = int(groups["groups"])
-            sections[-1].ranks = sections[-1].ranks or int(groups["ranks"])
-        elif not sections[-1].columns and line.split()[:1] == [SIZE]:
-            sections[-1].columns = line.split()
-        elif sections[-1].columns and ROW_LIKE.match(line):
-            cells = line.split()
-            if len(cells) > 1 and cells[1].startswith(LIMITS):
-                sections[-1].unmeasured.append(int(cells[0]))
-                continue
-            if len(cells) != len(sections[-1].columns) or not all(map(FIGURE.match, cells)):
+        elif cells[1:] and cells[1].startswith(LIMITS):
+            section.unmeasured.append(int(cells[0]))
+        else:
+            row = dict(zip(section.columns, cells, strict=False))
+            whole = len(cells) == len(section.columns) and all(map(FIGURE.match, cells))
+            if not (whole and row.get(COUNT, "0").isdecimal()):
                 raise cut_off(file, number, line)
-            row = dict(zip(sections[-1].columns, cells, strict=True))
-            if not row.get(COUNT, "0").isdecimal():
-                raise cut_off(file, number, line)
-            sections[-1].rows.append(cells)
-    return sections
+            section.rows.append(cells)
+    return section
 
 
 def _table(section: Section, buffers: str, kind: str) -> Table:

@@ -114,24 +114,18 @@ BOTH_WAYS = message("bibw", "GB/s")
 # other way. Other testcases load a GPU or the host with several copies of which one is printed, or
 # chase a pointer.
 KNOWN = {
-    **{
-        key: kind
-        for engine in ("ce", "sm")
-        for key, kind in {
-            f"host_to_device_memcpy_{engine}": Kind(RATE, "P,D", engine),
-            f"device_to_host_memcpy_{engine}": Kind(RATE, "D,P", engine),
-            f"device_to_device_memcpy_read_{engine}": Kind(
-                RATE, "D,D", f"read-{engine}", turned=True
-            ),
-            f"device_to_device_memcpy_write_{engine}": Kind(RATE, "D,D", f"write-{engine}"),
-            f"device_to_device_bidirectional_memcpy_read_{engine}_total": Kind(
-                BOTH_WAYS, "D,D", f"read-{engine}"
-            ),
-            f"device_to_device_bidirectional_memcpy_write_{engine}_total": Kind(
-                BOTH_WAYS, "D,D", f"write-{engine}"
-            ),
-        }.items()
-    },
+    "host_to_device_memcpy_ce": Kind(RATE, "P,D", "ce"),
+    "device_to_host_memcpy_ce": Kind(RATE, "D,P", "ce"),
+    "device_to_device_memcpy_read_ce": Kind(RATE, "D,D", "read-ce", turned=True),
+    "device_to_device_memcpy_write_ce": Kind(RATE, "D,D", "write-ce"),
+    "device_to_device_bidirectional_memcpy_read_ce_total": Kind(BOTH_WAYS, "D,D", "read-ce"),
+    "device_to_device_bidirectional_memcpy_write_ce_total": Kind(BOTH_WAYS, "D,D", "write-ce"),
+    "host_to_device_memcpy_sm": Kind(RATE, "P,D", "sm"),
+    "device_to_host_memcpy_sm": Kind(RATE, "D,P", "sm"),
+    "device_to_device_memcpy_read_sm": Kind(RATE, "D,D", "read-sm", turned=True),
+    "device_to_device_memcpy_write_sm": Kind(RATE, "D,D", "write-sm"),
+    "device_to_device_bidirectional_memcpy_read_sm_total": Kind(BOTH_WAYS, "D,D", "read-sm"),
+    "device_to_device_bidirectional_memcpy_write_sm_total": Kind(BOTH_WAYS, "D,D", "write-sm"),
 }
 PARTS = re.compile(r"_(read|write)[12]$")  # of a matrix whose total is printed too
 

@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple
 
 from nearpeak.errors import UserError
 from nearpeak.observations.imported import (
+    BETTER,
     PAIR,
     Row,
     Table,
@@ -160,10 +161,10 @@ KNOWN = {
 
 def _one_sided(name: str, unit: str, call: Literal["put", "get"]) -> Counterpart:
     """One of ours that moves data without the other rank."""
-    of_times, both = unit == "us", name == "put_bibw"
-    metrics = [Metric(name, unit, "lower" if of_times else "higher")]
+    metrics, both = [Metric(name, unit, BETTER[unit])], name == "put_bibw"
     benchmark = Benchmark(name, metrics, PAIR, family="rma", symmetric=both, one_sided=call)
-    return Counterpart(benchmark, 1.0 if of_times else 1e-3, 1 if of_times else None)
+    factor, window = {"us": (1.0, 1), "GB/s": (1e-3, None)}[unit]
+    return Counterpart(benchmark, factor, window)
 
 
 # By the call and the test, whose letters are of other cases in some versions.
