@@ -26,7 +26,7 @@ from nearpeak.observations.observed import (
     Summary,
 )
 from nearpeak.observations.printed import Printed
-from nearpeak.terms.benchmarks import Benchmark, Better, Metric, RankRule
+from nearpeak.terms.benchmarks import Benchmark, Better, Metric, RankRule, by_name
 from nearpeak.terms.buffers import MEMORY
 from nearpeak.terms.identity import Curve, Place, Who
 from nearpeak.terms.outcomes import Ending
@@ -158,7 +158,7 @@ def observations(
         libraries=[
             replace(by, who=Who(by.who.library, way), given=Settings(name=way)) for way in ways
         ],
-        benchmarks=[],
+        benchmarks=list(by_name(table.benchmark for table in tables).values()),
         curves=[],
         sessions=[
             Session(
@@ -175,6 +175,7 @@ def observations(
         who = Who(by.who.library, table.settings)
         crash = (printed.crash or missing) if table is tables[-1] else ""  # those before it ended
         _add(imported, number, table, who, crash, f"{checked_by}'s validation failed")
+    imported.curves = list(dict.fromkeys(launch.curves[0] for launch in imported.launches))
     settle_pairs([imported])
     return imported
 
@@ -247,10 +248,6 @@ def _add(
         cause=message,
     )
     imported.paths.append(path)
-    if benchmark.name not in [other.name for other in imported.benchmarks]:
-        imported.benchmarks.append(benchmark)
-    if curve not in imported.curves:
-        imported.curves.append(curve)
     imported.launches.append(launch)
     imported.observed += [
         Observation(

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The one entry point for observations, whatever their source."""
 
+import contextlib
 import itertools
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,26 +32,25 @@ def load_printed(printed: Printed) -> Observations:
 
     No bytes in a file end an importer with another error: such an error is the cause of UserError.
     """
-    try:
+    with _refusing(printed, "the output of a tool"):
         tool, output = _tool_of(printed)
-    except UserError:
-        raise
-    except Exception as error:
-        raise _unreadable(printed, "the output of a tool", error) from error
-    try:
+    with _refusing(printed, f"output of {tool.name}"):
         return tool.load(output)
+
+
+@contextlib.contextmanager
+def _refusing(printed: Printed, kind: str) -> Iterator[None]:
+    """Turn any error into UserError."""
+    try:
+        yield
     except UserError:
         raise
     except Exception as error:
-        raise _unreadable(printed, f"output of {tool.name}", error) from error
-
-
-def _unreadable(printed: Printed, kind: str, error: Exception) -> UserError:
-    reason = " ".join(f"{type(error).__name__}: {quoted(str(error))}".split())
-    return UserError(
-        f"{printed.file} cannot be read as {kind} ({reason}): give what the program printed,"
-        " unchanged"
-    )
+        reason = " ".join(f"{type(error).__name__}: {quoted(str(error))}".split())
+        raise UserError(
+            f"{printed.file} cannot be read as {kind} ({reason}): give what the program printed,"
+            " unchanged"
+        ) from error
 
 
 def _tool_of(printed: Printed) -> tuple[Tool, Printed]:

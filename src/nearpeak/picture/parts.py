@@ -227,7 +227,9 @@ def spot(machine: Machine, path: DataPath) -> Spot:
 def by_spot(machine: Machine, rows: list[Measured]) -> dict[Spot, list[Measured]]:
     """The measured rows by the spot where they are drawn; only the first direction of a path."""
     rows_at: dict[Spot, list[Measured]] = defaultdict(list)
-    first = {row.path.id: row for row in reversed(rows)}
-    for row in reversed(first.values()):
+    first: dict[str, Measured] = {}
+    for row in rows:
+        first.setdefault(row.path.id, row)
+    for row in first.values():
         rows_at[spot(machine, row.path)].append(row)
     return dict(rows_at)

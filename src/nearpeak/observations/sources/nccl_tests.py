@@ -317,13 +317,11 @@ def _measured(file: Path, number: int, line: str, columns: list[str]) -> Measure
             cells.insert(index, NOT_COMBINED)
     if len(cells) < len(columns) or (len(cells) > len(columns) and columns[-1] != TIMESTAMP):
         raise cut_off(file, number, line)
-    row: dict[str, str] = {}
-    for name, word in zip(columns, cells, strict=False):
-        row.setdefault(name, word)
+    row = dict(reversed(list(zip(columns, cells, strict=False))))
     time = row.get(TIME) or row[CPU_TIME]
     checked = row.get(WRONG, row.get(ERROR, NOT_LOOKED_AT))
-    is_checked = checked != NOT_LOOKED_AT
-    if not all(map(FIGURE.match, [time, *([checked] if is_checked else [])])):
+    is_checked = FIGURE.match(checked)
+    if not FIGURE.match(time) or not (is_checked or checked == NOT_LOOKED_AT):
         raise cut_off(file, number, line)
     return Measured(
         kind=row[KIND],

@@ -213,21 +213,17 @@ def _row(file: Path, number: int, columns: list[str], line: str) -> Row:
     values = dict(zip(columns, cells, strict=False))
     name = next((name for name in columns if name.startswith((RATE, *TIMES))), MEAN)
     factor = _factor(file, name)
-    least = values.get(LEAST)
-    figures = [values.get(name, ""), *([least] if least is not None else [])]
+    figures = [values.get(name, ""), values.get(LEAST, values.get(name, ""))]
     counts = [values.get(SIZE, ""), values.get(COUNT, "")]
-    if (
-        len(cells) != len(columns)
-        or not all(map(FIGURE.fullmatch, figures))
-        or not all(map(WHOLE.fullmatch, counts))
-    ):
+    whole = all(map(FIGURE.fullmatch, figures)) and all(map(WHOLE.fullmatch, counts))
+    if len(cells) != len(columns) or not whole:
         raise cut_off(file, number, line)
     if float(values[name]) < 0:
         raise _below_zero(f"{file}, line {number}: {name} is {values[name]}")
     return Row(
         size_bytes=int(values[SIZE]),
         value=float(values[name]) * factor,
-        minimum=float(least) if least else None,
+        minimum=float(values[LEAST]) if LEAST in values else None,
         iterations=int(values[COUNT]),
     )
 

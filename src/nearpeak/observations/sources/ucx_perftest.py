@@ -189,13 +189,11 @@ def _repeats_sizes(table: Table) -> bool:
 def _tests(file: Path, lines: list[str]) -> Iterator[Test]:
     """The tests by the headings that the server prints, in order."""
     fields: dict[str, str] = {}
-    for line in lines:
-        field = FIELD.match(line)
-        if field and field["name"] in fields:
+    for field in matches(FIELD.match, lines):
+        if field["name"] in fields:
             yield _test(file, fields)
             fields = {}
-        if field:
-            fields[field["name"]] = field["value"].strip()
+        fields[field["name"]] = field["value"].strip()
     if fields:
         yield _test(file, fields)
 
