@@ -71,12 +71,10 @@ def slowdown_reasons(before: State, after: State, seconds: float) -> list[str]:
     slowed = {word for gpu in [*before.gpus, *after.gpus] for word in gpu.slowed or []}
     reasons += [f"GPU {word}" for word in SLOWDOWNS.values() if word in slowed]
     counted = {gpu.gpu: gpu.errors for gpu in before.gpus}
-    kinds = {
-        kind
-        for gpu in after.gpus
-        for kind, errors in gpu.errors.items()
-        if errors > counted.get(gpu.gpu, {}).get(kind, errors)
-    }
+    kinds = set[str]()
+    for gpu in after.gpus:
+        earlier = gpu.errors | counted.get(gpu.gpu, {})
+        kinds |= {kind for kind, errors in gpu.errors.items() if errors > earlier[kind]}
     return reasons + [f"GPU {kind}" for kind in sorted(kinds)]
 
 

@@ -4,6 +4,7 @@
 Such a program says little of the machine, of the library and of where its ranks ran.
 """
 
+import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -189,11 +190,10 @@ def _check_counts(printed: Printed, tables: Sequence[Table]) -> None:
         raise UserError(
             f"{printed.file} has {len(tables)} tables, more than {MOST_TABLES}: {_CORRECT}"
         )
-    for row in (row for table in tables for row in table.rows):
-        counts = (row.size_bytes, row.iterations or 0)
-        if max(counts) > MOST or min(counts) < 0:
+    for row in itertools.chain(*(table.rows for table in tables)):
+        if not (0 <= row.size_bytes <= MOST and 0 <= (row.iterations or 0) <= MOST):
             raise UserError(f"{printed.file} has a count beyond 0 to 2^63 - 1: {_CORRECT}")
-        if not row.wrong and not math.isfinite(row.value):
+        if not (row.wrong or math.isfinite(row.value)):
             raise UserError(f"{printed.file} has a figure {row.value}: {_CORRECT}")
 
 

@@ -182,17 +182,20 @@ def _parsed(printed: Printed) -> Output:
     columns: int | None = None
     rows: list[list[str]] = []
     for number, line in enumerate(lines, 1):
-        if (match := RUNNING.match(line)) or (running and columns is None and ENDED.match(line)):
-            if running and (columns is not None or match):
+        if match := RUNNING.match(line):
+            if running:
                 raise _cut_short(printed, running)
-            passed += [running] if running else []
-            running, columns = match["name"] if match else "", None
+            running, columns = match["name"], None
+        elif running and columns is None and ENDED.match(line):
+            passed.append(running)
+            running = ""
         elif (running or headed) and HEADER.match(line):
             columns, rows = len(line.split()), []
         elif columns is not None and (match := SUM.match(line)):
             matrices.append(Matrix(match["key"], rows))
             columns = None
-            running = running if PARTS.search(match["key"]) else ""
+            if not PARTS.search(match["key"]):
+                running = ""
         elif columns is not None and line.split()[:1] == [str(len(rows))]:
             cells = line.split()[1:]
             if len(cells) != columns or not all(map(PRINTED.match, cells)):
