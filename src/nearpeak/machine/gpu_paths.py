@@ -4,6 +4,8 @@
 import itertools
 from collections.abc import Sequence
 
+import msgspec
+
 from nearpeak.machine.machine import Core, Gpu, GpuLink, Machine, Nic
 from nearpeak.machine.places import (
     NO_HOSTS,
@@ -111,18 +113,16 @@ def _same_gpu(machine: Machine, cores: Cores, gpu: Gpu) -> list[DataPath | NoPat
             transport="memory",
             ends=(_gpu_end(first, gpu), _gpu_end(second, gpu)),
             theoretical_gbs=None if gpu.memory_gbs is None else gpu.memory_gbs / 2,
-            mps=name == SAME_GPU_MPS,
-            variant_of=SAME_GPU if name == SAME_GPU_MPS else "",
         )
 
-    paths: list[DataPath | NoPath] = [path(SAME_GPU, "two ranks in turns")]
+    alone = path(SAME_GPU, "two ranks in turns")
     if machine.mps:
-        paths.append(path(SAME_GPU_MPS, "two ranks at once through MPS"))
-    elif gpu.vendor == "nvidia":
-        paths.append(
-            NoPath(SAME_GPU_MPS, "no nvidia-cuda-mps-control on PATH (NVIDIA's driver has it)")
-        )
-    return paths
+        shared = path(SAME_GPU_MPS, "two ranks at once through MPS")
+        return [alone, msgspec.structs.replace(shared, mps=True, variant_of=SAME_GPU)]
+    if gpu.vendor == "nvidia":
+        reason = "no nvidia-cuda-mps-control on PATH (NVIDIA's driver has it)"
+        return [alone, NoPath(SAME_GPU_MPS, reason)]
+    return [alone]
 
 
 def _one_of_each_kind(machine: Machine, cores: Cores) -> list[DataPath | NoPath]:

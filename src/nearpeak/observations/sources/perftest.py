@@ -179,23 +179,20 @@ def _parsed(printed: Printed) -> Output:
             " the output of one end"
         )
     columns: list[str] = []
-    rows: list[Row] = []
-    tables, closed = 0, False
-    printed_rows: set[str] = set()
+    printed_rows: dict[object, tuple[int, list[str], str]] = {}
     for number, line in enumerate(lines, 1):
         if HEADING.match(line):
             columns = COLUMN.findall(line)
-            tables += 1
         elif columns and ROW_LIKE.match(line):
-            if not both or line not in printed_rows:  # server and client print the same
-                rows.append(_row(file, number, columns, line))
-            printed_rows.add(line)
-        elif rows:
-            closed = closed or RULE.match(line) is not None
+            key = line if both else number  # server and client print the same
+            printed_rows.setdefault(key, (number, columns, line))
+    rows = [_row(file, *row) for row in printed_rows.values()]
+    first = min((number for number, *_ in printed_rows.values()), default=len(lines))
+    closed = any(map(RULE.match, lines[first:]))
     complete = closed or len(rows) < 2 or rows[-1].size_bytes == LARGEST
     return Output(
         title=title,
-        tables=tables,
+        tables=len(matches(HEADING.match, lines)),
         both=both,
         missing="" if complete else "the output ends without the line that closes its table",
         rows=rows,
