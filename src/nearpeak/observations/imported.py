@@ -6,7 +6,7 @@ Such a program says little of the machine, of the library and of where its ranks
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -35,6 +35,7 @@ from nearpeak.terms.path import DataPath, Endpoint
 from nearpeak.terms.sizes import quoted
 
 T = TypeVar("T")
+N = TypeVar("N", int, float)
 PAIR, ANY = RankRule("exactly", 2), RankRule("at least", 2)
 MOST = (1 << 63) - 1  # bytes, repetitions
 MOST_RANKS = 1 << 20  # of all tables of a file: more than any machine has cores in one job
@@ -103,6 +104,11 @@ def cut_off(file: Path, number: int, line: str, shape: str = "") -> UserError:
         f"{file}, line {number}: {quoted(line)} is not a whole row of the table{shape}: give the"
         " whole output of the program"
     )
+
+
+def optional(number: Callable[[str], N], row: Mapping[str, str], column: str) -> N | None:
+    """The number in a column that not every table has; None without the column."""
+    return number(row[column]) if column in row else None
 
 
 def message(name: str, unit: str, *, symmetric: bool = True) -> Benchmark:

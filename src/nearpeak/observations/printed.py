@@ -135,6 +135,12 @@ def first_value(look: Look, lines: Iterable[str]) -> str:
     return match[1] if match else ""
 
 
+def first_number(look: Look, lines: Iterable[str]) -> int | None:
+    """The number that is the first group of the first match; None without one."""
+    match = first_match(look, lines)
+    return int(match[1]) if match else None
+
+
 def margins(lines: Sequence[str], headings: Sequence[re.Pattern[str]]) -> list[re.Pattern[str]]:
     """Collect what stands before the headings of tables, which every line may have before it.
 

@@ -23,9 +23,16 @@ from nearpeak.observations.imported import (
     message,
     no_figures,
     observations,
+    optional,
 )
 from nearpeak.observations.observed import Observations
-from nearpeak.observations.printed import Printed, first_match, first_value, matches
+from nearpeak.observations.printed import (
+    Printed,
+    first_match,
+    first_number,
+    first_value,
+    matches,
+)
 from nearpeak.observations.source import Title, Tool, titles_where
 from nearpeak.observations.sources.reductions import type_axis
 from nearpeak.terms.benchmarks import Benchmark
@@ -186,7 +193,7 @@ def load(printed: Printed) -> Observations:
 
 def _missing(lines: list[str], last: Section) -> str:
     """Name the last line, if the output lacks it and does not reach its largest size either."""
-    largest = int(first_value(LARGEST.match, lines) or -1)
+    largest = first_number(LARGEST.match, lines)
     if LAST in lines or largest in [int(row[0]) for row in last.rows[-1:]]:
         return ""
     return f"the output ends without {LAST!r}"
@@ -217,7 +224,7 @@ def _section(file: Path, lines: list[str], begin: int) -> Section:
     groups = first_match(GROUPS.match, own_lines)
     section = Section(
         name=first_value(BEGIN.match, own_lines),
-        ranks=int(first_value(RANKS.match, own_lines) or (groups["ranks"] if groups else 0)),
+        ranks=first_number(RANKS.match, own_lines) or int(groups["ranks"] if groups else 0),
         groups=int(groups["groups"]) if groups else 1,
     )
     for number, line in enumerate(own_lines, begin + 1):
@@ -250,7 +257,7 @@ def _table(section: Section, buffers: str, kind: str) -> Table:
             Row(
                 int(row[SIZE]),
                 float(row[str(column)]) * counterpart.factor,
-                iterations=int(row[COUNT]) if COUNT in row else None,
+                iterations=optional(int, row, COUNT),
                 wrong=float(row.get(DEFECTS, 0)) > 0,
             )
             for row in rows

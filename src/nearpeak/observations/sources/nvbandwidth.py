@@ -26,7 +26,7 @@ from nearpeak.observations.imported import (
     observations,
 )
 from nearpeak.observations.observed import Observations
-from nearpeak.observations.printed import Printed, first_value, matches
+from nearpeak.observations.printed import Printed, first_number, first_value, matches
 from nearpeak.observations.source import Title, Tool, titles_where
 from nearpeak.terms.benchmarks import Benchmark
 from nearpeak.terms.identity import Who
@@ -174,7 +174,6 @@ def _nothing_read(printed: Printed, output: Output) -> UserError:
 
 def _parsed(printed: Printed) -> Output:
     file, lines = printed.file, printed.lines
-    mib = first_value(BUFFER_SIZE.match, lines)
     matrices: list[Matrix] = []
     passed: list[str] = []
     running = ""  # without a matrix yet
@@ -206,7 +205,7 @@ def _parsed(printed: Printed) -> Output:
         raise _cut_short(printed, running or "the last matrix")
     return Output(
         version=first_value(TITLE.match, lines),
-        mib=int(mib) if mib else None,
+        mib=first_number(BUFFER_SIZE.match, lines),
         smaller=any(SMALLER in line for line in lines),
         matrices=matrices,
         passed=passed,

@@ -24,9 +24,10 @@ from nearpeak.observations.imported import (
     message,
     no_figures,
     observations,
+    optional,
 )
 from nearpeak.observations.observed import Observations
-from nearpeak.observations.printed import Printed, first_match, first_value, matches
+from nearpeak.observations.printed import Printed, first_match, first_number, matches
 from nearpeak.observations.source import Title, Tool, titles_where
 from nearpeak.observations.sources.reductions import type_axis
 from nearpeak.terms.benchmarks import Benchmark, Metric, RankRule
@@ -239,13 +240,12 @@ def _parse(printed: Printed) -> Output:
     if wrong_sizes and not any(row.wrong for row in rows):  # the column, or the row, is lost
         rows = [row for row in rows if row.size_bytes not in wrong_sizes]
         rows += [Row(size, 0.0, None, None, wrong=True) for size in sorted(wrong_sizes)]
-    window = first_value(WINDOW.match, lines)
     return Output(
         counterpart=counterpart,
         version=title["version"] or title["old"] or "",
         buffers=_buffers(file, lines, title, counterpart.benchmark),
         ranks=_ranks(lines, counterpart),
-        window=counterpart.window or (int(window) if window else None),
+        window=counterpart.window or first_number(WINDOW.match, lines),
         datatype=[*datatypes, UNSAID][0],
         validated=VALIDATION in columns or bool(wrong_sizes),
         axes=_window_axes(file, lines, counterpart) if counterpart.benchmark.one_sided else {},
@@ -257,7 +257,7 @@ def _parse(printed: Printed) -> Output:
 def _ranks(lines: list[str], counterpart: Counterpart) -> int | None:
     """The number of ranks; None: not known."""
     if counterpart.pairs:
-        return 2 * int(first_value(PAIRS.match, lines) or 0) or None
+        return 2 * (first_number(PAIRS.match, lines) or 0) or None
     return None if counterpart.benchmark.family == "collective" else 2
 
 
@@ -323,8 +323,8 @@ def _row(line: str, columns: list[str], benchmark: Benchmark, places: int) -> Ro
     return Row(
         size_bytes=parse_bytes(size),
         value=float(values.get(MAXIMUM, value) if together else value),
-        minimum=float(values[MINIMUM]) if of_iterations and MINIMUM in values else None,
-        iterations=int(values[ITERATIONS]) if ITERATIONS in values else None,
+        minimum=optional(float, values, MINIMUM) if of_iterations else None,
+        iterations=optional(int, values, ITERATIONS),
         wrong=values.get(VALIDATION) == "Fail",
     )
 

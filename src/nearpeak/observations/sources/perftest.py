@@ -24,9 +24,10 @@ from nearpeak.observations.imported import (
     message,
     no_figures,
     observations,
+    optional,
 )
 from nearpeak.observations.observed import Observations
-from nearpeak.observations.printed import Printed, first_value, matches
+from nearpeak.observations.printed import Printed, first_number, first_value, matches
 from nearpeak.observations.source import Title, Tool, titles_where
 from nearpeak.terms.benchmarks import Benchmark, Metric
 from nearpeak.terms.buffers import HOST
@@ -197,8 +198,8 @@ def _parsed(printed: Printed) -> Output:
         missing="" if complete else "the output ends without the line that closes its table",
         rows=rows,
         mean=MEDIAN not in columns,
-        qps=int(first_value(QPS.search, lines) or 1),
-        depth=int(first_value(DEPTH.search, lines) or 0) or None,
+        qps=first_number(QPS.search, lines) or 1,
+        depth=first_number(DEPTH.search, lines) or None,
         connection=first_value(CONNECTION.search, lines),
         device=first_value(DEVICE.search, lines),
         gpu=any(map(GPU.search, lines)),
@@ -220,7 +221,7 @@ def _row(file: Path, number: int, columns: list[str], line: str) -> Row:
     return Row(
         size_bytes=int(values[SIZE]),
         value=float(values[name]) * factor,
-        minimum=float(values[LEAST]) if LEAST in values else None,
+        minimum=optional(float, values, LEAST),
         iterations=int(values[COUNT]),
     )
 
