@@ -118,9 +118,7 @@ def test_links(tmp_path: Path) -> None:
 
 
 def test_files_given_stand_for_those_under_the_root() -> None:
-    tree = RecordedTree(
-        Path("/"), {"nvidia/gpu0": "a", "nvidia/gpu1": "b", "nvidiax": "c"}
-    )
+    tree = RecordedTree(Path("/"), {"nvidia/gpu0": "a", "nvidia/gpu1": "b", "nvidiax": "c"})
     assert not tree.live
     assert tree.indices("nvidia", "gpu") == [0, 1]
     assert not tree.exists("proc")

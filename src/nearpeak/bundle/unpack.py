@@ -133,11 +133,10 @@ def foreign(members: Iterable[tarfile.TarInfo]) -> str:
     A bundle has files, folders and links below FOLDER. Its symbolic links lead upwards first, if
     at all, and nothing is unpacked through one: the text of each shows whether it stays inside.
     """
-    entries = list(members)
-    names = [posixpath.normpath(entry.name) for entry in entries]
-    links = {name for name, entry in zip(names, entries, strict=True) if entry.issym()}
+    named = [(posixpath.normpath(entry.name), entry) for entry in members]
+    links = {name for name, entry in named if entry.issym()}
     seen: set[str] = set()
-    for name, entry in zip(names, entries, strict=True):
+    for name, entry in named:
         parents = [str(parent) for parent in PurePosixPath(name).parents]
         if not is_inside(entry.name) or name.split("/")[0] != FOLDER:
             return f"{entry.name} lies outside of {FOLDER}"
