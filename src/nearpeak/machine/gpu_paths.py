@@ -220,14 +220,14 @@ def _from_node(
     held_label = f"GPU {held.index}, its own" if held else "no GPU"
     if same_gpu_as:
         held_label = "the same GPU, time-sliced"
-    at = "unknown" if gpu.numa_node is None else gpu.numa_node
+    gpu_node = "unknown" if gpu.numa_node is None else gpu.numa_node
     first, second = _two_cores(machine, cores, node, home)
     # Between packages their link is on the way, whose rate is not known.
     one_package = gpu.numa_node is not None and same_package(machine, node, gpu.numa_node)
     return DataPath(
         id=name,
         summary=f"memory of NUMA node {node} and GPU {gpu.index} ({gpu.name}), {gpu.host_link} "
-        f"at node {at}; the host's rank holds {held_label}",
+        f"at node {gpu_node}; the host's rank holds {held_label}",
         transport="memory",
         ends=(
             host_end(first, device=held.uuid if held else NO_DEVICE),

@@ -37,11 +37,12 @@ def format_list(numbers: Iterable[int]) -> str:
     """The opposite of parse_list: `0-3,8`."""
     ordered = enumerate(sorted(set(numbers)))
     runs = itertools.groupby(ordered, key=lambda pair: pair[1] - pair[0])
-    return ",".join(_span([number for _, number in run]) for _, run in runs)
+    return ",".join(_span(list(run)) for _, run in runs)
 
 
-def _span(run: list[int]) -> str:
-    return "-".join(dict.fromkeys((str(run[0]), str(run[-1]))))
+def _span(run: list[tuple[int, int]]) -> str:
+    (_, first), (_, last) = run[0], run[-1]
+    return "-".join(dict.fromkeys((str(first), str(last))))
 
 
 def parse_recording(text: str) -> dict[str, str]:

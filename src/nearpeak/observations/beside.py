@@ -161,8 +161,10 @@ class _Moved:
         if not fitting:
             self._unfit[name].append(_description(path, buffers))
         if len(fitting) > 1:
-            of = ", ".join(repr(other.id) for other in fitting)
-            raise UserError(f"on which path {name} was measured nobody says: give --path, of {of}")
+            several = ", ".join(repr(other.id) for other in fitting)
+            raise UserError(
+                f"on which path {name} was measured nobody says: give --path, of {several}"
+            )
         return fitting
 
     def _check_fitting(self, part: Observations, wanted: Mapping[str, str | None]) -> None:

@@ -178,8 +178,8 @@ def without(printed: Printed, before: re.Pattern[str]) -> Printed:
 def _document(lines: Sequence[str]) -> str:
     """The lines from the one that opens an object of JSON to the last one that closes any."""
     document = "\n".join(itertools.dropwhile(lambda line: not line.lstrip().startswith("{"), lines))
-    whole = WHOLE_DOCUMENT.match(document)
-    return whole[0] if whole else document
+    closed = WHOLE_DOCUMENT.match(document)
+    return closed[0] if closed else document
 
 
 def _untagged(line: str) -> str:

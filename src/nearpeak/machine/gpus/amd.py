@@ -105,8 +105,8 @@ def _gbs(link: dict[str, int]) -> float | None:
     return link.get("max_bandwidth", 0) / 1000 or None
 
 
-def _link(tree: Tree, one: tuple[int, Gpu], another: tuple[int, Gpu]) -> GpuLink:
-    (node, first), (other, second) = one, another
+def _link(tree: Tree, near: tuple[int, Gpu], far: tuple[int, Gpu]) -> GpuLink:
+    (node, first), (other, second) = near, far
     between = [link for link in _links(tree, node) if link["node_to"] == other]
     xgmi = next((link for link in between if link["type"] == LINK_XGMI), None)
     if xgmi:

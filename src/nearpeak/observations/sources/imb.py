@@ -180,8 +180,8 @@ def load(printed: Printed) -> Observations:
     read = [section for section, reason in reasons if not reason]
     passed = {section.label: reason for section, reason in reasons if reason}
     if not read:
-        why = "; ".join(map(": ".join, passed.items()))
-        raise UserError(f"{file} holds no table that is read here: {why}")
+        labelled = "; ".join(map(": ".join, passed.items()))
+        raise UserError(f"{file} holds no table that is read here: {labelled}")
     name, times = Counter(section.label for section in read).most_common(1)[0]
     if times > 1:
         raise UserError(f"{file} holds several tables of {name}: give one of them")
@@ -237,8 +237,8 @@ def _section(file: Path, lines: list[str], begin: int) -> Section:
             section.unmeasured.append(int(cells[0]))
         else:
             row = dict(zip(section.columns, cells, strict=False))
-            whole = len(cells) == len(section.columns) and all(map(FIGURE.match, cells))
-            if not (whole and row.get(COUNT, "0").isdecimal()):
+            figures = len(cells) == len(section.columns) and all(map(FIGURE.match, cells))
+            if not (figures and row.get(COUNT, "0").isdecimal()):
                 raise cut_off(file, number, line)
             section.rows.append(cells)
     return section

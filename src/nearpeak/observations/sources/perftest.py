@@ -213,8 +213,8 @@ def _row(file: Path, number: int, columns: list[str], line: str) -> Row:
     factor = _factor(file, name)
     figures = [values.get(name, ""), values.get(LEAST, values.get(name, ""))]
     counts = [values.get(SIZE, ""), values.get(COUNT, "")]
-    whole = all(map(FIGURE.fullmatch, figures)) and all(map(WHOLE.fullmatch, counts))
-    if len(cells) != len(columns) or not whole:
+    complete = all(map(FIGURE.fullmatch, figures)) and all(map(WHOLE.fullmatch, counts))
+    if len(cells) != len(columns) or not complete:
         raise cut_off(file, number, line)
     if float(values[name]) < 0:
         raise _below_zero(f"{file}, line {number}: {name} is {values[name]}")
