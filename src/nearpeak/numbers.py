@@ -100,11 +100,16 @@ def probability(p: float) -> str:
 
 def count(number_of: int, thing: str) -> str:
     """`1 launch`, `2 launches`."""
+    return f"{number_of} {noun(number_of, thing)}"
+
+
+def noun(number_of: int, thing: str) -> str:
+    """`launch` for one, else `launches`."""
     if number_of == 1:
-        return f"1 {thing}"
+        return thing
     if thing.endswith("y"):
-        return f"{number_of} {thing[:-1]}ies"
-    return f"{number_of} {thing}{'es' if thing.endswith('ch') else 's'}"
+        return f"{thing[:-1]}ies"
+    return f"{thing}{'es' if thing.endswith('ch') else 's'}"
 
 
 MOST_NAMED = 16  # hosts

@@ -143,10 +143,10 @@ def test_what_cannot_be_opened_is_one_line(
 ) -> None:
     (tmp_path / "secret.txt").write_text(f"{HEAD}8     1.10\n")
 
-    def refuse(_: Path) -> bytes:
+    def refuse(*_: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr(Path, "open", refuse)
     code, _, err = nearpeak("import", "secret.txt", "-o", "here")
     assert (code, err) == (2, "nearpeak: secret.txt cannot be read: Permission denied\n")
 

@@ -14,7 +14,7 @@ from nearpeak.machine import doctor
 from nearpeak.machine.doctor import examine, user_settings_files
 from nearpeak.machine.machine import Diagnosis
 from nearpeak.machine.patient import Patient
-from nearpeak.machine.tree import Tree
+from nearpeak.machine.tree import RecordedTree
 
 Recorded = Callable[[str], Path]
 Put = Callable[[Path, str, str], None]
@@ -195,8 +195,8 @@ def test_the_likeliest_remedy_of_single_copy_comes_first(
 ) -> None:
     machine = doctor.discover(recorded("one-socket"))
     patient = Patient(
-        tree=Tree(Path("none"), {"proc/self/status": f"Seccomp:\t{seccomp}"}),
-        nvidia=Tree(Path("none"), {}),
+        tree=RecordedTree(Path("none"), {"proc/self/status": f"Seccomp:\t{seccomp}"}),
+        nvidia=RecordedTree(Path("none"), {}),
         machine=machine,
         ranks=2,
         settings_files=[],

@@ -12,7 +12,7 @@ from nearpeak.machine.gpu_doctor import gpu_checks
 from nearpeak.machine.gpus import pointer_queries
 from nearpeak.machine.gpus.amd import KFD
 from nearpeak.machine.patient import Patient
-from nearpeak.machine.tree import Tree
+from nearpeak.machine.tree import RecordedTree, read_tree
 
 Recorded = Callable[[str], Path]
 Put = Callable[[Path, str, str], None]
@@ -124,9 +124,9 @@ def test_a_hidden_gpu_of_amd(recorded: Recorded, put: Put) -> None:
 def test_a_driver_with_a_dear_question_is_told(
     recorded: Recorded, monkeypatch: pytest.MonkeyPatch, excess_us: float | None, words: str
 ) -> None:
-    tree = Tree(recorded("dgx-h100"))
+    tree = read_tree(recorded("dgx-h100"))
     machine = discover(recorded("dgx-h100"))
-    monkeypatch.setattr(Tree, "live", True)
+    monkeypatch.setattr(RecordedTree, "live", True)
     monkeypatch.setattr(pointer_queries, "excess_us", lambda: excess_us)
     patient = Patient(
         tree=tree, nvidia=tree, machine=machine, ranks=2, settings_files=[], environment={}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The data paths of recorded machines that begin or end in a GPU."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -23,13 +23,13 @@ EIGHT = ["gpu x4", "gpu x8"]
 
 
 def gpu_paths(
-    machine: Machine, hosts: list[str] | None = None, all_pairs: bool = False
+    machine: Machine, hosts: Sequence[str] = (), all_pairs: bool = False
 ) -> dict[str, DataPath]:
     paths, _ = discover_paths(machine, hosts, all_pairs)
     return {path.id: path for path in paths if "gpu" in path.id and not path.gpu_support}
 
 
-def missing(machine: Machine, hosts: list[str] | None = None) -> dict[str, str]:
+def missing(machine: Machine, hosts: Sequence[str] = ()) -> dict[str, str]:
     _, reasons = discover_paths(machine, hosts)
     return {reason.path: reason.why for reason in reasons if "gpu" in reason.path}
 

@@ -5,7 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from nearpeak.machine.tree import Tree, format_list, parse_list, parse_recording
+from nearpeak.machine.tree import (
+    RecordedTree,
+    Tree,
+    format_list,
+    parse_list,
+    parse_recording,
+    read_tree,
+)
 
 
 @pytest.mark.parametrize(
@@ -21,11 +28,11 @@ def test_format_list_joins_runs() -> None:
     assert format_list([8, 0, 1, 2, 10, 11, 2]) == "0-2,8,10-11"
 
 
-def test_what_is_missing_is_none(tmp_path: Path) -> None:
+def test_what_is_missing_is_empty(tmp_path: Path) -> None:
     tree = Tree(tmp_path)
-    assert tree.text("nothing") is None
+    assert tree.text("nothing") == ""
     assert tree.integer("nothing") is None
-    assert tree.numbers("nothing") is None
+    assert tree.numbers("nothing") == []
     assert tree.fields("nothing") == {}
     assert tree.names("nothing") == []
 
@@ -49,13 +56,13 @@ def test_files(tmp_path: Path) -> None:
 def test_a_nul_is_no_part_of_a_file(tmp_path: Path, text: str) -> None:
     (tmp_path / "list").write_text(text)
     assert Tree(tmp_path).numbers("list") == [0, 1]
-    assert Tree(tmp_path, {"list": text}).text("list") == "0-1"
+    assert RecordedTree(tmp_path, {"list": text}).text("list") == "0-1"
 
 
 @pytest.mark.parametrize("text", ["<not counted>", "-1", "0x3", "1-2-3"])
-def test_what_is_no_list_is_none(tmp_path: Path, text: str) -> None:
+def test_what_is_no_list_is_empty(tmp_path: Path, text: str) -> None:
     (tmp_path / "list").write_text(text)
-    assert Tree(tmp_path).numbers("list") is None
+    assert Tree(tmp_path).numbers("list") == []
 
 
 @pytest.mark.parametrize(
@@ -65,12 +72,12 @@ def test_what_is_no_list_is_none(tmp_path: Path, text: str) -> None:
         ({"list": "0,2", "mask": "ff"}, [0, 2]),
         ({"mask": "00000000,00000101"}, [0, 8]),
         ({"mask": "1,00000000"}, [32]),
-        ({"mask": "?"}, None),
-        ({}, None),
+        ({"mask": "?"}, []),
+        ({}, []),
     ],
 )
-def test_cpus_by_list_or_mask(files: dict[str, str], cpus: list[int] | None) -> None:
-    assert Tree(Path("none"), files).cpus("list", "mask") == cpus
+def test_cpus_by_list_or_mask(files: dict[str, str], cpus: list[int]) -> None:
+    assert RecordedTree(Path("none"), files).cpus("list", "mask") == cpus
 
 
 @pytest.mark.parametrize(
@@ -80,13 +87,13 @@ def test_numbers_in_names_sort_as_numbers(tmp_path: Path, names: list[str]) -> N
     for name in reversed(names):
         (tmp_path / name).touch()
     assert Tree(tmp_path).names("") == names
-    assert Tree(tmp_path, dict.fromkeys(names, "")).names("") == names
+    assert RecordedTree(tmp_path, dict.fromkeys(names, "")).names("") == names
 
 
 def test_a_recorded_file_is_a_tree(tmp_path: Path) -> None:
     file = tmp_path / "machine.txt"
     file.write_text("a/b10: 1-3\na/b2/c: x: y\na/bx: 4\n")
-    tree = Tree(file)
+    tree = read_tree(file)
     assert not tree.live
     assert tree.numbers("a/b10") == [1, 2, 3]
     assert tree.fields("a/b2/c") == {"x": "y"}
@@ -95,7 +102,7 @@ def test_a_recorded_file_is_a_tree(tmp_path: Path) -> None:
     assert tree.exists("a/b2")
     assert tree.exists("a/b2/c")
     assert not tree.exists("b2")
-    assert tree.text("a/b2") is None
+    assert tree.text("a/b2") == ""
     assert tree.names("a/b10") == []
     assert list(tree.above("a/b2")) == ["a/b2"]
 
@@ -105,17 +112,17 @@ def test_links(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("text")
     tree = Tree(tmp_path)
     assert tree.link("link") == "../far/away"
-    assert tree.link("file") is None
-    assert tree.link("missing") is None
-    assert Tree(tmp_path, {"link": "../far/away"}).link("link") == "../far/away"
+    assert tree.link("file") == ""
+    assert tree.link("missing") == ""
+    assert RecordedTree(tmp_path, {"link": "../far/away"}).link("link") == "../far/away"
 
 
 def test_files_given_stand_for_those_under_the_root() -> None:
-    tree = Tree(Path("/"), {"nvidia/gpu0/name": "a", "nvidia/gpu1/name": "b", "nvidiax": "c"})
+    tree = RecordedTree(Path("/"), {"nvidia/gpu0": "a", "nvidia/gpu1": "b", "nvidiax": "c"})
     assert not tree.live
     assert tree.indices("nvidia", "gpu") == [0, 1]
     assert not tree.exists("proc")
-    assert tree.under("nvidia") == {"nvidia/gpu0/name": "a", "nvidia/gpu1/name": "b"}
+    assert tree.under("nvidia") == {"nvidia/gpu0": "a", "nvidia/gpu1": "b"}
     assert Tree(Path("/")).under("nvidia") == {}
 
 

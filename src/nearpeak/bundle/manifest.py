@@ -2,6 +2,7 @@
 """manifest.json: the contents of a bundle and its requirements of a machine."""
 
 import hashlib
+import itertools
 import os
 import platform
 import shutil
@@ -45,19 +46,18 @@ def make(
     lacks: dict[str, str],
 ) -> Manifest:
     """The manifest of a folder that is complete but for its manifest."""
-    files = [file for file in sorted(folder.rglob("*")) if file.is_file()]
+    files = list(filter(Path.is_file, sorted(folder.rglob("*"))))
     needed: dict[str, glibc.Version] = {}
-    for file in files:
-        if not file.is_symlink() and (required := glibc.needed([file])) > (0, 0):
-            part = _part(file.relative_to(folder))
-            needed[part] = max(required, needed.get(part, (0, 0)))
+    for file in itertools.filterfalse(Path.is_symlink, files):
+        part = _part(file.relative_to(folder))
+        needed[part] = max(glibc.needed([file]), needed.get(part, (0, 0)))
     return Manifest(
         schema=SCHEMA,
         nearpeak=nearpeak.__version__,
         python=python,
         machine=platform.machine(),
         glibc=glibc.text(max(needed.values(), default=(0, 0))),
-        parts={part: glibc.text(version) for part, version in needed.items()},
+        parts={part: glibc.text(version) for part, version in needed.items() if any(version)},
         libraries=libraries,
         lacks=lacks,
         packages=packages,
@@ -117,11 +117,9 @@ def is_inside(name: str) -> bool:
 
 def python_for(version: str) -> str | None:
     """The Python that the bundle's start script would take, if there is one of this version."""
-    for name in (os.environ.get("NEARPEAK_PYTHON", ""), "python3", f"python{version}"):
-        program = shutil.which(name) if name else None
-        if program and _version(program) == version:
-            return program
-    return None
+    names = (os.environ.get("NEARPEAK_PYTHON", ""), "python3", f"python{version}")
+    programs = filter(None, map(shutil.which, names))
+    return next((program for program in programs if _version(program) == version), None)
 
 
 def _part(file: Path) -> str:

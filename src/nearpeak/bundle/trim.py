@@ -8,10 +8,12 @@ asked for; then the library is said to lack it, wherever its figures are shown.
 
 import fnmatch
 import hashlib
+import itertools
 import os
 import re
 import shutil
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 
 from nearpeak.libraries.discover import LACKS
@@ -47,15 +49,11 @@ def copy(prefix: Path, target: Path, *, imb: bool, processor: str | None = None)
     With `processor`, tables for other processors are left out too. Returns, and writes to LACKS,
     what the library lacks then of what it may open; "": nothing.
     """
-    left_out = LEFT_OUT if imb else (*LEFT_OUT, IMB)
     others = processors(prefix) - {processor} if processor else set()
+    patterns = [*LEFT_OUT, *(f"opt/mpi/etc/tuning_{other}_*.dat" for other in others)]
+    left_out = any_of(patterns if imb else [*patterns, IMB])
     kept: dict[str, Path] = {}
-    for name in _names(prefix):
-        table = TABLE.fullmatch(name)
-        if (table and table[1] in others) or any(
-            fnmatch.fnmatch(name, pattern) for pattern in left_out
-        ):
-            continue
+    for name in itertools.filterfalse(left_out.match, _names(prefix)):
         file, destination = prefix / name, target / name
         destination.parent.mkdir(parents=True, exist_ok=True)
         if file.is_symlink():
@@ -74,6 +72,11 @@ def copy(prefix: Path, target: Path, *, imb: bool, processor: str | None = None)
     lacks = f"the tables of collectives for processors other than {processor}"
     (target / LACKS).write_text(f"{lacks}\n", "utf-8")
     return lacks
+
+
+def any_of(patterns: Iterable[str]) -> re.Pattern[str]:
+    """One regular expression for all of these patterns of the shell."""
+    return re.compile("|".join(map(fnmatch.translate, patterns)))
 
 
 def _names(prefix: Path) -> list[str]:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Unpacks a bundle: into its own folder and nowhere else, whatever the archive says."""
 
+import itertools
 import lzma
 import os
 import posixpath
@@ -93,22 +94,18 @@ def _manifest(opened: tarfile.TarFile) -> Manifest:
 def _unlisted(entries: Iterable[tarfile.TarInfo], listed: Collection[str]) -> str:
     """The reason why an archive is not a bundle: the first file, or link to one, that its manifest
     does not list; "" for a bundle. Links to folders are in no manifest."""
-    files = {f"{FOLDER}/{NAME}"}
-    links: list[tuple[str, str]] = []
-    for entry in entries:
-        name = posixpath.normpath(entry.name)
-        if entry.issym():
-            links.append((name, posixpath.join(posixpath.dirname(name), entry.linkname)))
-        elif not entry.isdir():
-            files.add(name)
-    for _ in links:  # a link may lead to another one
-        reached = {name for name, target in links if posixpath.normpath(target) in files} - files
-        if not reached:
-            break
-        files |= reached
-    for name in sorted(files - {f"{FOLDER}/{NAME}"}):
-        if (inside := name.removeprefix(f"{FOLDER}/")) not in listed:
-            return f"its manifest does not list {inside}"
+    named = [(posixpath.normpath(entry.name), entry) for entry in entries]
+    files = {name for name, entry in named if not (entry.issym() or entry.isdir())}
+    links = {
+        name: posixpath.normpath(posixpath.join(posixpath.dirname(name), entry.linkname))
+        for name, entry in named
+        if entry.issym()
+    }
+    while reached := {name for name, target in links.items() if target in files} - files:
+        files |= reached  # a link may lead to another one
+    unlisted = files - {f"{FOLDER}/{name}" for name in (NAME, *listed)}
+    if unlisted:
+        return f"its manifest does not list {min(unlisted).removeprefix(f'{FOLDER}/')}"
     return ""
 
 
@@ -136,11 +133,10 @@ def foreign(members: Iterable[tarfile.TarInfo]) -> str:
     A bundle has files, folders and links below FOLDER. Its symbolic links lead upwards first, if
     at all, and nothing is unpacked through one: the text of each shows whether it stays inside.
     """
-    entries = list(members)
-    names = [posixpath.normpath(entry.name) for entry in entries]
-    links = {name for name, entry in zip(names, entries, strict=True) if entry.issym()}
+    named = [(posixpath.normpath(entry.name), entry) for entry in members]
+    links = {name for name, entry in named if entry.issym()}
     seen: set[str] = set()
-    for name, entry in zip(names, entries, strict=True):
+    for name, entry in named:
         parents = [str(parent) for parent in PurePosixPath(name).parents]
         if not is_inside(entry.name) or name.split("/")[0] != FOLDER:
             return f"{entry.name} lies outside of {FOLDER}"
@@ -159,8 +155,8 @@ def foreign(members: Iterable[tarfile.TarInfo]) -> str:
 def _stays(name: str, target: str) -> bool:
     """True if a symbolic link leads to a place below FOLDER."""
     parts = [part for part in target.split("/") if part not in ("", ".")]
-    upwards = next((index for index, part in enumerate(parts) if part != ".."), len(parts))
-    if posixpath.isabs(target) or ".." in parts[upwards:]:
+    below = itertools.dropwhile("..".__eq__, parts)
+    if posixpath.isabs(target) or ".." in below:
         return False
     resolved = posixpath.normpath(posixpath.join(posixpath.dirname(name), target))
     return resolved.split("/")[0] == FOLDER

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Python packages that Nearpeak runs with, for another Python than this one."""
 
-import fnmatch
 import hashlib
 import platform
 import re
@@ -16,12 +15,13 @@ from packaging.markers import default_environment
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name, parse_wheel_filename
 
+from nearpeak.bundle.trim import any_of
 from nearpeak.errors import UserError
 from nearpeak.libraries import glibc
 
 BUILD_TOOLS = ("cmake", "ninja")  # a bundle's programs are built
 # Not needed to run.
-LEFT_OUT = ("*/tests/*", "*.data/data/*", "*.pyi", "*/f2py/src/*")
+LEFT_OUT = any_of(["*/", "*/tests/*", "*.data/data/*", "*.pyi", "*/f2py/src/*"])
 
 
 def lay_out(checkout: Path, python: str, folder: Path) -> dict[str, str]:
@@ -38,7 +38,7 @@ def lay_out(checkout: Path, python: str, folder: Path) -> dict[str, str]:
     with tempfile.TemporaryDirectory() as name:
         for wheel in _download(wanted, locked, python, Path(name)):
             project, version, _, _ = parse_wheel_filename(wheel.name)
-            hashes = locked[str(project)][1] if str(project) in locked else set()
+            _, hashes = locked.get(str(project), ("", set()))
             if hashlib.sha256(wheel.read_bytes()).hexdigest() not in hashes:
                 raise UserError(f"{wheel.name} is not the file that requirements.lock names")
             unpack(wheel, folder)
@@ -48,31 +48,29 @@ def lay_out(checkout: Path, python: str, folder: Path) -> dict[str, str]:
 
 def needed(pyproject: str, environment: dict[str, str]) -> list[str]:
     """The requirements of the program in that environment, without build tools."""
-    listed = [
-        Requirement(line) for line in msgspec.toml.decode(pyproject)["project"]["dependencies"]
-    ]
+    listed = map(Requirement, msgspec.toml.decode(pyproject)["project"]["dependencies"])
     return [
         f"{requirement.name}{requirement.specifier}"
         for requirement in listed
-        if requirement.name not in BUILD_TOOLS
-        and (not requirement.marker or requirement.marker.evaluate(environment))
+        if requirement.name not in BUILD_TOOLS and _applies(requirement, environment)
     ]
+
+
+def _applies(requirement: Requirement, environment: dict[str, str]) -> bool:
+    return not requirement.marker or requirement.marker.evaluate(environment)
 
 
 def pins(lock: str, environment: dict[str, str]) -> dict[str, tuple[str, set[str]]]:
     """Version and hashes of each package that a lock file names for that environment."""
     pinned: dict[str, tuple[str, set[str]]] = {}
-    for entry in re.split(r"\n(?=\S)", lock.replace("\\\n", " ")):
+    lines = re.sub(r"^\s*#.*\n?", "", lock.replace("\\\n", " "), flags=re.MULTILINE)
+    for entry in filter(None, lines.splitlines()):
         text, *hashes = entry.split("--hash=sha256:")
-        if not (text := text.split("#")[0].strip()):
-            continue
         requirement = Requirement(text)
-        if not requirement.marker or requirement.marker.evaluate(environment):
+        if _applies(requirement, environment):
+            name = str(canonicalize_name(requirement.name))
             version = str(requirement.specifier).removeprefix("==")
-            pinned[str(canonicalize_name(requirement.name))] = (
-                version,
-                {value.split()[0] for value in hashes},
-            )
+            pinned[name] = version, set(map(str.strip, hashes))
     return pinned
 
 
@@ -80,7 +78,7 @@ def unpack(wheel: Path, folder: Path) -> None:
     """Unpacks the files of a wheel as an installation has them, without those in LEFT_OUT."""
     with zipfile.ZipFile(wheel) as archive:
         for name in archive.namelist():
-            if name.endswith("/") or any(fnmatch.fnmatch(name, pattern) for pattern in LEFT_OUT):
+            if LEFT_OUT.match(name):
                 continue
             target = folder / re.sub(r"^[^/]+\.data/(purelib|platlib)/", "", name)
             if not target.resolve().is_relative_to(folder.resolve()):
@@ -114,10 +112,10 @@ def _download(
         command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )
     if done.returncode:
-        errors = [line for line in done.stderr.splitlines() if line.startswith("ERROR: ")]
+        errors = re.findall(r"^ERROR: (.*)", done.stderr, re.MULTILINE)
         raise UserError(
             f"cannot get the packages for Python {python} (pip said: "
-            f"{errors[-1].removeprefix('ERROR: ') if errors else 'nothing'}): make sure that a "
+            f"{['nothing', *errors][-1]}): make sure that a "
             "package index can be reached, or choose another --python"
         )
     return sorted(folder.glob("*.whl"))

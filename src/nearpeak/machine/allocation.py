@@ -61,8 +61,7 @@ class _Manager:
 
 def job() -> str | None:
     """The id of the job that this process runs in; None: in none."""
-    name = manager()
-    return None if name is None else _MANAGERS[name].job()
+    return _current()[1] or None
 
 
 def mpi_types(srun: Path) -> list[str]:
@@ -84,21 +83,26 @@ def mpi_types(srun: Path) -> list[str]:
 
 def manager() -> str | None:
     """The workload manager of the job that this process runs in, the innermost one."""
-    return next((name for name, scheduler in _MANAGERS.items() if scheduler.job()), None)
+    return _current()[0] or None
+
+
+def _current() -> tuple[str, str]:
+    """The workload manager and the id of the job that this process runs in; empty in none."""
+    jobs = ((name, scheduler.job() or "") for name, scheduler in _MANAGERS.items())
+    return next(((name, number) for name, number in jobs if number), ("", ""))
 
 
 def current() -> Allocation | None:
     """The job that this process runs in. UserError where it does not run on one of its nodes."""
-    name = manager()
-    if name is None:
+    name, number = _current()
+    if not name:
         return None
-    scheduler = _MANAGERS[name]
     listed = (os.environ.get("SLURM_JOB_NODELIST", ""), os.environ.get("PBS_NODEFILE", ""))
-    allocation = _allocation(name, scheduler.job() or "", listed)
+    allocation = _allocation(name, number, listed)
     if allocation.nodes and allocation.here is None:
         raise UserError(
             f"this host, {socket.gethostname()}, is no node of {allocation}: start nearpeak on "
-            f"one, {scheduler.start}"
+            f"one, {_MANAGERS[name].start}"
         )
     return allocation
 
@@ -129,21 +133,21 @@ def is_this(hosts: Collection[str]) -> bool:
 
 def seconds_left() -> float | None:
     """The remaining time of the job; None: no limit, or not known."""
-    name, number = manager(), job()
-    return None if name is None or number is None else _MANAGERS[name].left(number)
+    name, number = _current()
+    return _MANAGERS[name].left(number) if name else None
 
 
 def is_ending() -> bool:
     """True if the job is being ended: cancelled, out of time, or after it lost a node."""
-    name, number = manager(), job()
-    return name is not None and number is not None and _MANAGERS[name].is_ending(number)
+    name, number = _current()
+    return bool(name) and _MANAGERS[name].is_ending(number)
 
 
 def why_ending() -> str | None:
     """The reason why the job is being ended, for people; None: it goes on, or the workload manager
     does not answer within a few seconds."""
-    name, number = manager(), job()
-    return None if name is None or number is None else _MANAGERS[name].why(number)
+    name, number = _current()
+    return _MANAGERS[name].why(number) if name else None
 
 
 def measuring_seconds() -> float | None:
@@ -173,15 +177,19 @@ def _allocation(name: str, number: str, _listed: tuple[str, str]) -> Allocation:
     """Asks once in a job, as its nodes stay."""
     nodes = _MANAGERS[name].nodes()
     mine = [os.environ.get("SLURMD_NODENAME", ""), *_names()]
-    host_node = next((candidate for candidate in mine if candidate in nodes), None)
-    if nodes and host_node is None and name == SLURM:  # nodes need not be called like their hosts
-        printed = _output(["scontrol", "show", "node", ",".join(nodes), "--oneliner"])
-        pairs = re.findall(r"NodeName=(\S+) .*?NodeHostName=(\S+)", printed)
-        host_node = next((node for node, host in pairs if host in _names()), None)
-    if host_node is None:  # PBS writes names with a domain, and hostnames may lack it
-        short = {node.partition(".")[0]: node for node in nodes}
-        host_node = next((short[candidate] for candidate in mine if candidate in short), None)
-    return Allocation(number, nodes, host_node, name)
+    by_name = {node: node for node in nodes}
+    if name == SLURM and not by_name.keys() & mine:  # nodes need not be called like their hosts
+        by_name |= _by_hostname(nodes)
+    # PBS writes names with a domain, and hostnames may lack it.
+    short = {node.partition(".")[0]: node for node in nodes}
+    candidates = [*map(by_name.get, mine), *map(short.get, mine)]
+    return Allocation(number, nodes, next(filter(None, candidates), None), name)
+
+
+def _by_hostname(nodes: tuple[str, ...]) -> dict[str, str]:
+    printed = _output(["scontrol", "show", "node", ",".join(nodes), "--oneliner"]) if nodes else ""
+    pairs = re.findall(r"NodeName=(\S+) .*?NodeHostName=(\S+)", printed)
+    return {host: node for node, host in reversed(pairs)}
 
 
 def _slurm_nodes() -> tuple[str, ...]:
@@ -263,10 +271,10 @@ def _pbs_left(number: str) -> float | None:
     limit = parse_left(attributes.get("Resource_List.walltime", ""))
     try:
         began = time.mktime(time.strptime(attributes.get("stime", ""), "%a %b %d %H:%M:%S %Y"))
+        used: float | None = time.time() - began
     except ValueError:
         used = parse_left(attributes.get("resources_used.walltime", ""))
-        return None if limit is None or used is None else max(limit - used, 0.0)
-    return None if limit is None else max(began + limit - time.time(), 0.0)
+    return None if limit is None or used is None else max(limit - used, 0.0)
 
 
 def _pbs_ends(number: str) -> bool:

@@ -9,7 +9,7 @@ from nearpeak.machine.lstopo import from_lstopo, lstopo_xml
 from nearpeak.machine.machine import Machine
 from nearpeak.machine.provenance import read_provenance
 from nearpeak.machine.sysfs import from_sysfs
-from nearpeak.machine.tree import Tree
+from nearpeak.machine.tree import read_tree
 
 
 def discover(root: Path = Path("/")) -> Machine:
@@ -18,7 +18,7 @@ def discover(root: Path = Path("/")) -> Machine:
     Another `root` is a recorded machine (a folder or a file), always read as /sys. UserError where
     there is no /sys.
     """
-    provenance = read_provenance(Tree(root))
+    provenance = read_provenance(read_tree(root))
     return msgspec.structs.replace(_topology(root), provenance=provenance)
 
 

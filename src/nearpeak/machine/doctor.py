@@ -29,12 +29,14 @@ from nearpeak.machine.limits import (
 from nearpeak.machine.machine import Diagnosis, Machine
 from nearpeak.machine.patient import Patient, bad, ok, warn
 from nearpeak.machine.perftest import HINT, PROGRAM, has_perftest
+from nearpeak.machine.places import usable_cores
 from nearpeak.machine.pmix import pmix_checks
 from nearpeak.machine.provenance import governors
+from nearpeak.machine.rates import least
 from nearpeak.machine.rdma_doctor import rdma_checks
 from nearpeak.machine.states import overloaded
 from nearpeak.machine.sysfs import CPU
-from nearpeak.machine.tree import Tree, format_list
+from nearpeak.machine.tree import RecordedTree, Tree, format_list, read_tree
 from nearpeak.withheld import withhold
 
 MIB = 1 << 20
@@ -89,10 +91,10 @@ def examine(
     """
     if settings_files is None:
         settings_files = user_settings_files(dict(os.environ), working_folder())
-    tree = Tree(root)
+    tree = read_tree(root)
     patient = Patient(
         tree=tree,
-        nvidia=Tree(root, nvidia_facts(tree)),
+        nvidia=RecordedTree(root, nvidia_facts(tree)),
         machine=machine or discover(root),
         ranks=ranks,
         settings_files=settings_files,
@@ -115,11 +117,7 @@ def user_settings_files(environment: dict[str, str], cwd: Path) -> list[Path]:
 def _cores(patient: Patient) -> Iterator[Diagnosis]:
     allowed = set(patient.machine.allowed_cpus)
     homeless = patient.machine.cores_of_no_node
-    cores = sum(
-        1
-        for core in patient.machine.cores
-        if core not in homeless and allowed.intersection(core.cpus)
-    )
+    cores = sum(map(len, usable_cores(patient.machine).values()))
     have = f"{cores} of {len(patient.machine.cores)} cores usable (CPUs {format_list([*allowed])})"
     if cores < patient.ranks:
         yield bad(
@@ -231,16 +229,16 @@ def _shared_memory(patient: Patient) -> Iterator[Diagnosis]:
 
 def _shm_remedy(refusal: int) -> str:
     """Say how /dev/shm takes files again."""
-    if refusal == errno.EROFS:
-        return (
-            f"mount -o remount,rw {SHM}; in a container: without --read-only, or with "
-            f"--tmpfs {SHM}:rw"
-        )
-    if refusal in (errno.EACCES, errno.EPERM):
-        return f"chmod 1777 {SHM}"
-    if refusal in (errno.ENOSPC, errno.EDQUOT):
-        return f"remove what ended programs left in {SHM}, or mount -o remount,nr_inodes=0 {SHM}"
-    return f"umount {SHM}; mount -t tmpfs -o mode=1777 tmpfs {SHM}"
+    full = f"remove what ended programs left in {SHM}, or mount -o remount,nr_inodes=0 {SHM}"
+    remedies = {
+        errno.EROFS: f"mount -o remount,rw {SHM}; in a container: without --read-only, or with "
+        f"--tmpfs {SHM}:rw",
+        errno.EACCES: f"chmod 1777 {SHM}",
+        errno.EPERM: f"chmod 1777 {SHM}",
+        errno.ENOSPC: full,
+        errno.EDQUOT: full,
+    }
+    return remedies.get(refusal, f"umount {SHM}; mount -t tmpfs -o mode=1777 tmpfs {SHM}")
 
 
 def _memory(patient: Patient) -> Iterator[Diagnosis]:
@@ -260,10 +258,9 @@ def _memory(patient: Patient) -> Iterator[Diagnosis]:
             f"end other programs until {wanted // MIB} MiB are available",
         )
     else:
-        least = min((size for size in (limit, free) if size is not None), default=None)
-        yield ok(
-            "memory", "no memory limit found" if least is None else f"{least // MIB} MiB usable"
-        )
+        room = least([limit, free])
+        size = "no memory limit found" if room is None else f"{room // MIB:.0f} MiB usable"
+        yield ok("memory", size)
 
 
 def _quota(patient: Patient) -> Iterator[Diagnosis]:
@@ -374,7 +371,7 @@ def _frequency(patient: Patient) -> Iterator[Diagnosis]:
 
 
 def _settings_files(patient: Patient) -> Iterator[Diagnosis]:
-    files = [path for path in patient.settings_files if is_file(path)]
+    files = list(filter(is_file, patient.settings_files))
     system = patient.tree.exists(SYSTEM_UCX)
     for path in files:
         yield bad(
@@ -416,8 +413,8 @@ def _settings_variables(patient: Patient) -> Iterator[Diagnosis]:
 def _memory_binding(patient: Patient) -> Iterator[Diagnosis]:
     machine = patient.machine
     nodes = [node.index for node in machine.numa_nodes if node.memory == "host"]
-    if machine.allowed_nodes is not None:
-        nodes = [node for node in nodes if node in machine.allowed_nodes]
+    allowed = nodes if machine.allowed_nodes is None else machine.allowed_nodes
+    nodes = sorted(set(nodes).intersection(allowed))
     if len(nodes) < 2:
         yield ok("memory-binding", "the machine has one NUMA node: memory need not be bound")
         return
@@ -436,16 +433,16 @@ def _memory_binding(patient: Patient) -> Iterator[Diagnosis]:
 
 
 def _load(patient: Patient) -> Iterator[Diagnosis]:
-    mean = re.match(r"\d+(\.\d+)?", patient.tree.text("proc/loadavg") or "")
+    mean = re.match(r"\d+(\.\d+)?", patient.tree.text("proc/loadavg"))
     if not mean:
         return
     load = float(mean[0])
-    spare = len(patient.machine.cores) - patient.ranks
+    spare = max(0, len(patient.machine.cores) - patient.ranks)
     message = f"load of the last minute: {load:g} on {len(patient.machine.cores)} cores"
     hint = "end other programs (see top), or wait a minute until the load has gone"
-    busy = load > max(0, spare) + 0.3
+    busy = load > spare + 0.3
     running = _running(patient.tree) if busy else None
-    if running is not None and running <= max(0, spare):
+    if running is not None and running <= spare:
         # The mean still contains programs that have ended, such as the runs just before.
         yield ok("load", f"{message}, of what has ended: besides this {running or 'none'} run now")
     elif overloaded(load, len(patient.machine.cores), patient.ranks):
@@ -464,14 +461,14 @@ def _running(tree: Tree) -> int | None:
     counts = []
     for sample in range(LOOKS if tree.live else 1):
         time.sleep(LOOK_SECONDS if sample else 0)
-        if not (match := re.match(r"(?:\S+ ){3}(\d+)/", tree.text("proc/loadavg") or "")):
+        if not (match := re.match(r"(?:\S+ ){3}(\d+)/", tree.text("proc/loadavg"))):
             return None
         counts.append(max(0, int(match[1]) - 1))
     return sorted(counts)[len(counts) // 2]
 
 
 def _steal(patient: Patient) -> Iterator[Diagnosis]:
-    first = (patient.tree.text("proc/stat") or "").partition("\n")[0]
+    first = patient.tree.text("proc/stat").partition("\n")[0]
     if not re.fullmatch(r"cpu( +\d+){8,}", first):
         return
     user, nice, system, _, _, irq, softirq, steal = (int(word) for word in first.split()[1:9])

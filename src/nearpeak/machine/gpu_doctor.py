@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from nearpeak.machine.gpus import pointer_queries
 from nearpeak.machine.gpus.nvidia import FACTS
 from nearpeak.machine.gpus.pci import DEVICES
-from nearpeak.machine.machine import Diagnosis, Gpu
+from nearpeak.machine.machine import Diagnosis
 from nearpeak.machine.patient import Patient, bad, ok, warn
-from nearpeak.numbers import number
+from nearpeak.numbers import noun, number
 
 # Types of IOMMU groups that translate addresses, as the kernel writes them.
 TRANSLATING = ("DMA", "DMA-FQ")
@@ -29,19 +29,19 @@ def gpu_checks(patient: Patient) -> Iterator[Diagnosis]:
     yield from findings
 
 
-def _having(patient: Patient, fact: str, value: str = "") -> list[Gpu]:
-    """The GPUs of NVIDIA that have that fact (and value)."""
-    gpus = []
-    for gpu in patient.machine.gpus:
-        text = patient.nvidia.text(f"{FACTS}/gpu{gpu.index}/{fact}")
-        if gpu.vendor == "nvidia" and text and value in ("", text):
-            gpus.append(gpu)
-    return gpus
+def _facts(patient: Patient, fact: str) -> dict[int, str]:
+    """The values of a fact of NVIDIA's GPUs, by index, where it is known."""
+    gpus = (gpu.index for gpu in patient.machine.gpus if gpu.vendor == "nvidia")
+    values = ((index, patient.nvidia.text(f"{FACTS}/gpu{index}/{fact}")) for index in gpus)
+    return {index: value for index, value in values if value}
 
 
-def _names(gpus: list[Gpu]) -> str:
-    word = "GPU" if len(gpus) == 1 else "GPUs"
-    return f"{word} {', '.join(str(gpu.index) for gpu in gpus)}"
+def _having(patient: Patient, fact: str, value: str) -> list[int]:
+    return [index for index, text in _facts(patient, fact).items() if text == value]
+
+
+def _names(gpus: list[int]) -> str:
+    return f"{noun(len(gpus), 'GPU')} {', '.join(map(str, gpus))}"
 
 
 def _memory(patient: Patient) -> Iterator[Diagnosis]:
@@ -60,11 +60,10 @@ def _memory(patient: Patient) -> Iterator[Diagnosis]:
 
 
 def _clocks(patient: Patient) -> Iterator[Diagnosis]:
-    for gpu in _having(patient, "slowed"):
-        reasons = patient.nvidia.text(f"{FACTS}/gpu{gpu.index}/slowed")
+    for index, reasons in _facts(patient, "slowed").items():
         yield warn(
             "gpu-clocks",
-            f"GPU {gpu.index} runs slower than it can: {reasons}",
+            f"GPU {index} runs slower than it can: {reasons}",
             "let it cool, end other programs on it, and check its power limit "
             "(nvidia-smi -q -d PERFORMANCE,POWER)",
         )
@@ -108,20 +107,14 @@ def _peers(patient: Patient) -> Iterator[Diagnosis]:
 
 def _lanes(patient: Patient) -> Iterator[Diagnosis]:
     """Finds GPUs with fewer active NVLinks than others of their kind."""
-    counts = {
-        gpu.index: len(patient.nvidia.indices(f"{FACTS}/gpu{gpu.index}", "nvlink"))
-        for gpu in patient.machine.gpus
-        if gpu.vendor == "nvidia"
-    }
-    most: dict[str, int] = {}
-    for gpu in patient.machine.gpus:
-        most[gpu.name] = max(most.get(gpu.name, 0), counts.get(gpu.index, 0))
-    for gpu in patient.machine.gpus:
-        if counts.get(gpu.index, 0) < most[gpu.name]:
+    gpus = [gpu for gpu in patient.machine.gpus if gpu.vendor == "nvidia"]
+    counts = [len(patient.nvidia.indices(f"{FACTS}/gpu{gpu.index}", "nvlink")) for gpu in gpus]
+    most = dict(sorted(zip((gpu.name for gpu in gpus), counts, strict=True)))
+    for gpu, count in zip(gpus, counts, strict=True):
+        if count < most[gpu.name]:
             yield warn(
                 "gpu-links",
-                f"GPU {gpu.index} has {counts.get(gpu.index, 0)} active NVLinks, others "
-                f"of its kind {most[gpu.name]}",
+                f"GPU {gpu.index} has {count} active NVLinks, others of its kind {most[gpu.name]}",
                 "see nvidia-smi nvlink -s and -e; reset the GPUs, or have the board checked",
             )
 
@@ -130,7 +123,7 @@ def _iommu(patient: Patient) -> Iterator[Diagnosis]:
     if patient.machine.virtual:
         return  # a guest does not see the host's IOMMU
     behind = [
-        gpu
+        gpu.index
         for gpu in patient.machine.gpus
         if patient.tree.text(f"{DEVICES}/{gpu.pci}/iommu_group/type") in TRANSLATING
     ]

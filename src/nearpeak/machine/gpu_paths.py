@@ -2,6 +2,9 @@
 """The data paths that begin or end in a GPU. docs/machine.md lists the ids."""
 
 import itertools
+from collections.abc import Sequence
+
+import msgspec
 
 from nearpeak.machine.machine import Core, Gpu, GpuLink, Machine, Nic
 from nearpeak.machine.places import (
@@ -10,11 +13,13 @@ from nearpeak.machine.places import (
     Ranks,
     distance,
     host_end,
+    infiniband_ports,
     neighbours,
     no_second_node,
     same_package,
     towards,
 )
+from nearpeak.machine.rates import least
 from nearpeak.numbers import count
 from nearpeak.terms.path import NO_DEVICE, DataPath, Endpoint, NoPath
 
@@ -42,7 +47,7 @@ KINDS = {
 
 
 def gpu_paths(
-    machine: Machine, cores: Cores, hosts: list[str], all_pairs: bool, ranks: Ranks
+    machine: Machine, cores: Cores, hosts: Sequence[str], all_pairs: bool, ranks: Ranks
 ) -> list[DataPath | NoPath]:
     """The paths, and a NoPath for each that this machine lacks.
 
@@ -108,27 +113,24 @@ def _same_gpu(machine: Machine, cores: Cores, gpu: Gpu) -> list[DataPath | NoPat
             transport="memory",
             ends=(_gpu_end(first, gpu), _gpu_end(second, gpu)),
             theoretical_gbs=None if gpu.memory_gbs is None else gpu.memory_gbs / 2,
-            mps=name == SAME_GPU_MPS,
-            variant_of=SAME_GPU if name == SAME_GPU_MPS else "",
         )
 
-    paths: list[DataPath | NoPath] = [path(SAME_GPU, "two ranks in turns")]
+    alone = path(SAME_GPU, "two ranks in turns")
     if machine.mps:
-        paths.append(path(SAME_GPU_MPS, "two ranks at once through MPS"))
-    elif gpu.vendor == "nvidia":
-        paths.append(
-            NoPath(SAME_GPU_MPS, "no nvidia-cuda-mps-control on PATH (NVIDIA's driver has it)")
-        )
-    return paths
+        shared = path(SAME_GPU_MPS, "two ranks at once through MPS")
+        return [alone, msgspec.structs.replace(shared, mps=True, variant_of=SAME_GPU)]
+    if gpu.vendor == "nvidia":
+        reason = "no nvidia-cuda-mps-control on PATH (NVIDIA's driver has it)"
+        return [alone, NoPath(SAME_GPU_MPS, reason)]
+    return [alone]
 
 
 def _one_of_each_kind(machine: Machine, cores: Cores) -> list[DataPath | NoPath]:
     """The first pair of each kind of link."""
     if len(machine.gpus) < 2:
         return [NoPath("gpu-gpu between two", "this process may use one GPU only")]
-    first: dict[str, GpuLink] = {}
-    for link in sorted(machine.gpu_links, key=lambda link: (link.one, link.other)):
-        first.setdefault(link.kind, link)
+    links = sorted(machine.gpu_links, key=lambda link: (link.one, link.other), reverse=True)
+    first = {link.kind: link for link in links}
     paths: list[DataPath | NoPath] = []
     for kind, (label, vendors) in KINDS.items():
         if kind in first:
@@ -166,15 +168,12 @@ def _host(machine: Machine, cores: Cores) -> list[DataPath | NoPath]:
     if gpu is None:
         return _from_unknown_node(machine, cores)
     home = _home(machine, cores, gpu)
-    paths: list[DataPath | NoPath] = [_from_node(machine, cores, home, gpu, NEAR)]
-    others = [node for node in cores if node != home]
-    if others:
-        far = max(others, key=lambda node: (distance(machine, home, node), -node))
-        paths.append(_from_node(machine, cores, far, gpu, FAR))
-    else:
-        paths.append(no_second_node(machine, FAR))
-    paths.append(_from_node(machine, cores, home, gpu, NEAR_SAME_GPU, same_gpu_as=NEAR))
-    return paths
+    far = max(cores, key=lambda node: (node != home, distance(machine, home, node), -node))
+    return [
+        _from_node(machine, cores, home, gpu, NEAR),
+        no_second_node(machine, FAR) if far == home else _from_node(machine, cores, far, gpu, FAR),
+        _from_node(machine, cores, home, gpu, NEAR_SAME_GPU, same_gpu_as=NEAR),
+    ]
 
 
 def _from_unknown_node(machine: Machine, cores: Cores) -> list[DataPath | NoPath]:
@@ -219,14 +218,16 @@ def _from_node(
     home = _home(machine, cores, gpu)
     held = gpu if same_gpu_as else _held(machine, cores, node, gpu)
     held_label = f"GPU {held.index}, its own" if held else "no GPU"
+    if same_gpu_as:
+        held_label = "the same GPU, time-sliced"
+    gpu_node = "unknown" if gpu.numa_node is None else gpu.numa_node
     first, second = _two_cores(machine, cores, node, home)
     # Between packages their link is on the way, whose rate is not known.
     one_package = gpu.numa_node is not None and same_package(machine, node, gpu.numa_node)
     return DataPath(
         id=name,
         summary=f"memory of NUMA node {node} and GPU {gpu.index} ({gpu.name}), {gpu.host_link} "
-        f"at node {'unknown' if gpu.numa_node is None else gpu.numa_node}; the host's rank holds "
-        + ("the same GPU, time-sliced" if same_gpu_as else held_label),
+        f"at node {gpu_node}; the host's rank holds {held_label}",
         transport="memory",
         ends=(
             host_end(first, device=held.uuid if held else NO_DEVICE),
@@ -262,14 +263,11 @@ def _ranks_on_gpus(machine: Machine, cores: Cores, ranks: int) -> DataPath | NoP
         near = min(left, key=lambda place: _farness(machine, home, *place))
         left.remove(near)
         ends.append(_gpu_end(near[1], gpu))
+    single = f"one rank with GPU {machine.gpus[0].index}"
+    several = f"{ranks} ranks, each with a GPU of its own of {len(machine.gpus)}"
     return DataPath(
         id=name,
-        summary=(
-            f"one rank with GPU {machine.gpus[0].index}"
-            if ranks == 1
-            else f"{ranks} ranks, each with a GPU of its own of {len(machine.gpus)}"
-        )
-        + f" ({machine.gpus[0].name})",
+        summary=f"{single if ranks == 1 else several} ({machine.gpus[0].name})",
         transport="memory",
         ends=tuple(ends),
     )
@@ -291,55 +289,43 @@ def _pairs(machine: Machine, cores: Cores) -> list[DataPath]:
     return paths
 
 
-def _two_nodes(machine: Machine, cores: Cores, hosts: list[str]) -> list[DataPath | NoPath]:
+def _two_nodes(machine: Machine, cores: Cores, hosts: Sequence[str]) -> list[DataPath | NoPath]:
     """Paths between two hosts, from the first GPU with a near adapter, else from the first GPU."""
     if not hosts:
         return [NoPath(name, NO_HOSTS) for name in (TWO_NODES, HOST_TWO_NODES)]
     route = towards(machine, hosts)
-    nics = [route] if route else []
-    if route and route.kind == "infiniband" and ":" in route.name:
-        nics = [
-            nic
-            for nic in machine.nics
-            if nic.kind == "infiniband" and ":" in nic.name and nic.rate_gbs == route.rate_gbs
-        ]
-    nearest = max(itertools.product(machine.gpus, nics), key=_nearness, default=None)
-    near = nearest is not None and any(_nearness(nearest))
-    gpu, nic = nearest if nearest and near else (machine.gpus[0], route)
+    ports = infiniband_ports(machine)
+    nics = [nic for nic in ports if nic.rate_gbs == route.rate_gbs] if route in ports else [route]
+    gpu, nic = max(itertools.product(machine.gpus, nics), key=_nearness)
+    near = any(_nearness((gpu, nic)))
+    if not near:
+        gpu, nic = machine.gpus[0], route
     home = _home(machine, cores, gpu)
     first, second = _two_cores(machine, cores, home, home)
 
-    def path(name: str, through: Nic | None, ends: tuple[Endpoint, Endpoint]) -> DataPath:
-        rates = [through.rate_gbs if through else None, gpu.host_gbs]
-        known_rates = [rate for rate in rates if rate is not None]
-        adapter_label = f" through {through.name}" if through else ""
+    def path(name: str, through: Nic, ends: tuple[Endpoint, Endpoint], label: str) -> DataPath:
+        adapter_label = f" through {through.name}" if through.name else ""
         return DataPath(
             id=name,
             summary=f"{hosts[0]} to {hosts[1]}{adapter_label}, "
-            + ("host memory to " if ends[0].memory == "host" else "")
-            + f"GPU {gpu.index} ({gpu.name})"
-            + ("; each rank holds a GPU of its host" if ends[0].memory == "host" else ""),
+            + label.format(f"GPU {gpu.index} ({gpu.name})"),
             transport="network",
             ends=ends,
-            theoretical_gbs=min(known_rates) if through and through.rate_gbs else None,
-            nic=through.name if through and name == FAR_NIC else None,
-            adapter=through.verbs if through else None,
+            theoretical_gbs=least([through.rate_gbs, gpu.host_gbs]) if through.rate_gbs else None,
+            nic=through.name if name == FAR_NIC else None,
+            adapter=through.verbs,
         )
 
     both = _gpu_end(first, gpu, hosts[0]), _gpu_end(second, gpu, hosts[1])
-    paths: list[DataPath | NoPath] = [
-        path(TWO_NODES, nic, both),
-        path(HOST_TWO_NODES, nic, (host_end(first, hosts[0], both[0].gpu), both[1])),
-    ]
+    mixed = host_end(first, hosts[0], both[0].gpu), both[1]
     placed = near and gpu.numa_node is not None
     far = [nic for nic in nics if placed and nic.numa_node not in (None, gpu.numa_node)]
-    if far:
-        paths.append(path(FAR_NIC, far[-1], both))
-    else:
-        paths.append(
-            NoPath(FAR_NIC, "no adapter as fast sits at another NUMA node than a GPU's own")
-        )
-    return paths
+    lacking = NoPath(FAR_NIC, "no adapter as fast sits at another NUMA node than a GPU's own")
+    return [
+        path(TWO_NODES, nic, both, "{}"),
+        path(HOST_TWO_NODES, nic, mixed, "host memory to {}; each rank holds a GPU of its host"),
+        path(FAR_NIC, far[-1], both, "{}") if far else lacking,
+    ]
 
 
 def _nearness(pair: tuple[Gpu, Nic]) -> tuple[int, bool]:

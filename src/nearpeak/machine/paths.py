@@ -2,6 +2,7 @@
 """The data paths of a machine, and why it lacks the others. docs/machine.md lists the ids."""
 
 import itertools
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -38,7 +39,7 @@ GPU_SUPPORT = " gpu-support"  # ends the id of a host-memory path with the libra
 
 def discover_paths(
     machine: Machine,
-    hosts: list[str] | None = None,
+    hosts: Sequence[str] = (),
     all_pairs: bool = False,
     ranks: Ranks = Ranks(),
 ) -> tuple[list[DataPath], list[NoPath]]:
@@ -49,7 +50,6 @@ def discover_paths(
     GPUs, and of a NUMA node and a GPU, to one pair of each kind. `ranks`: their numbers on the
     paths of more than two. UserError for a single host.
     """
-    hosts = hosts or []
     if len(hosts) == 1:
         raise UserError(f"a path joins two hosts or more, not {hosts[0]} alone: name another")
     cores = usable_cores(machine)
@@ -177,27 +177,26 @@ def _loopback(machine: Machine, cores: Cores) -> DataPath | NoPath:
     )
 
 
-def _two_nodes(machine: Machine, cores: Cores, hosts: list[str]) -> DataPath | NoPath:
+def _two_nodes(machine: Machine, cores: Cores, hosts: Sequence[str]) -> DataPath | NoPath:
     """The path between the first two hosts."""
     if not hosts:
         return NoPath(TWO_NODES, NO_HOSTS)
     if not cores:
         return NoPath(TWO_NODES, "this process may use no core")
     nic = towards(machine, hosts)
-    rate = nic.rate_gbs if nic else None
-    through = f", through {nic.name}" if nic else ""
+    through = f", through {nic.name}" if nic.name else ""
     return DataPath(
         id=TWO_NODES,
         summary=f"{hosts[0]} to {hosts[1]}{through}",
         transport="network",
         ends=_on_hosts(_nearest_first(cores, nic), hosts[:2], 1),
-        theoretical_gbs=rate,
-        adapter=nic.verbs if nic else None,
+        theoretical_gbs=nic.rate_gbs,
+        adapter=nic.verbs,
     )
 
 
 def _many_nodes(
-    machine: Machine, cores: Cores, hosts: list[str], ranks: Ranks
+    machine: Machine, cores: Cores, hosts: Sequence[str], ranks: Ranks
 ) -> list[DataPath | NoPath]:
     """Paths on all hosts and on the first two, four, eight, ... of them: a rank on each, or the
     requested numbers of ranks."""
@@ -223,13 +222,13 @@ def _many_nodes(
     return paths
 
 
-def _nearest_first(cores: Cores, nic: Nic | None) -> list[Core]:
-    """All cores, those of the NUMA node of a NIC first."""
-    node = nic.numa_node if nic and nic.numa_node in cores else min(cores)
-    return [*cores[node], *(core for other in cores if other != node for core in cores[other])]
+def _nearest_first(cores: Cores, nic: Nic) -> list[Core]:
+    """All cores, those of the NUMA node of a NIC first, else of the first node."""
+    nodes = sorted(cores, key=lambda node: node != nic.numa_node)
+    return [core for node in nodes for core in cores[node]]
 
 
-def _on_hosts(cores: list[Core], hosts: list[str], per_host: int) -> tuple[Endpoint, ...]:
+def _on_hosts(cores: list[Core], hosts: Sequence[str], per_host: int) -> tuple[Endpoint, ...]:
     """The ends of `per_host` ranks on each host, in the order of the hosts.
 
     Every second host begins with the next core: hosts may be containers of one machine.
@@ -257,13 +256,13 @@ def _many(machine: Machine, cores: Cores, ranks: Ranks) -> list[DataPath | NoPat
 def _in_a_row(machine: Machine, cores: Cores) -> list[Core]:
     """All cores by NUMA node, beginning with the two of `SAME_NUMA`."""
     every = [core for usable in cores.values() for core in usable]
-    wide = next((usable for usable in cores.values() if len(usable) > 1), None)
-    first = neighbours(machine, wide)[:2] if wide else ()
-    home = first[0].numa_node if first else None
-    return [
-        *first,
-        *sorted((c for c in every if c not in first), key=lambda c: c.numa_node != home),
-    ]
+    for usable in cores.values():
+        if len(usable) > 1:
+            first = neighbours(machine, usable)[:2]
+            return sorted(
+                every, key=lambda core: (core not in first, core.numa_node != first[0].numa_node)
+            )
+    return every
 
 
 def _ranks_on_cores(every: list[Core], ranks: int) -> DataPath:
@@ -278,11 +277,13 @@ def _ranks_on_cores(every: list[Core], ranks: int) -> DataPath:
             ends=(host_end(used[0]),),
         )
     nodes = count(len({core.numa_node for core in used}), "NUMA node")
-    shared = f"on {count(len(used), 'core')}, which they share, of {nodes}"
+    alone = len(used) == ranks
+    place = (
+        "each on a core of its own" if alone else f"on {count(len(used), 'core')}, which they share"
+    )
     return DataPath(
         id=f"host x{ranks}",
-        summary=f"{ranks} ranks, "
-        + (f"each on a core of its own, of {nodes}" if len(used) == ranks else shared),
+        summary=f"{ranks} ranks, {place}, of {nodes}",
         transport="memory",
         ends=tuple(host_end(core) for core in itertools.islice(itertools.cycle(used), ranks)),
     )
@@ -299,26 +300,24 @@ def _too_few(ranks: int, cores: int) -> NoPath:
 
 def _memory(machine: Machine, cores: Cores) -> list[DataPath | NoPath]:
     """The cores of each NUMA node on the host memory of each: ceilings only."""
-    allowed = machine.allowed_nodes
-    paths: list[DataPath | NoPath] = []
-    for memory in machine.numa_nodes:
-        name = f"host-memory node{memory.index}"
-        if memory.memory == "gpu" or memory.memory_bytes == 0:
-            continue
-        if allowed is not None and memory.index not in allowed:
-            paths.append(
-                NoPath(name, f"this process may take no memory of NUMA node {memory.index}")
-            )
-            continue
-        if memory.index not in cores:
-            reason = "this process may not use its cores" if memory.cpus else "it has no cores"
-            paths.append(NoPath(name, f"{reason}; measured from other nodes"))
-        paths += [_local(memory, node, usable) for node, usable in _own_first(memory, cores)]
-    return paths
+    memories = (
+        memory
+        for memory in machine.numa_nodes
+        if memory.memory != "gpu" and memory.memory_bytes != 0
+    )
+    return list(itertools.chain(*(_of_memory(machine, memory, cores) for memory in memories)))
 
 
-def _own_first(memory: NumaNode, cores: Cores) -> list[tuple[int, list[Core]]]:
-    return sorted(cores.items(), key=lambda item: (item[0] != memory.index, item[0]))
+def _of_memory(machine: Machine, memory: NumaNode, cores: Cores) -> Iterator[DataPath | NoPath]:
+    name = f"host-memory node{memory.index}"
+    if machine.allowed_nodes is not None and memory.index not in machine.allowed_nodes:
+        yield NoPath(name, f"this process may take no memory of NUMA node {memory.index}")
+        return
+    if memory.index not in cores:
+        reason = "this process may not use its cores" if memory.cpus else "it has no cores"
+        yield NoPath(name, f"{reason}; measured from other nodes")
+    for node in sorted(cores, key=lambda node: (node != memory.index, node)):
+        yield _local(memory, node, cores[node])
 
 
 def _local(memory: NumaNode, node: int, cores: list[Core]) -> DataPath:

@@ -3,6 +3,7 @@
 
 import itertools
 import socket
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -11,6 +12,7 @@ from nearpeak.terms.path import Endpoint, NoPath
 
 NO_HOSTS = "no hosts given; name two with --hosts A,B, or start it in a job of two nodes"
 LOCAL_DISTANCE, REMOTE_DISTANCE = 10, 20  # linux/topology.h: where the firmware does not say
+NO_NIC = Nic(name="", kind="", numa_node=None, rate_gbs=None, addresses=[])
 USUAL_RANKS = 4  # between two, which most paths have, and the largest number
 
 
@@ -84,19 +86,18 @@ def neighbours(machine: Machine, cores: list[Core]) -> tuple[Core, Core, int]:
     between two cores. Without such a pair it is the most similar one.
     """
     last = max((cache.level for cache in machine.caches), default=0)
-    caches: dict[int, set[tuple[int, int]]] = {}  # CPU -> level and first CPU of its caches
+    caches: dict[int, set[tuple[int, int]]] = defaultdict(set)  # CPU -> levels and first CPUs
     for cache in machine.caches:
         for cpu in cache.cpus:
-            caches.setdefault(cpu, set()).add((cache.level, cache.cpus[0]))
+            caches[cpu].add((cache.level, cache.cpus[0]))
 
-    def shared(pair: tuple[Core, Core]) -> set[int]:
-        first, second = (caches.get(core.cpus[0], set()) for core in pair)
-        return {level for level, _ in first & second}
+    def shared(first: Core, second: Core) -> set[int]:
+        return {level for level, _ in caches[first.cpus[0]] & caches[second.cpus[0]]}
 
     def rank(pair: tuple[Core, Core]) -> tuple[bool, bool, int, int]:
-        levels = shared(pair)
-        first, second = (core.cpus[0] for core in pair)
-        return any(level < last for level in levels), last not in levels, first, second
+        first, second = pair
+        levels = shared(first, second)
+        return bool(levels - {last}), last not in levels, first.cpus[0], second.cpus[0]
 
     # A best pair contains the first core or the second, but for odd machines, where the choice does
     # not matter; all pairs of 128 cores would take a while.
@@ -104,7 +105,7 @@ def neighbours(machine: Machine, cores: list[Core]) -> tuple[Core, Core, int]:
         itertools.product(cores[:1], cores[1:]), itertools.product(cores[1:2], cores[2:])
     )
     best = min(pairs, key=rank)
-    return *best, max(shared(best), default=0)
+    return *best, max(shared(*best), default=0)
 
 
 def listed_distance(machine: Machine, first: int, second: int) -> int | None:
@@ -126,26 +127,31 @@ def same_package(machine: Machine, first: int, second: int) -> bool | None:
     if first == second:
         return True
     near, far = _packages(machine, first), _packages(machine, second)
-    unknown = None in near | far or not near or not far
-    return None if unknown else bool(near & far)
+    if None in near | far or not (near and far):
+        return None
+    return bool(near & far)
 
 
 def _packages(machine: Machine, node: int) -> set[int | None]:
     return {core.package for core in machine.cores if core.numa_node == node}
 
 
-def towards(machine: Machine, hosts: list[str]) -> Nic | None:
+def infiniband_ports(machine: Machine) -> list[Nic]:
+    """The ports by which ranks may talk without IP."""
+    return [nic for nic in machine.nics if nic.kind == "infiniband" and ":" in nic.name]
+
+
+def towards(machine: Machine, hosts: Sequence[str]) -> Nic:
     """The NIC between this host and the other of the first two hosts.
 
-    It is the fastest InfiniBand port, else that of the route. None where neither of the two is this
-    host, or the route is not known.
+    It is the fastest InfiniBand port, else that of the route. NO_NIC where neither of the two is
+    this host, or the route is not known.
     """
     local_names = [machine.hostname.partition(".")[0], "localhost"]
     remote = [host for host in hosts[:2] if host.partition(".")[0] not in local_names]
     if len(remote) != 1:
-        return None
-    ports = [nic for nic in machine.nics if nic.kind == "infiniband" and ":" in nic.name]
-    if ports:
+        return NO_NIC
+    if ports := infiniband_ports(machine):
         return max(ports, key=lambda nic: nic.rate_gbs or 0.0)
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
@@ -156,5 +162,5 @@ def towards(machine: Machine, hosts: list[str]) -> Nic | None:
             probe.connect(address)
             mine = str(probe.getsockname()[0])
     except OSError:
-        return None
-    return next((nic for nic in machine.nics if mine in nic.addresses), None)
+        return NO_NIC
+    return next((nic for nic in machine.nics if mine in nic.addresses), NO_NIC)

@@ -92,7 +92,7 @@ def _beside_mpirun(environment: Mapping[str, str]) -> Side | None:
 
 
 def _first(folders: Iterator[Path]) -> Side | None:
-    file = next((folder / NAME for folder in folders if is_file(folder / NAME)), None)
+    file = next(filter(is_file, (folder / NAME for folder in folders)), None)
     version = file and _ask(file)
     return Side(str(file), version) if version else None
 

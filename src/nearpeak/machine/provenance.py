@@ -18,9 +18,7 @@ AMDGPU = "sys/module/amdgpu/version"
 def read_provenance(tree: Tree) -> Provenance:
     """Reads versions and settings from the kernel and NVIDIA's library."""
     nvidia = nvidia_facts(tree)
-    firmware = {
-        adapter: tree.text(f"{INFINIBAND}/{adapter}/fw_ver") for adapter in tree.names(INFINIBAND)
-    }
+    firmware = ((name, tree.text(f"{INFINIBAND}/{name}/fw_ver")) for name in tree.names(INFINIBAND))
     return Provenance(
         product=_joined(tree, PRODUCT),
         bios=_joined(tree, BIOS),
@@ -28,19 +26,16 @@ def read_provenance(tree: Tree) -> Provenance:
         governor=", ".join(governors(tree)) or None,
         nvidia_driver=nvidia.get(f"{FACTS}/driver"),
         cuda_driver_api=nvidia.get(f"{FACTS}/cuda"),
-        amdgpu_driver=tree.text(AMDGPU),
-        adapter_firmware={adapter: version for adapter, version in firmware.items() if version},
+        amdgpu_driver=tree.text(AMDGPU) or None,
+        adapter_firmware={name: version for name, version in firmware if version},
     )
 
 
 def governors(tree: Tree) -> list[str]:
     """The frequency governors of the CPUs, sorted, without repetition."""
     folder = f"{CPU}/cpufreq"
-    listed = (
-        tree.text(f"{folder}/{policy}/scaling_governor")
-        for policy in tree.names(folder, r"policy\d+")
-    )
-    return sorted({governor for governor in listed if governor})
+    policies = tree.names(folder, r"policy\d+")
+    return sorted({tree.text(f"{folder}/{name}/scaling_governor") for name in policies} - {""})
 
 
 def labelled_facts(provenance: Provenance) -> Iterator[tuple[str, str]]:
@@ -53,11 +48,9 @@ def labelled_facts(provenance: Provenance) -> Iterator[tuple[str, str]]:
         "NVIDIA driver": provenance.nvidia_driver,
         "CUDA driver API": provenance.cuda_driver_api,
         "amdgpu driver": provenance.amdgpu_driver,
-        **{
-            f"Firmware of {adapter}": version
-            for adapter, version in provenance.adapter_firmware.items()
-        },
     }
+    firmware = provenance.adapter_firmware.items()
+    names |= {f"Firmware of {adapter}": version for adapter, version in firmware}
     return ((name, value) for name, value in names.items() if value)
 
 

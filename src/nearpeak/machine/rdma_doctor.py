@@ -38,7 +38,7 @@ def _locked_memory(patient: Patient) -> Iterator[Diagnosis]:
     """Check `ulimit -l`: memory that an adapter reads or writes is locked."""
     limits = re.search(
         rf"^{LOCKED} +(\d+|unlimited) +(\d+|unlimited)",
-        patient.tree.text(LIMITS) or "",
+        patient.tree.text(LIMITS),
         re.MULTILINE,
     )
     adapters = ", ".join(_adapters(patient))
@@ -75,7 +75,7 @@ def _gpudirect(patient: Patient) -> Iterator[Diagnosis]:
         yield ok("gpudirect-rdma", f"{loaded[0]} is loaded: adapters reach the memory of GPUs")
         return
     # NVIDIA's open kernel modules export memory as dma-buf, which newer libraries use.
-    is_open = "Open Kernel Module" in (tree.text(f"{DRIVER}/version") or "")
+    is_open = "Open Kernel Module" in tree.text(f"{DRIVER}/version")
     but = "; only libraries that use dma-buf do without it" if is_open else ""
     yield warn(
         "gpudirect-rdma",

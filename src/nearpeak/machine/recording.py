@@ -5,8 +5,10 @@ tree.parse_recording describes the format. A recording holds the facts of an all
 serial numbers, no MAC or IP addresses, no names of hosts, users or jobs.
 """
 
+import itertools
 import re
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from nearpeak.machine import limits
@@ -17,9 +19,12 @@ from nearpeak.machine.machine import Machine, Nic
 from nearpeak.machine.provenance import AMDGPU, BIOS, MICROCODE, PRODUCT
 from nearpeak.machine.rdma_doctor import GDRCOPY, LIMITS, LOCKED, MODULES, PEER_MEMORY
 from nearpeak.machine.sysfs import CPU, INFINIBAND, NDEV, NET, NODE, NVIDIA
-from nearpeak.machine.tree import Tree, format_list
+from nearpeak.machine.tree import Tree, format_list, read_tree
 
-CPUINFO = ("model name", "cpu", "machine", "microcode", "CPU implementer", "CPU part")
+Files = Iterator[tuple[str, str]]  # path and text
+
+CPUINFO = ("model name", "cpu", "machine", "microcode", "CPU implementer", "CPU part", "flags")
+STATUS = ("Cpus_allowed_list", "Mems_allowed_list", "CapEff", "Seccomp")
 SETTINGS = (
     "proc/loadavg",
     "proc/sys/kernel/osrelease",
@@ -34,6 +39,8 @@ SETTINGS = (
 )
 # A kernel's first of these is recorded: the name now, before Linux 5.3, and before 2.6.26.
 SIBLINGS = ("core_cpus_list", "thread_siblings_list", "thread_siblings")
+SHARING = ("shared_cpu_list", "shared_cpu_map")
+INTERFACE = ("flags", "operstate", "speed", "type")
 # Facts of the topology of AMD's GPUs.
 KFD_NODE = (
     "cpu_cores_count",
@@ -44,21 +51,20 @@ KFD_NODE = (
     "domain",
     "unique_id",
 )
-KFD_BANK = ("heap_type", "size_in_bytes", "width", "mem_clk_max")
 KFD_LINK = ("type", "node_to", "max_bandwidth")
+KFD_PARTS = {
+    "mem_banks": ("heap_type", "size_in_bytes", "width", "mem_clk_max"),
+    "io_links": KFD_LINK,
+    "p2p_links": KFD_LINK,
+}
 
 
 def record(machine: Machine, root: Path = Path("/")) -> str:
     """The recording of this machine, or of the one under `root`, for Tree to read."""
-    tree = Tree(root)
-    files = {path: text for path in SETTINGS if (text := tree.text(path)) is not None}
-    files.update(_identity(tree, machine))
-    files.update(_processors(tree, machine))
-    files.update(_memory(tree))
-    files.update(_devices(tree, machine))
-    files.update(_nvidia(tree))
-    files.update(_amd(tree))
-    files.update(_pci(tree, machine))
+    tree = read_tree(root)
+    files = dict(_copied(tree, SETTINGS))
+    for part in (_identity, _processors, _memory, _devices, _nvidia, _amd, _pci):
+        files.update(part(tree, machine))
     lines = [
         "# Recorded by `nearpeak machine --record`.",
         f"# {machine.cpu_model}, {len(machine.cores)} cores, {len(machine.numa_nodes)} NUMA nodes",
@@ -67,47 +73,54 @@ def record(machine: Machine, root: Path = Path("/")) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _identity(tree: Tree, machine: Machine) -> Iterator[tuple[str, str]]:
+def _copied(tree: Tree, paths: Iterable[str]) -> Files:
+    """The files that have a text."""
+    return _filled((path, tree.text(path)) for path in paths)
+
+
+def _filled(files: Iterable[tuple[str, str]]) -> Files:
+    return ((path, text) for path, text in files if text)
+
+
+def _lines(facts: Mapping[str, object], keys: Iterable[str], separator: str = ": ") -> str:
+    return "\n".join(f"{key}{separator}{facts[key]}" for key in keys if key in facts)
+
+
+def _identity(tree: Tree, machine: Machine) -> Files:
     yield "proc/sys/kernel/hostname", "recorded"
     yield "proc/sys/kernel/arch", machine.architecture
     cpuinfo = tree.fields("proc/cpuinfo")
-    kept = [f"{key}: {cpuinfo[key]}" for key in CPUINFO if key in cpuinfo]
-    if "hypervisor" in cpuinfo.get("flags", "").split():
-        kept.append("flags: hypervisor")
-    if kept:
-        yield "proc/cpuinfo", "\n".join(kept)
-    status = tree.fields("proc/self/status")
-    keys = ("Cpus_allowed_list", "Mems_allowed_list", "CapEff", "Seccomp")
-    yield "proc/self/status", "\n".join(f"{key}: {status[key]}" for key in keys if key in status)
-    bounds = (tree.text(LIMITS) or "").splitlines()
-    yield LIMITS, "\n".join(line.rstrip() for line in bounds if line.startswith(LOCKED))
-    yield "proc/stat", (tree.text("proc/stat") or "").partition("\n")[0]
+    if "hypervisor" in cpuinfo.pop("flags", "").split():
+        cpuinfo["flags"] = "hypervisor"
+    yield from _filled([("proc/cpuinfo", _lines(cpuinfo, CPUINFO))])
+    yield "proc/self/status", _lines(tree.fields("proc/self/status"), STATUS)
+    bounds = re.findall(rf"^{LOCKED}.*\S", tree.text(LIMITS), re.MULTILINE)
+    yield LIMITS, "\n".join(bounds)
+    yield "proc/stat", tree.text("proc/stat").partition("\n")[0]
 
 
-def _processors(tree: Tree, machine: Machine) -> Iterator[tuple[str, str]]:
-    yield f"{CPU}/online", format_list([cpu for core in machine.cores for cpu in core.cpus])
+def _processors(tree: Tree, machine: Machine) -> Files:
+    yield f"{CPU}/online", format_list(cpu for core in machine.cores for cpu in core.cpus)
     for cpu in tree.indices(CPU, "cpu"):
-        folder = f"{CPU}/cpu{cpu}/topology"
-        siblings = next((name for name in SIBLINGS if tree.exists(f"{folder}/{name}")), SIBLINGS[0])
-        paths = ["topology/physical_package_id", f"topology/{siblings}"]
-        for index in tree.indices(f"{CPU}/cpu{cpu}/cache", "index"):
-            names = ("level", "type", "size", "shared_cpu_list", "shared_cpu_map")
-            listed = tree.exists(f"{CPU}/cpu{cpu}/cache/index{index}/shared_cpu_list")
-            paths += [f"cache/index{index}/{name}" for name in names[: -1 if listed else None]]
-        for path in paths:
-            if (text := tree.text(f"{CPU}/cpu{cpu}/{path}")) is not None:
-                yield f"{CPU}/cpu{cpu}/{path}", text
-    for policy in tree.names(f"{CPU}/cpufreq", r"policy\d+"):
-        if (text := tree.text(f"{CPU}/cpufreq/{policy}/scaling_governor")) is not None:
-            yield f"{CPU}/cpufreq/{policy}/scaling_governor", text
+        folder = f"{CPU}/cpu{cpu}"
+        yield from _copied(tree, [f"{folder}/topology/physical_package_id"])
+        yield from _first(tree, f"{folder}/topology", SIBLINGS)
+        for index in tree.indices(f"{folder}/cache", "index"):
+            cache = f"{folder}/cache/index{index}"
+            yield from _copied(tree, (f"{cache}/{name}" for name in ("level", "type", "size")))
+            yield from _first(tree, cache, SHARING)
+    policies = tree.names(f"{CPU}/cpufreq", r"policy\d+")
+    yield from _copied(tree, (f"{CPU}/cpufreq/{name}/scaling_governor" for name in policies))
 
 
-def _memory(tree: Tree) -> Iterator[tuple[str, str]]:
-    meminfo = tree.fields("proc/meminfo")
-    keys = ("MemTotal", "MemAvailable")
-    yield "proc/meminfo", "\n".join(f"{key}: {meminfo[key]}" for key in keys if key in meminfo)
-    if mount := limits.shm_mount(tree):
-        yield "proc/self/mountinfo", mount
+def _first(tree: Tree, folder: str, names: tuple[str, ...]) -> Files:
+    """The first of the files that has a text: kernels name the same differently."""
+    return itertools.islice(_copied(tree, (f"{folder}/{name}" for name in names)), 1)
+
+
+def _memory(tree: Tree, _: Machine) -> Files:
+    yield "proc/meminfo", _lines(tree.fields("proc/meminfo"), ("MemTotal", "MemAvailable"))
+    yield from _filled([("proc/self/mountinfo", limits.shm_mount(tree))])
     # Names of control groups name users, jobs and containers: the limits in force are enough.
     yield "proc/self/cgroup", "0::/"
     if (quota := limits.cpu_quota(tree)) is not None:
@@ -116,21 +129,18 @@ def _memory(tree: Tree) -> Iterator[tuple[str, str]]:
         yield "sys/fs/cgroup/memory.max", str(limit)
     for node in tree.indices(NODE, "node"):
         folder = f"{NODE}/node{node}"
-        cpus = tree.cpus(f"{folder}/cpulist", f"{folder}/cpumap") or []
-        yield f"{folder}/cpulist", format_list(cpus)
-        yield f"{folder}/distance", tree.text(f"{folder}/distance") or ""
-        key = f"Node {node} MemTotal"
-        if key in (info := tree.fields(f"{folder}/meminfo")):
-            yield f"{folder}/meminfo", f"{key}: {info[key]}"
-    for name in ("nvidia", *PEER_MEMORY, GDRCOPY):
-        if state := tree.text(f"{MODULES}/{name}/initstate"):
-            yield f"{MODULES}/{name}/initstate", state
+        yield f"{folder}/cpulist", format_list(tree.cpus(f"{folder}/cpulist", f"{folder}/cpumap"))
+        yield f"{folder}/distance", tree.text(f"{folder}/distance")
+        info = _lines(tree.fields(f"{folder}/meminfo"), [f"Node {node} MemTotal"])
+        yield from _filled([(f"{folder}/meminfo", info)])
+    modules = ("nvidia", *PEER_MEMORY, GDRCOPY)
+    yield from _copied(tree, (f"{MODULES}/{name}/initstate" for name in modules))
     for gpu in tree.names(NVIDIA):
-        numa = tree.fields(f"{NVIDIA}/{gpu}/numa_status").get("Node")
-        yield f"{NVIDIA}/{gpu}/numa_status", f"Node: {numa}" if numa else ""
+        status = tree.fields(f"{NVIDIA}/{gpu}/numa_status")
+        yield f"{NVIDIA}/{gpu}/numa_status", _lines(status, ["Node"])
 
 
-def _devices(tree: Tree, machine: Machine) -> Iterator[tuple[str, str]]:
+def _devices(tree: Tree, machine: Machine) -> Files:
     adapters = {nic.name.partition(":")[0]: nic for nic in machine.nics}
     # systemd names interfaces of USB adapters by their MAC address.
     names = {
@@ -139,88 +149,63 @@ def _devices(tree: Tree, machine: Machine) -> Iterator[tuple[str, str]]:
         if name in adapters
     }
     for name, shown in names.items():
-        for file in ("flags", "operstate", "speed", "type"):
-            if text := tree.text(f"{NET}/{name}/{file}"):
-                yield f"{NET}/{shown}/{file}", text
+        texts = ((file, tree.text(f"{NET}/{name}/{file}")) for file in INTERFACE)
+        yield from _filled((f"{NET}/{shown}/{file}", text) for file, text in texts)
         if tree.exists(f"{NET}/{name}/bonding"):
-            yield f"{NET}/{shown}/bonding/mode", tree.text(f"{NET}/{name}/bonding/mode") or ""
+            yield f"{NET}/{shown}/bonding/mode", tree.text(f"{NET}/{name}/bonding/mode")
         if tree.exists(f"{NET}/{name}/device"):
             yield from _place(f"{NET}/{shown}", adapters[name])
     for device in tree.names(INFINIBAND):
-        if firmware := tree.text(f"{INFINIBAND}/{device}/fw_ver"):
-            yield f"{INFINIBAND}/{device}/fw_ver", firmware
+        yield from _copied(tree, [f"{INFINIBAND}/{device}/fw_ver"])
         for port in tree.names(f"{INFINIBAND}/{device}/ports", r"\d+"):
+            folder = f"{INFINIBAND}/{device}/ports/{port}"
             for file in ("link_layer", "rate", "state"):
-                path = f"{INFINIBAND}/{device}/ports/{port}/{file}"
-                yield path, tree.text(path) or ""
-            path = f"{INFINIBAND}/{device}/ports/{port}/{NDEV}"
-            if interface := names.get(tree.text(path) or ""):
-                yield path, interface
+                yield f"{folder}/{file}", tree.text(f"{folder}/{file}")
+            interface = names.get(tree.text(f"{folder}/{NDEV}"), "")
+            yield from _filled([(f"{folder}/{NDEV}", interface)])
         if device in adapters:
             yield from _place(f"{INFINIBAND}/{device}", adapters[device])
 
 
-def _place(folder: str, nic: Nic) -> Iterator[tuple[str, str]]:
+def _place(folder: str, nic: Nic) -> Files:
     """Record the place of the adapter in this folder of sys/class."""
     yield f"{folder}/device/numa_node", _node(nic.numa_node)
     if nic.pci:
         yield f"{folder}/device", f"../../../{nic.pci}"
 
 
-def _nvidia(tree: Tree) -> Iterator[tuple[str, str]]:
+def _nvidia(tree: Tree, _: Machine) -> Files:
     for path, text in nvidia_facts(tree).items():
-        if match := re.fullmatch(rf"{FACTS}/gpu(\d+)/uuid", path):
-            yield path, _made_up(int(match[1]))
-        else:
-            yield path, text
+        # A UUID that identifies no GPU.
+        gpu = re.fullmatch(rf"{FACTS}/gpu(\d+)/uuid", path)
+        yield path, f"GPU-00000000-0000-0000-0000-{int(gpu[1]):012d}" if gpu else text
 
 
-def _made_up(gpu: int) -> str:
-    """A UUID that identifies no GPU."""
-    return f"GPU-00000000-0000-0000-0000-{gpu:012d}"
-
-
-def _amd(tree: Tree) -> Iterator[tuple[str, str]]:
-    gpus = 0
+def _amd(tree: Tree, _: Machine) -> Files:
+    gpus = itertools.count()
     for node in tree.indices(KFD, ""):
         folder = f"{KFD}/{node}"
         facts = properties(tree, f"{folder}/properties")
         if facts.get("simd_count"):
-            facts["unique_id"] = gpus
-            gpus += 1
-        yield f"{folder}/properties", _kept(facts, KFD_NODE)
-        if name := tree.text(f"{folder}/name"):
-            yield f"{folder}/name", name
-        for kind, keys in (
-            ("mem_banks", KFD_BANK),
-            ("io_links", KFD_LINK),
-            ("p2p_links", KFD_LINK),
-        ):
+            facts["unique_id"] = next(gpus)
+        yield f"{folder}/properties", _lines(facts, KFD_NODE, " ")
+        yield from _copied(tree, [f"{folder}/name"])
+        for kind, keys in KFD_PARTS.items():
             for number in tree.indices(f"{folder}/{kind}", ""):
                 path = f"{folder}/{kind}/{number}/properties"
-                if kept := _kept(properties(tree, path), keys):
-                    yield path, kept
+                yield from _filled([(path, _lines(properties(tree, path), keys, " "))])
 
 
-def _kept(facts: dict[str, int], keys: tuple[str, ...]) -> str:
-    return "\n".join(f"{key} {facts[key]}" for key in keys if key in facts)
-
-
-def _pci(tree: Tree, machine: Machine) -> Iterator[tuple[str, str]]:
-    places = {gpu.pci: gpu.numa_node for gpu in machine.gpus}
-    adapters = {nic.pci: nic.numa_node for nic in machine.nics if nic.pci}
-    for pci, node in (adapters | places).items():
+def _pci(tree: Tree, machine: Machine) -> Files:
+    places = {nic.pci: nic.numa_node for nic in machine.nics if nic.pci}
+    places |= {gpu.pci: gpu.numa_node for gpu in machine.gpus}
+    for pci, node in places.items():
         yield f"{DEVICES}/{pci}/numa_node", _node(node)
-        if link := tree.link(f"{DEVICES}/{pci}"):
-            yield f"{DEVICES}/{pci}", link
+        yield from _filled([(f"{DEVICES}/{pci}", tree.link(f"{DEVICES}/{pci}"))])
     for gpu in machine.gpus:
-        folder = f"{DEVICES}/{gpu.pci}"
-        if kind := tree.text(f"{folder}/iommu_group/type"):
-            yield f"{folder}/iommu_group/type", kind
-        for port in bridges(tree, gpu.pci):
-            for file in ("max_link_speed", "current_link_width"):
-                if text := tree.text(f"{DEVICES}/{port}/{file}"):
-                    yield f"{DEVICES}/{port}/{file}", text
+        yield from _copied(tree, [f"{DEVICES}/{gpu.pci}/iommu_group/type"])
+        ports = itertools.product(bridges(tree, gpu.pci), ("max_link_speed", "current_link_width"))
+        yield from _copied(tree, (f"{DEVICES}/{port}/{file}" for port, file in ports))
 
 
 def _node(node: int | None) -> str:
@@ -230,15 +215,15 @@ def _node(node: int | None) -> str:
 def _merge(files: dict[str, str]) -> list[tuple[str, str]]:
     """Joins files of the same content: first over CPUs or GPUs, then over their files."""
     plain: list[tuple[str, str]] = []
-    by_file: dict[tuple[str, str, str], list[int]] = {}
+    by_file: dict[tuple[str, str, str], list[int]] = defaultdict(list)
     for path, text in files.items():
         if of_cpu := re.fullmatch(rf"({CPU}/cpu|{CPU}/cpufreq/policy|{FACTS}/gpu)(\d+)/(.*)", path):
-            by_file.setdefault((of_cpu[1], of_cpu[3], text), []).append(int(of_cpu[2]))
+            by_file[of_cpu[1], of_cpu[3], text].append(int(of_cpu[2]))
         else:
             plain.append((path, text))
-    by_cpus: dict[tuple[str, str, str], list[str]] = {}
+    by_cpus: dict[tuple[str, str, str], list[str]] = defaultdict(list)
     for (folder, file, text), cpus in by_file.items():
-        by_cpus.setdefault((folder, format_list(cpus), text), []).append(file)
+        by_cpus[folder, format_list(cpus), text].append(file)
     merged = [
         (f"{folder}{_braces(cpus.split(','))}/{_braces(names)}", text)
         for (folder, cpus, text), names in by_cpus.items()

@@ -2,6 +2,7 @@
 """Clocks of CPUs and GPUs, and what throttles them, at one moment."""
 
 import os
+import re
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -12,7 +13,7 @@ import msgspec
 from nearpeak.machine.gpus.nvml import SLOWDOWNS, library_present
 from nearpeak.machine.gpus.watch import GpuState, GpuWatch
 from nearpeak.machine.sysfs import CPU
-from nearpeak.machine.tree import Tree
+from nearpeak.machine.tree import read_tree
 from nearpeak.terms.private import FreeText
 
 MOST_CPUS = 16  # read for a state: enough to see throttling, and quick
@@ -22,7 +23,8 @@ FREQUENCY_SECONDS = 0.005
 # Share of a launch's CPU time: what a hypervisor takes beyond it shows in medians.
 STOLEN = 0.05
 CROWDED = 1.0  # processes of others beyond the cores that ranks leave: they take the ranks' time
-STEAL = 7  # among the numbers of a CPU in /proc/stat (proc_stat(5))
+# A CPU in /proc/stat (proc_stat(5)), and its eighth number.
+STOLEN_TICKS = re.compile(r"^cpu(\d+)(?: +\d+){7} +(\d+)", re.MULTILINE)
 
 
 class CpuState(msgspec.Struct, kw_only=True, frozen=True):
@@ -70,12 +72,10 @@ def slowdown_reasons(before: State, after: State, seconds: float) -> list[str]:
     slowed = {word for gpu in [*before.gpus, *after.gpus] for word in gpu.slowed or []}
     reasons += [f"GPU {word}" for word in SLOWDOWNS.values() if word in slowed]
     counted = {gpu.gpu: gpu.errors for gpu in before.gpus}
-    kinds = {
-        kind
-        for gpu in after.gpus
-        for kind, errors in gpu.errors.items()
-        if errors > counted.get(gpu.gpu, {}).get(kind, errors)
-    }
+    kinds = set[str]()
+    for gpu in after.gpus:
+        earlier = gpu.errors | counted.get(gpu.gpu, {})
+        kinds |= {kind for kind, errors in gpu.errors.items() if errors > earlier[kind]}
     return reasons + [f"GPU {kind}" for kind in sorted(kinds)]
 
 
@@ -92,7 +92,7 @@ class StateReader:
     def __init__(
         self, root: Path = Path("/"), nvml: Callable[[], ModuleType | None] = find_nvml
     ) -> None:
-        self._tree = Tree(root)
+        self._tree = read_tree(root)
         self._nvml = nvml
         self._watch: GpuWatch | None = None
 
@@ -115,33 +115,24 @@ class StateReader:
 
     def _cpu(self, cpu: int, stolen: float | None, until: float) -> CpuState:
         folder = f"{CPU}/cpu{cpu}"
-        khz = None
-        if time.monotonic() < until:
-            khz = self._tree.integer(f"{folder}/cpufreq/scaling_cur_freq")
+        in_time = time.monotonic() < until
+        throttles = f"{folder}/thermal_throttle"
         return CpuState(
             cpu=cpu,
-            khz=khz,
-            governor=self._tree.text(f"{folder}/cpufreq/scaling_governor"),
-            core_throttles=self._tree.integer(f"{folder}/thermal_throttle/core_throttle_count"),
-            package_throttles=self._tree.integer(
-                f"{folder}/thermal_throttle/package_throttle_count"
-            ),
+            khz=self._tree.integer(f"{folder}/cpufreq/scaling_cur_freq") if in_time else None,
+            governor=self._tree.text(f"{folder}/cpufreq/scaling_governor") or None,
+            core_throttles=self._tree.integer(f"{throttles}/core_throttle_count"),
+            package_throttles=self._tree.integer(f"{throttles}/package_throttle_count"),
             stolen_seconds=stolen,
         )
 
     def _stolen(self) -> dict[int, float]:
         ticks = os.sysconf("SC_CLK_TCK")
-        seconds = {}
-        for line in (self._tree.text("proc/stat") or "").splitlines():
-            name, *numbers = line.split()
-            if not name.startswith("cpu"):
-                break  # the CPUs come first
-            if name != "cpu" and len(numbers) > STEAL:
-                seconds[int(name[3:])] = int(numbers[STEAL]) / ticks
-        return seconds
+        stolen = STOLEN_TICKS.findall(self._tree.text("proc/stat"))
+        return {int(cpu): int(number) / ticks for cpu, number in stolen}
 
     def _load(self) -> float | None:
-        fields = (self._tree.text("proc/loadavg") or "").split()
+        fields = self._tree.text("proc/loadavg").split()
         return float(fields[0]) if fields else None
 
     def _gpu(self, gpu: str) -> GpuState:

@@ -5,6 +5,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from socket import AF_INET, AF_INET6
 from typing import Any
 
 import psutil
@@ -14,7 +15,7 @@ from nearpeak.machine.gpus.all import discover_gpus
 from nearpeak.machine.gpus.nvidia import DRIVER
 from nearpeak.machine.gpus.pci import bridges, device_address, listed_node, only_node
 from nearpeak.machine.machine import Cache, Core, Machine, Nic, NumaNode
-from nearpeak.machine.tree import Tree, parse_list
+from nearpeak.machine.tree import Tree, parse_list, read_tree
 
 CPU = "sys/devices/system/cpu"
 NODE = "sys/devices/system/node"
@@ -26,7 +27,9 @@ NVIDIA = f"{DRIVER}/gpus"
 # Numbers of the kernel's if_arp.h and if.h.
 ARPHRD_INFINIBAND = 32
 ARPHRD_LOOPBACK = 772
-IFF_UP = 0x1
+UP = re.compile(r"0x[0-9a-f]*[13579bdf]")  # flags with IFF_UP, the lowest bit
+STATES_UP = ("up", "unknown")  # some drivers never say: the flag is then all there is
+FIRMWARE = ("sys/class/dmi/id/sys_vendor", "sys/class/dmi/id/product_name")
 
 # Arm's processors say numbers, not names: (implementer, part) as in the processors' manuals.
 ARM_MODELS = {
@@ -44,7 +47,7 @@ def from_sysfs(root: Path = Path("/")) -> Machine:
 
     UserError without one.
     """
-    tree = Tree(root)
+    tree = read_tree(root)
     numa_nodes = _numa_nodes(tree)
     return assemble(
         tree,
@@ -72,11 +75,7 @@ def assemble(
     cpuinfo = tree.fields("proc/cpuinfo")
     status = tree.fields("proc/self/status")
     online = sorted(cpu for core in cores for cpu in core.cpus)
-    allowed_cpus, allowed_nodes = online, None
-    if (cpus := _listed(status, "Cpus_allowed_list")) is not None:
-        allowed_cpus = sorted(cpus & set(online))
-    if (nodes := _listed(status, "Mems_allowed_list")) is not None:
-        allowed_nodes = sorted(nodes & {node.index for node in numa_nodes})
+    allowed_cpus = _allowed(status, "Cpus_allowed_list", online)
     gpus = discover_gpus(tree, numa_nodes)
     return Machine(
         hostname=tree.text("proc/sys/kernel/hostname") or "unknown",
@@ -91,8 +90,8 @@ def assemble(
         caches=sorted(caches, key=lambda cache: (cache.level, cache.kind, cache.cpus[0])),
         numa_nodes=sorted(numa_nodes, key=lambda node: node.index),
         nics=_network_interfaces(tree, near) + _infiniband_ports(tree, near),
-        allowed_cpus=allowed_cpus,
-        allowed_nodes=allowed_nodes,
+        allowed_cpus=online if allowed_cpus is None else allowed_cpus,
+        allowed_nodes=_allowed(status, "Mems_allowed_list", [node.index for node in numa_nodes]),
         gpus=gpus.gpus,
         gpu_links=gpus.links,
         gpu_notes=gpus.notes,
@@ -100,21 +99,21 @@ def assemble(
     )
 
 
-def _listed(status: dict[str, str], field: str) -> set[int] | None:
-    """The numbers that a field of /proc/self/status lists; None where there is no such list."""
+def _allowed(status: dict[str, str], field: str, present: list[int]) -> list[int] | None:
+    """The present CPUs or nodes that a field of /proc/self/status lists; None without a list."""
     try:
-        return set(parse_list(status[field]))
+        return sorted({*parse_list(status[field])}.intersection(present))
     except (KeyError, ValueError):
         return None
 
 
 def distances(tree: Tree, node: int) -> dict[int, int]:
     """The node's distance to each node, itself included; the kernel's scale, where 10 is local."""
-    values = (tree.text(f"{NODE}/node{node}/distance") or "").split()
-    nodes = tree.indices(NODE, "node")
-    if len(values) != len(nodes) or not all(value.isdecimal() for value in values):
+    values = map(int, tree.text(f"{NODE}/node{node}/distance").split())
+    try:
+        return dict(zip(tree.indices(NODE, "node"), values, strict=True))
+    except ValueError:
         return {node: 10}
-    return {other: int(value) for other, value in zip(nodes, values, strict=True)}
 
 
 def device_node(tree: Tree, device: str, numa_nodes: list[NumaNode]) -> int | None:
@@ -123,9 +122,8 @@ def device_node(tree: Tree, device: str, numa_nodes: list[NumaNode]) -> int | No
         return None
     # A virtio or USB device has no node of its own: the PCI device above it has.
     for folder in tree.above(f"{device}/device"):
-        node = tree.integer(f"{folder}/numa_node")
-        if node is not None:
-            return listed_node(node, numa_nodes)
+        if tree.integer(f"{folder}/numa_node") is not None:
+            return listed_node(tree, f"{folder}/numa_node", numa_nodes)
     return only_node(numa_nodes)
 
 
@@ -144,7 +142,7 @@ def _numa_nodes(tree: Tree) -> list[NumaNode]:
     return [
         NumaNode(
             index=index,
-            cpus=tree.cpus(f"{NODE}/node{index}/cpulist", f"{NODE}/node{index}/cpumap") or [],
+            cpus=tree.cpus(f"{NODE}/node{index}/cpulist", f"{NODE}/node{index}/cpumap"),
             memory_bytes=tree.kibibytes(f"{NODE}/node{index}/meminfo", f"Node {index} MemTotal"),
             distances=distances(tree, index),
             memory="gpu" if index in gpu_nodes else "host",
@@ -155,15 +153,14 @@ def _numa_nodes(tree: Tree) -> list[NumaNode]:
 
 def _gpu_nodes(tree: Tree) -> set[int]:
     """The nodes that NVIDIA's driver says are a GPU's memory (POWER9, Grace-Hopper)."""
-    indices = (tree.fields(f"{NVIDIA}/{gpu}/numa_status").get("Node") for gpu in tree.names(NVIDIA))
-    return {int(node) for node in indices if node and node.isdecimal()}
+    nodes = (tree.fields(f"{NVIDIA}/{gpu}/numa_status") for gpu in tree.names(NVIDIA))
+    return {int(node["Node"]) for node in nodes if node.get("Node", "").isdecimal()}
 
 
 def _online(tree: Tree) -> list[int]:
-    online = tree.numbers(f"{CPU}/online")
-    if online is None:  # before Linux 2.6.26
-        present = tree.indices(CPU, "cpu")
-        online = [cpu for cpu in present if tree.integer(f"{CPU}/cpu{cpu}/online") != 0]
+    online = tree.numbers(f"{CPU}/online") or [  # before Linux 2.6.26
+        cpu for cpu in tree.indices(CPU, "cpu") if tree.integer(f"{CPU}/cpu{cpu}/online") != 0
+    ]
     if not online:
         raise UserError(
             f"no CPUs in {tree.root / CPU}: Nearpeak needs Linux with /sys mounted; mount it"
@@ -188,9 +185,7 @@ def _cores(tree: Tree, numa_nodes: list[NumaNode]) -> list[Core]:
         )
         cpus = sorted({cpu} | (set(siblings) & set(online)))
         seen.update(cpus)
-        package = tree.integer(f"{folder}/physical_package_id")
-        if package is not None and package < 0:  # the firmware says nothing
-            package = None
+        package = tree.natural(f"{folder}/physical_package_id")
         cores.append(Core(cpus=cpus, package=package, numa_node=owner.get(cpu)))
     return cores
 
@@ -203,9 +198,9 @@ def _caches(tree: Tree) -> list[Cache]:
         for index in tree.indices(folder, "index"):
             cache = f"{folder}/index{index}"
             level = tree.integer(f"{cache}/level")
-            kind = (tree.text(f"{cache}/type") or "").lower()
-            size = re.fullmatch(r"(\d+)K", tree.text(f"{cache}/size") or "")
-            sharing = tree.cpus(f"{cache}/shared_cpu_list", f"{cache}/shared_cpu_map") or []
+            kind = tree.text(f"{cache}/type").lower()
+            size = re.fullmatch(r"(\d+)K", tree.text(f"{cache}/size"))
+            sharing = tree.cpus(f"{cache}/shared_cpu_list", f"{cache}/shared_cpu_map")
             cpus = sorted({cpu} | (set(sharing) & online))
             if level is not None and kind and size:
                 caches[level, kind, tuple(cpus)] = Cache(
@@ -220,32 +215,32 @@ def _network_interfaces(tree: Tree, near: Callable[[str], int | None]) -> list[N
     nics: list[Nic] = []
     for name in tree.names(NET):
         folder = f"{NET}/{name}"
-        hardware = tree.integer(f"{folder}/type")
-        flags = tree.text(f"{folder}/flags") or ""
-        up = re.fullmatch(r"0x[0-9a-f]+", flags) and int(flags, 16) & IFF_UP
-        # Some drivers never say whether they are up ("unknown"); the flag is then all there is.
-        state = tree.text(f"{folder}/operstate")
-        if hardware in (None, ARPHRD_LOOPBACK) or not up or state not in ("up", "unknown"):
+        kind = _kind(tree, folder)
+        up = UP.fullmatch(tree.text(f"{folder}/flags"))
+        if not (kind and up and tree.text(f"{folder}/operstate") in STATES_UP):
             continue
-        bond = tree.exists(f"{folder}/bonding")
-        if hardware == ARPHRD_INFINIBAND:
-            kind = "infiniband"
-        else:
-            kind = "ethernet" if bond or tree.exists(f"{folder}/device") else "virtual"
         # Linux says 10000 Mbit/s for every veth: of a virtual interface the number means nothing.
-        megabits = tree.integer(f"{folder}/speed") if kind != "virtual" else None
+        megabits = tree.natural(f"{folder}/speed") if kind != "virtual" else None
         nics.append(
             Nic(
                 name=name,
                 kind=kind,
                 numa_node=near(folder),
-                rate_gbs=megabits / 8000 if megabits and megabits > 0 else None,
+                rate_gbs=megabits / 8000 if megabits else None,
                 addresses=addresses.get(name, []),
                 verbs=adapters.get(name),
                 **_place(tree, folder),
             )
         )
     return nics
+
+
+def _kind(tree: Tree, folder: str) -> str:
+    """The kind of the network interface in this folder of sys/class; empty for loopback, and where
+    the kernel does not say."""
+    unclear = {ARPHRD_INFINIBAND: "infiniband", ARPHRD_LOOPBACK: "", None: ""}
+    real = tree.exists(f"{folder}/bonding") or tree.exists(f"{folder}/device")
+    return unclear.get(tree.integer(f"{folder}/type"), "ethernet" if real else "virtual")
 
 
 def _infiniband_ports(tree: Tree, near: Callable[[str], int | None]) -> list[Nic]:
@@ -255,9 +250,9 @@ def _infiniband_ports(tree: Tree, near: Callable[[str], int | None]) -> list[Nic
     """
     nics: list[Nic] = []
     for device, port, folder in _ports(tree, "InfiniBand"):
-        if "ACTIVE" not in (tree.text(f"{folder}/state") or ""):
+        if "ACTIVE" not in tree.text(f"{folder}/state"):
             continue
-        rate = re.match(r"(\d+(?:\.\d+)?) Gb/sec", tree.text(f"{folder}/rate") or "")
+        rate = re.match(r"(\d+(?:\.\d+)?) Gb/sec", tree.text(f"{folder}/rate"))
         nics.append(
             Nic(
                 name=f"{device}:{port}",
@@ -275,7 +270,7 @@ def _infiniband_ports(tree: Tree, near: Callable[[str], int | None]) -> list[Nic
 def _place(tree: Tree, folder: str) -> dict[str, Any]:
     """The PCIe place of the adapter in this folder of sys/class, as fields of Nic."""
     pci = device_address(tree, folder)
-    return {"pci": pci, "upstream": bridges(tree, pci)[:-1] if pci else []}
+    return {"pci": pci or None, "upstream": bridges(tree, pci)[:-1]}
 
 
 def _ethernet_adapters(tree: Tree) -> dict[str, str]:
@@ -298,8 +293,8 @@ def _addresses() -> dict[str, list[str]]:
     """The IP addresses of each interface of this machine, without link-local ones."""
     addresses: dict[str, list[str]] = {}
     for name, entries in psutil.net_if_addrs().items():
-        ip = [entry for entry in entries if entry.family.name in ("AF_INET", "AF_INET6")]
-        addresses[name] = [entry.address for entry in ip if "%" not in entry.address]
+        ip = (entry.address for entry in entries if entry.family in (AF_INET, AF_INET6))
+        addresses[name] = [address for address in ip if "%" not in address]
     return addresses
 
 
@@ -316,11 +311,10 @@ def _cpu_model(cpuinfo: dict[str, str]) -> str:
 
 def _virtual(tree: Tree, cpuinfo: dict[str, str]) -> bool:
     """True if a hypervisor is below: by x86's flag, KVM on POWER, Xen, or the firmware's names."""
-    if "hypervisor" in cpuinfo.get("flags", "").split():
-        return True
-    if "emulated by qemu" in cpuinfo.get("machine", "") or tree.text("sys/hypervisor/type"):
-        return True
-    firmware = f"{tree.text('sys/class/dmi/id/sys_vendor')} " + (
-        tree.text("sys/class/dmi/id/product_name") or ""
+    firmware = " ".join(map(tree.text, FIRMWARE))
+    return bool(
+        "hypervisor" in cpuinfo.get("flags", "").split()
+        or "emulated by qemu" in cpuinfo.get("machine", "")
+        or tree.text("sys/hypervisor/type")
+        or re.search(r"QEMU|KVM|VMware|Virtual Machine|Google Compute", firmware)
     )
-    return bool(re.search(r"QEMU|KVM|VMware|Virtual Machine|Google Compute", firmware))

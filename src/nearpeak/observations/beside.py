@@ -1,22 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """Imported figures on the paths of a study, for comparison with the study's own."""
 
+import itertools
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
+
 from nearpeak.errors import UserError, closest
 from nearpeak.machine.machine import Gpu, Machine
 from nearpeak.numbers import count
 from nearpeak.observations.imported import SOME_RANKS
 from nearpeak.observations.merged import File, joined, parts
-from nearpeak.observations.observed import Block, Launch, Library, Observations
+from nearpeak.observations.observed import Block, Launch, Library, Observations, relaunched
 from nearpeak.terms.axes import staging
 from nearpeak.terms.benchmarks import by_name
 from nearpeak.terms.buffers import ceiling_buffers, rank_ends
-from nearpeak.terms.identity import Case, Curve
+from nearpeak.terms.identity import Axes, Case, Curve
 from nearpeak.terms.path import DataPath
 
 
@@ -64,32 +67,12 @@ def put_beside(
     return replace(
         ours,
         libraries=[*ours.libraries, *map(moved.library, imported.libraries)],
-        benchmarks=[
-            *ours.benchmarks,
-            *(added for added in imported.benchmarks if added.name not in benchmarks),
-        ],
+        benchmarks=list((benchmarks | by_name(imported.benchmarks) | benchmarks).values()),
         curves=list(dict.fromkeys([*ours.curves, *map(moved.curve, imported.curves)])),
         sessions=[*ours.sessions, *moved.sessions],
-        launches=[
-            *ours.launches,
-            *(launch for copies in moved.launches.values() for launch in copies),
-        ],
-        observed=[
-            *ours.observed,
-            *(
-                replace(observation, launch=launch, case=moved.case(observation.case))
-                for observation in imported.observed
-                for launch in moved.launches[observation.launch.number]
-            ),
-        ],
-        gaps=[
-            *ours.gaps,
-            *(
-                replace(gap, launch=launch, case=moved.case(gap.case))
-                for gap in imported.gaps
-                for launch in moved.launches[gap.launch.number]
-            ),
-        ],
+        launches=[*ours.launches, *itertools.chain.from_iterable(moved.launches.values())],
+        observed=[*ours.observed, *relaunched(imported.observed, moved.launches, moved.case)],
+        gaps=[*ours.gaps, *relaunched(imported.gaps, moved.launches, moved.case)],
     )
 
 
@@ -150,19 +133,13 @@ class _Moved:
 
     def curve(self, curve: Curve) -> Curve:
         """The curve with the axes of the study's first one like it, except its own axes."""
-        like = [
-            other
-            for other in self._study.observations.curves
-            if (other.benchmark, other.metric) == (curve.benchmark, curve.metric)
-            and ceiling_buffers(other.buffers) == ceiling_buffers(curve.buffers)
-            and staging(other.axes) is None
-        ]
-        if not like:
-            return curve
-        axes = {name: curve.axes.get(name, value) for name, value in like[0].axes.items()}
-        return Curve(
-            benchmark=curve.benchmark, metric=curve.metric, buffers=curve.buffers, axes=axes
-        )
+        for other in self._study.observations.curves:
+            same = (other.benchmark, other.metric) == (curve.benchmark, curve.metric)
+            memories = ceiling_buffers(other.buffers) == ceiling_buffers(curve.buffers)
+            if same and memories and staging(other.axes) is None:
+                axes = {name: curve.axes.get(name, value) for name, value in other.axes.items()}
+                return msgspec.structs.replace(curve, axes=Axes(axes))
+        return curve
 
     def case(self, case: Case) -> Case:
         """The same for one of its points."""
@@ -176,18 +153,18 @@ class _Moved:
             between = [other for other in ours.paths if gpus and _is_between(other, gpus)]
             self._lost[name] += not between
             return between
-        fitting = [other for other in ours.paths if _fits(other, path, buffers)]
-        if wanted is not None:
-            named = [other for other in ours.paths if other.id == wanted]
-            if not named:
-                near = closest(wanted, [other.id for other in ours.paths])
-                raise UserError(f"{folder} has no path {wanted!r}{near}")
-            fitting = [named[0]] if named[0] in fitting else []
+        ids = [other.id for other in ours.paths]
+        if wanted is not None and wanted not in ids:
+            raise UserError(f"{folder} has no path {wanted!r}{closest(wanted, ids)}")
+        among = [other for other in ours.paths if wanted in (None, other.id)]
+        fitting = [other for other in among if _fits(other, path, buffers)]
         if not fitting:
             self._unfit[name].append(_description(path, buffers))
         if len(fitting) > 1:
-            ids = ", ".join(repr(other.id) for other in fitting)
-            raise UserError(f"on which path {name} was measured nobody says: give --path, of {ids}")
+            several = ", ".join(repr(other.id) for other in fitting)
+            raise UserError(
+                f"on which path {name} was measured nobody says: give --path, of {several}"
+            )
         return fitting
 
     def _check_fitting(self, part: Observations, wanted: Mapping[str, str | None]) -> None:
@@ -229,10 +206,11 @@ def _on(machine: Machine, path: DataPath) -> list[Gpu | None] | None:
 
     None where its machine lacks one, or may not use it.
     """
-    gpus = {gpu.pci: gpu for gpu in machine.gpus} | {str(gpu.index): gpu for gpu in machine.gpus}
-    if any(end.gpu and end.gpu not in gpus for end in path.ends):
-        return None
-    return [gpus[end.gpu] if end.gpu else None for end in path.ends]
+    gpus: dict[str | None, Gpu | None] = {None: None}
+    for gpu in machine.gpus:
+        gpus |= {gpu.pci: gpu, str(gpu.index): gpu}
+    ends = [end.gpu for end in path.ends]
+    return [gpus[end] for end in ends] if gpus.keys() >= {*ends} else None
 
 
 def _is_between(ours: DataPath, gpus: list[Gpu | None]) -> bool:

@@ -4,8 +4,9 @@
 Such a program says little of the machine, of the library and of where its ranks ran.
 """
 
+import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -26,7 +27,7 @@ from nearpeak.observations.observed import (
     Summary,
 )
 from nearpeak.observations.printed import Printed
-from nearpeak.terms.benchmarks import Benchmark, Better, Metric, RankRule
+from nearpeak.terms.benchmarks import Benchmark, Better, Metric, RankRule, by_name
 from nearpeak.terms.buffers import MEMORY
 from nearpeak.terms.identity import Curve, Place, Who
 from nearpeak.terms.outcomes import Ending
@@ -34,12 +35,16 @@ from nearpeak.terms.path import DataPath, Endpoint
 from nearpeak.terms.sizes import quoted
 
 T = TypeVar("T")
+N = TypeVar("N", int, float)
 PAIR, ANY = RankRule("exactly", 2), RankRule("at least", 2)
 MOST = (1 << 63) - 1  # bytes, repetitions
 MOST_RANKS = 1 << 20  # of all tables of a file: more than any machine has cores in one job
 MOST_TABLES = 1 << 14
+BETTER: dict[str, Better] = {"us": "lower", "GB/s": "higher"}
 _CORRECT = "give what the program printed, unchanged"
 SOME_RANKS = "imported, some ranks"  # the path of files that do not say how many
+# By the number of ranks: the name of the path, and its ranks in words.
+_PATHS = {None: (SOME_RANKS, "ranks, nobody knows how many,"), 2: ("imported", "two ranks,")}
 HOST_END = "host"  # the name of an end in the host's memory, wherever in it
 
 
@@ -101,13 +106,17 @@ def cut_off(file: Path, number: int, line: str, shape: str = "") -> UserError:
     )
 
 
+def optional(number: Callable[[str], N], row: Mapping[str, str], column: str) -> N | None:
+    """The number in a column that not every table has; None without the column."""
+    return number(row[column]) if column in row else None
+
+
 def message(name: str, unit: str, *, symmetric: bool = True) -> Benchmark:
     """One of ours between two ranks, of times in us or of rates in GB/s. Not `symmetric`: it sends
     one way."""
-    better: Better = "lower" if unit == "us" else "higher"
     return Benchmark(
         name=name,
-        metrics=[Metric(name, unit, better)],
+        metrics=[Metric(name, unit, BETTER[unit])],
         ranks=PAIR,
         family="pt2pt",
         symmetric=symmetric,
@@ -156,7 +165,7 @@ def observations(
         libraries=[
             replace(by, who=Who(by.who.library, way), given=Settings(name=way)) for way in ways
         ],
-        benchmarks=[],
+        benchmarks=list(by_name(table.benchmark for table in tables).values()),
         curves=[],
         sessions=[
             Session(
@@ -173,6 +182,7 @@ def observations(
         who = Who(by.who.library, table.settings)
         crash = (printed.crash or missing) if table is tables[-1] else ""  # those before it ended
         _add(imported, number, table, who, crash, f"{checked_by}'s validation failed")
+    imported.curves = list(dict.fromkeys(launch.curves[0] for launch in imported.launches))
     settle_pairs([imported])
     return imported
 
@@ -186,11 +196,10 @@ def _check_counts(printed: Printed, tables: Sequence[Table]) -> None:
         raise UserError(
             f"{printed.file} has {len(tables)} tables, more than {MOST_TABLES}: {_CORRECT}"
         )
-    for row in (row for table in tables for row in table.rows):
-        counts = (row.size_bytes, row.iterations or 0)
-        if max(counts) > MOST or min(counts) < 0:
+    for row in itertools.chain(*(table.rows for table in tables)):
+        if not (0 <= row.size_bytes <= MOST and 0 <= (row.iterations or 0) <= MOST):
             raise UserError(f"{printed.file} has a count beyond 0 to 2^63 - 1: {_CORRECT}")
-        if not row.wrong and not math.isfinite(row.value):
+        if not (row.wrong or math.isfinite(row.value)):
             raise UserError(f"{printed.file} has a figure {row.value}: {_CORRECT}")
 
 
@@ -245,10 +254,6 @@ def _add(
         cause=message,
     )
     imported.paths.append(path)
-    if benchmark.name not in [other.name for other in imported.benchmarks]:
-        imported.benchmarks.append(benchmark)
-    if curve not in imported.curves:
-        imported.curves.append(curve)
     imported.launches.append(launch)
     imported.observed += [
         Observation(
@@ -272,13 +277,9 @@ def _add(
 def _path(table: Table) -> DataPath:
     first, last = table.buffers.split(",")
     kinds = [first, *[last] * (max(table.ranks or 2, 2) - 1)]
-    many = {None: "ranks, nobody knows how many,", 2: "two ranks,"}.get(
-        table.ranks, f"{table.ranks} ranks,"
-    )
+    several = (f"imported, {table.ranks} ranks", f"{table.ranks} ranks,")
+    name, many = _PATHS.get(table.ranks, several)
     summary = f"{many} of which the file does not say where they were"
-    name = "imported" if table.ranks == 2 else f"imported, {table.ranks} ranks"
-    if table.ranks is None:
-        name = SOME_RANKS
     end = {kind: Endpoint(memory=MEMORY[kind], cpus=[], numa_node=None) for kind in kinds}
     ends = tuple(end[kind] for kind in kinds)
     if table.pair:

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The one entry point for observations, whatever their source."""
 
+import contextlib
+import itertools
+from collections.abc import Iterator
 from pathlib import Path
 
 from nearpeak.errors import UserError
@@ -29,51 +32,45 @@ def load_printed(printed: Printed) -> Observations:
 
     No bytes in a file end an importer with another error: such an error is the cause of UserError.
     """
-    try:
+    with _refusing(printed, "the output of a tool"):
         tool, output = _tool_of(printed)
-    except UserError:
-        raise
-    except Exception as error:
-        raise _unreadable(printed, "the output of a tool", error) from error
-    try:
+    with _refusing(printed, f"output of {tool.name}"):
         return tool.load(output)
+
+
+@contextlib.contextmanager
+def _refusing(printed: Printed, kind: str) -> Iterator[None]:
+    """Turn any error into UserError."""
+    try:
+        yield
     except UserError:
         raise
     except Exception as error:
-        raise _unreadable(printed, f"output of {tool.name}", error) from error
-
-
-def _unreadable(printed: Printed, kind: str, error: Exception) -> UserError:
-    reason = " ".join(f"{type(error).__name__}: {quoted(str(error))}".split())
-    return UserError(
-        f"{printed.file} cannot be read as {kind} ({reason}): give what the program printed,"
-        " unchanged"
-    )
+        reason = " ".join(f"{type(error).__name__}: {quoted(str(error))}".split())
+        raise UserError(
+            f"{printed.file} cannot be read as {kind} ({reason}): give what the program printed,"
+            " unchanged"
+        ) from error
 
 
 def _tool_of(printed: Printed) -> tuple[Tool, Printed]:
     """Find the one tool that has one run, and take off a margin that hides it."""
-    runs = _runs(printed)
-    if not runs:
-        headings = [tool.heading for tool in all_tools() if tool.heading]
-        shapes = margins(printed.lines, headings)[:MOST_MARGINS]
-        bare = (without(printed, before) for before in shapes)
-        printed, runs = next(
-            ((candidate, matches) for candidate in bare if (matches := _runs(candidate))),
-            (printed, runs),
-        )
-    if not runs:
-        raise _of_no_tool(printed)
-    [tool, *others] = [tool for tool in all_tools() if tool.name in runs]
-    titles = sorted(title for titles in runs.values() for title in titles)
-    if others or (len(titles) > 1 and not tool.several):
-        raise _of_several(printed, titles)
-    return tool, printed
+    for reading in _readings(printed):
+        runs = [(tool, tool.titles(reading)) for tool in all_tools()]
+        if with_runs := [tool for tool, titles in runs if titles]:
+            titles = sorted(itertools.chain.from_iterable(titles for _, titles in runs))
+            if len(with_runs) > 1 or (len(titles) > 1 and not with_runs[0].several):
+                raise _of_several(printed, titles)
+            return with_runs[0], reading
+    raise _of_no_tool(printed)
 
 
-def _runs(printed: Printed) -> dict[str, list[Title]]:
-    """The runs of each tool that has any."""
-    return {tool.name: titles for tool in all_tools() if (titles := tool.titles(printed))}
+def _readings(printed: Printed) -> Iterator[Printed]:
+    """The output, then without one margin after the other."""
+    yield printed
+    headings = [tool.heading for tool in all_tools()]
+    for before in margins(printed.lines, headings)[:MOST_MARGINS]:
+        yield without(printed, before)
 
 
 def _of_several(printed: Printed, titles: list[Title]) -> UserError:
@@ -86,14 +83,13 @@ def _of_several(printed: Printed, titles: list[Title]) -> UserError:
 
 def _of_no_tool(printed: Printed) -> UserError:
     """Name the missing title, if there is a table without one."""
-    for number, line in enumerate(printed.lines, 1):
-        for tool in all_tools():
-            if tool.heading and tool.heading.match(line):
-                return UserError(
-                    f"{printed.file}, line {number}: {quoted(line)} heads a table of"
-                    f" {tool.name}, and the title of the program is missing: add a line like"
-                    f" {tool.title!r} above it"
-                )
+    for (number, line), tool in itertools.product(enumerate(printed.lines, 1), all_tools()):
+        if tool.heading.match(line):
+            return UserError(
+                f"{printed.file}, line {number}: {quoted(line)} heads a table of"
+                f" {tool.name}, and the title of the program is missing: add a line like"
+                f" {tool.title!r} above it"
+            )
     names = ", ".join(tool.name for tool in all_tools())
     return UserError(
         f"{printed.file} holds no observations: give a folder of `nearpeak study`, or the output of"

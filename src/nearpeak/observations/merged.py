@@ -2,18 +2,21 @@
 """Several files merged into one: files of one name are launches of one library."""
 
 import hashlib
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from nearpeak.errors import UserError
 from nearpeak.observations.imported import settle_pairs
 from nearpeak.observations.load import load_printed
-from nearpeak.observations.observed import Block, Launch, Observations
+from nearpeak.observations.observed import Block, Library, Observations, relaunched
 from nearpeak.observations.printed import Printed, read
+from nearpeak.terms.benchmarks import by_name
 from nearpeak.terms.identity import Who
+
+T = TypeVar("T")
 
 
 class File(NamedTuple):
@@ -36,37 +39,38 @@ def parts(files: Sequence[File]) -> list[Observations]:
     """The observations of each file, as a session of its own; no two launches have the same
     number."""
     outputs = [read(file.path) for file in files]
-    imported = [
-        _renamed(load_printed(printed), file.name, number)
-        for number, (printed, file) in enumerate(zip(outputs, files, strict=True))
-    ]
+    names = [file.name for file in files]
+    imported = list(map(_renamed, map(load_printed, outputs), names, itertools.count()))
     _check_different(outputs)
     settle_pairs(imported)
-    for number, launch in enumerate(launch for part in imported for launch in part.launches):
+    launches = itertools.chain.from_iterable(part.launches for part in imported)
+    for number, launch in enumerate(launches):
         launch.number = number
     return imported
 
 
 def joined(parts: Sequence[Observations]) -> Observations:
     """All of them as one; each note of a library once."""
-    notes: dict[Who, dict[str, None]] = defaultdict(dict)
-    for part in parts:
-        for library in part.libraries:
-            notes[library.who].update(dict.fromkeys(library.notes))
-    libraries = {library.who: library for part in parts for library in part.libraries}
+
+    def together(get: Callable[[Observations], Iterable[T]]) -> list[T]:
+        return list(itertools.chain.from_iterable(map(get, parts)))
+
+    libraries: dict[Who, Library] = {}
+    for library in together(lambda part: part.libraries):
+        earlier = libraries.get(library.who, library).notes
+        notes = dict.fromkeys([*earlier, *library.notes])
+        libraries[library.who] = replace(library, notes=tuple(notes))
     return replace(
         parts[0],
         name=" and ".join(dict.fromkeys(part.name for part in parts)),
-        paths=list({path.place: path for part in parts for path in part.paths}.values()),
-        libraries=[replace(library, notes=tuple(notes[who])) for who, library in libraries.items()],
-        benchmarks=list(
-            {benchmark.name: benchmark for part in parts for benchmark in part.benchmarks}.values()
-        ),
-        curves=list({curve: None for part in parts for curve in part.curves}),
-        sessions=[session for part in parts for session in part.sessions],
-        launches=[launch for part in parts for launch in part.launches],
-        observed=[observed for part in parts for observed in part.observed],
-        gaps=[gap for part in parts for gap in part.gaps],
+        paths=list({path.place: path for path in together(lambda part: part.paths)}.values()),
+        libraries=list(libraries.values()),
+        benchmarks=list(by_name(together(lambda part: part.benchmarks)).values()),
+        curves=list(dict.fromkeys(together(lambda part: part.curves))),
+        sessions=together(lambda part: part.sessions),
+        launches=together(lambda part: part.launches),
+        observed=together(lambda part: part.observed),
+        gaps=together(lambda part: part.gaps),
     )
 
 
@@ -86,17 +90,17 @@ def _renamed(part: Observations, name: str, number: int) -> Observations:
     def renamed(who: Who) -> Who:
         return Who(name, who.settings)
 
-    launches: dict[int, Launch] = {}  # by their numbers in the file
-    for launch in part.launches:
-        block = Block(number, launch.block.number)
-        launches[launch.number] = replace(launch, who=renamed(launch.who), block=block)
+    blocks = ((launch, Block(number, launch.block.number)) for launch in part.launches)
+    launches = {  # by their numbers in the file
+        launch.number: replace(launch, who=renamed(launch.who), block=block)
+        for launch, block in blocks
+    }
+    copies = {old: [launch] for old, launch in launches.items()}
     return replace(
         part,
         libraries=[replace(library, who=renamed(library.who)) for library in part.libraries],
         sessions=[replace(session, number=number) for session in part.sessions],
         launches=list(launches.values()),
-        observed=[
-            replace(observed, launch=launches[observed.launch.number]) for observed in part.observed
-        ],
-        gaps=[replace(gap, launch=launches[gap.launch.number]) for gap in part.gaps],
+        observed=relaunched(part.observed, copies),
+        gaps=relaunched(part.gaps, copies),
     )

@@ -4,9 +4,10 @@
 A study is one source (`sources/`). Nothing after this knows where they come from.
 """
 
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from statistics import quantiles
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -154,6 +155,22 @@ class Gap:
     said: bool = False  # by the program itself; else it follows from how the launch ended
     reached: bool = True  # False: the launch failed before it came to it
     at_least: float | None = None  # of a case that was given up: what it takes, in its unit
+
+
+E = TypeVar("E", Observation, Gap)
+
+
+def relaunched(
+    entries: Iterable[E],
+    launches: Mapping[int, Sequence[Launch]],
+    case: Callable[[Case], Case] = lambda case: case,
+) -> list[E]:
+    """The entries with the launches that take the place of theirs, by their numbers."""
+    return [
+        replace(entry, launch=launch, case=case(entry.case))
+        for entry in entries
+        for launch in launches[entry.launch.number]
+    ]
 
 
 @dataclass

@@ -5,10 +5,11 @@ All output comes through `read`, so that no source knows of tags, colours, margi
 """
 
 import errno
+import itertools
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import NamedTuple
@@ -22,6 +23,7 @@ LONGEST_LINE = 1000  # characters: longer ones are of no table
 ENCODINGS = ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"", "utf-8-sig"))
 LINE_END = re.compile(r"\r*\n|\r")
 QUOTES = ('"', "'")
+WHOLE_DOCUMENT = re.compile(r".*\}[^\S\n]*$", re.DOTALL | re.MULTILINE)  # to the last brace
 LIST_END = re.compile(r"""(?:\\n)?["'],?$""")  # of a string in a list: JSON, notebooks, Python
 WEB_BLANK = "\N{NO-BREAK SPACE}"  # in a blank's place in what was copied from a web page
 # Colours, also those whose escape character a log has lost, and all else that steers a terminal.
@@ -56,6 +58,9 @@ WITHIN = re.compile(
 )
 # Where the end of a line was lost between two tags, a figure and the next line's size touch it.
 GLUED = re.compile(rf"(\s\d+\.\d\d)(?=(?:(?:{TIME})|\[[^\[\]<>\n]*\])*<stdout>:\d)")
+
+
+Look = Callable[[str], re.Match[str] | None]  # the method of a pattern, for a line
 
 
 class Printed(NamedTuple):
@@ -93,34 +98,47 @@ def read(place: Path) -> Printed:
 
 def _content(place: Path) -> tuple[bytes, datetime]:
     """Everything in it, and when it was written: a pipe is written now."""
-    now = datetime.now(timezone.utc)
+    started = datetime.now(timezone.utc)
     if place == STANDARD_INPUT:
         if sys.stdin is None:  # closed by whoever started us
             raise OSError(errno.EBADF, os.strerror(errno.EBADF))
-        return _bounded(place, sys.stdin.buffer.read(MOST_BYTES + 1)), now
-    if not place.is_file():
-        with place.open("rb") as pipe:
-            return _bounded(place, pipe.read(MOST_BYTES + 1)), now
-    status = place.stat()
-    if status.st_size > MOST_BYTES:
-        raise _too_long(place)
-    return place.read_bytes(), datetime.fromtimestamp(status.st_mtime, timezone.utc)
-
-
-def _bounded(place: Path, content: bytes) -> bytes:
+        content = sys.stdin.buffer.read(MOST_BYTES + 1)
+    else:
+        with place.open("rb") as file:
+            content = file.read(MOST_BYTES + 1)
+        if place.is_file():
+            started = datetime.fromtimestamp(place.stat().st_mtime, timezone.utc)
     if len(content) > MOST_BYTES:
-        raise _too_long(place)
-    return content
-
-
-def _too_long(place: Path) -> UserError:
-    return UserError(f"{place} has more than 64 MiB: give the output of one program alone")
+        raise UserError(f"{place} has more than 64 MiB: give the output of one program alone")
+    return content, started
 
 
 def lines_of(text: str) -> list[str]:
     """Split a text into lines as the program printed them; very long ones become empty."""
     lines = LINE_END.split(GLUED.sub(r"\1\n", text))
     return [_untagged(line) if len(line) <= LONGEST_LINE else "" for line in lines]
+
+
+def matches(look: Look, lines: Iterable[str]) -> list[re.Match[str]]:
+    """Collect the matches of a pattern, in the order of the lines."""
+    return [match for match in map(look, lines) if match]
+
+
+def first_match(look: Look, lines: Iterable[str]) -> re.Match[str] | None:
+    """The match in the first line that has one; None without one."""
+    return next(filter(None, map(look, lines)), None)
+
+
+def first_value(look: Look, lines: Iterable[str]) -> str:
+    """The first group of the first match; empty without one."""
+    match = first_match(look, lines)
+    return match[1] if match else ""
+
+
+def first_number(look: Look, lines: Iterable[str]) -> int | None:
+    """The number that is the first group of the first match; None without one."""
+    match = first_match(look, lines)
+    return int(match[1]) if match else None
 
 
 def margins(lines: Sequence[str], headings: Sequence[re.Pattern[str]]) -> list[re.Pattern[str]]:
@@ -130,8 +148,9 @@ def margins(lines: Sequence[str], headings: Sequence[re.Pattern[str]]) -> list[r
     list of strings has its marks behind each, too.
     """
     ends = (LIST_END.sub("", line) for line in lines)
-    matches = (heading.search(line) for line in ends for heading in headings)
-    before = dict.fromkeys(match.string[: match.start()] for match in matches if match)
+    looks = itertools.product(ends, headings)
+    seen = filter(None, (heading.search(line) for line, heading in looks))
+    before = dict.fromkeys(match.string[: match.start()] for match in seen)
     # A number that stands right before a line might be of the line.
     shapes = (_margin(prefix) for prefix in before if prefix and not prefix[-1].isdigit())
     return list(dict.fromkeys(shapes))
@@ -151,23 +170,16 @@ def _margin(before: str) -> re.Pattern[str]:
 
 def without(printed: Printed, before: re.Pattern[str]) -> Printed:
     """Take off a margin where it is; lines without it stay as they are."""
-    matches = map(before.fullmatch, printed.lines)
-    lines = [
-        match["line"].strip() if match else line
-        for line, match in zip(printed.lines, matches, strict=True)
-    ]
+    bare = ((line, before.fullmatch(line)) for line in printed.lines)
+    lines = [match["line"].strip() if match else line for line, match in bare]
     return printed._replace(lines=lines, crash=find_crash(lines))
 
 
 def _document(lines: Sequence[str]) -> str:
     """The lines from the one that opens an object of JSON to the last one that closes any."""
-    first = next((index for index, line in enumerate(lines) if line.lstrip().startswith("{")), None)
-    if first is None:
-        return ""
-    last = max(
-        (index for index, line in enumerate(lines) if line.rstrip().endswith("}")), default=-1
-    )
-    return "\n".join(lines[first : last + 1 if last >= first else len(lines)])
+    document = "\n".join(itertools.dropwhile(lambda line: not line.lstrip().startswith("{"), lines))
+    closed = WHOLE_DOCUMENT.match(document)
+    return closed[0] if closed else document
 
 
 def _untagged(line: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from nearpeak.observations.observed import Observations
-from nearpeak.observations.printed import Printed
+from nearpeak.observations.printed import Look, Printed
 
 
 class Title(NamedTuple):
@@ -22,15 +22,17 @@ class Tool(NamedTuple):
     name: str  # for people, in errors: "nccl-tests"
     titles: Callable[[Printed], list[Title]]  # of all its runs in a file; never an error
     load: Callable[[Printed], Observations]  # of a file with one run; UserError if it is unreadable
+    heading: re.Pattern[str]  # of its tables, which may stand without a title
     several: bool = False  # `load` takes several runs in one file
-    heading: re.Pattern[str] | None = None  # of its tables, which may stand without a title
     title: str = ""  # an example, to be added above such a table
 
 
-def titles_where(lines: Sequence[str], program: Callable[[str], str | None]) -> list[Title]:
-    """Collect the lines that are titles. `program` names the program, or returns None."""
-    programs = ((number, program(line)) for number, line in enumerate(lines, 1))
-    return [Title(number, name) for number, name in programs if name is not None]
+def titles_where(
+    lines: Sequence[str], look: Look, program: Callable[[re.Match[str]], str]
+) -> list[Title]:
+    """Collect the lines in which `look` sees a title, of which `program` names the program."""
+    matches = ((number, look(line)) for number, line in enumerate(lines, 1))
+    return [Title(number, program(match)) for number, match in matches if match]
 
 
 def in_words(titles: Iterable[Title]) -> str:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The network adapters, above their sockets, and the second host above them."""
 
+from collections import defaultdict
+
 from nearpeak.machine.machine import Nic
 from nearpeak.picture.canvas import GAP, PAD, Canvas
 from nearpeak.picture.parts import Socket, Span, columns_of
@@ -23,8 +25,8 @@ def add_second_host(canvas: Canvas) -> None:
 
 def adapters_height(socket: Socket, width: float) -> float:
     """The height of a socket's adapters, with the lines down to the socket."""
-    heights = [height for _, height in _rows(socket, width)]
-    return sum(heights) + GAP * max(0, len(heights) - 1) + (STEM if heights else 0)
+    heights = [height + GAP for _, height in _rows(socket, width)]
+    return sum(heights) - GAP + STEM if heights else 0
 
 
 def add_adapters(canvas: Canvas, socket: Socket, span: Span, frame_top: float) -> None:
@@ -96,7 +98,7 @@ def _names(nics: list[Nic], box_width: float) -> list[str]:
 
 def _groups(socket: Socket) -> list[list[Nic]]:
     """Adapters that are alike and near to the same node."""
-    groups: dict[tuple[int | None, str, float | None], list[Nic]] = {}
+    groups: dict[tuple[int | None, str, float | None], list[Nic]] = defaultdict(list)
     for nic in socket.nics:
-        groups.setdefault((nic.numa_node, nic.kind, nic.rate_gbs), []).append(nic)
+        groups[nic.numa_node, nic.kind, nic.rate_gbs].append(nic)
     return list(groups.values())

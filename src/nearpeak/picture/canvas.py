@@ -37,6 +37,7 @@ class Canvas:
         self.notes = notes  # sentences below the measured rows
         self.rows = list(rows)
         self.rows_at = by_spot(machine, self.rows)
+        self.kinds = {kind for kind, _, _ in self.rows_at}  # of the measured parts and links
         self.width = width
         self.wide = width >= WIDE
         self.picture = Picture(width)
@@ -61,8 +62,9 @@ class Canvas:
     def text(
         self, line: str, x: float, y: float, room: float, anchor: str = "start", style: str = ""
     ) -> None:
-        """Adds a line of text; `y` is its baseline."""
-        self.picture.texts.append(Text(line, x, y, room, anchor, style))
+        """Adds a line of text, if it is not empty; `y` is its baseline."""
+        if line:
+            self.picture.texts.append(Text(line, x, y, room, anchor, style))
 
     def link(
         self,
@@ -95,9 +97,8 @@ class Canvas:
         self.pills(rows, box.x + PAD, box.y + (box.height - PILL) / 2, pills)
         space = box.width - 2 * PAD - pills
         label = first_fit(choices, space)
-        if label:
-            middle = box.x + PAD + pills + space / 2
-            self.text(label, middle, box.y + box.height / 2 + SIZE * 0.36, space, "middle")
+        middle = box.x + PAD + pills + space / 2
+        self.text(label, middle, box.y + box.height / 2 + SIZE * 0.36, space, "middle")
         return label
 
     def pills(

@@ -6,7 +6,7 @@ from math import ceil
 
 from nearpeak.machine.machine import NumaNode
 from nearpeak.machine.tree import format_list
-from nearpeak.numbers import count
+from nearpeak.numbers import count, noun
 from nearpeak.picture.canvas import GAP, LONG_PILL, PAD, Canvas
 from nearpeak.picture.parts import Socket, Span, columns_of, memory_words
 from nearpeak.picture.shapes import (
@@ -79,8 +79,7 @@ def _header(canvas: Canvas, socket: Socket, width: float) -> list[str]:
     if not socket.nodes:
         return wrapped("At a NUMA node that is not known", width - 2 * PAD)
     cores = glued(count(socket.cores, "core"))
-    name = "Socket" if len(socket.packages) == 1 else "Sockets"
-    which = f"{name} {joined(socket.packages)}" if socket.packages else "Sockets not known"
+    which = f"{noun(len(socket.packages), 'Socket')} {joined(socket.packages) or 'not known'}"
     memory = memory_words(canvas.machine, socket.memory_bytes)
     text = ", ".join(filter(None, [f"{which}: {cores}", memory]))
     if len(socket.nodes) > 1:
@@ -89,7 +88,7 @@ def _header(canvas: Canvas, socket: Socket, width: float) -> list[str]:
 
 
 def _header_height(canvas: Canvas, socket: Socket, width: float) -> float:
-    inside = any(kind == "inside" for kind, _, _ in canvas.rows_at)  # in any socket: all are alike
+    inside = "inside" in canvas.kinds  # in any socket: all are alike
     return 8 + len(_header(canvas, socket, width)) * LINE + (PILL + 4) * inside
 
 
@@ -105,7 +104,7 @@ def _node_width(socket: Socket, width: float) -> float:
 def _node_height(canvas: Canvas, socket: Socket, width: float) -> float:
     node_width = _node_width(socket, width)
     lines = max((len(_node_lines(canvas, node, node_width)) for node in socket.nodes), default=0)
-    marked = any(kind == "node" for kind, _, _ in canvas.rows_at)  # in any socket: all are alike
+    marked = "node" in canvas.kinds  # in any socket: all are alike
     return 8 + lines * LINE + (PILL + 4) * marked + _shelf_height(canvas, socket, node_width)
 
 
@@ -118,9 +117,8 @@ def _node_lines(canvas: Canvas, node: NumaNode, node_width: float) -> list[str]:
 
 def _shelf_height(canvas: Canvas, socket: Socket, node_width: float) -> float:
     """The height of the memory part of a node: 0 if it would be empty."""
-    marked = any(kind == "memory" for kind, _, _ in canvas.rows_at)
-    has_text = any(_memory_words(canvas, node, node_width) for node in socket.nodes)
-    return SHELF if marked or has_text else 0.0
+    texts = [_memory_words(canvas, node, node_width) for node in socket.nodes]
+    return SHELF if "memory" in canvas.kinds or any(texts) else 0.0
 
 
 def _memory_words(canvas: Canvas, node: NumaNode, node_width: float) -> str:
@@ -146,8 +144,7 @@ def _add_node(canvas: Canvas, socket: Socket, node: NumaNode, box: Box) -> None:
         gap = 3 if label else 0
         canvas.pill(rows[0], middle - (gap + text_width(label)) / 2, shelf + 3)
         middle += (PILL + gap) / 2
-    if label:
-        canvas.text(label, middle, shelf + SIZE + 4.5, text_width(label), "middle", "muted")
+    canvas.text(label, middle, shelf + SIZE + 4.5, text_width(label), "middle", "muted")
 
 
 def _cpus(node: NumaNode) -> str:

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The links between GPUs: a bar below those that are all joined alike, else lines."""
 
+import itertools
+from collections import defaultdict
+from collections.abc import Iterator
+
 from nearpeak.picture.canvas import PAD, Canvas
 from nearpeak.picture.measured import Measured
 from nearpeak.picture.parts import LINKS, Fabric, fabrics
@@ -33,12 +37,14 @@ def _gpu_boxes(canvas: Canvas) -> list[Box]:
 
 def _rows(canvas: Canvas, fabric: Fabric) -> list[Measured]:
     """The rows between two of a fabric's GPUs."""
-    return [
-        row
-        for (kind, first, second), rows in canvas.rows_at.items()
-        if kind == "link" and {first, second} <= set(fabric.gpus)
-        for row in rows
-    ]
+    return [row for gpus, row in _link_rows(canvas) if gpus <= {*fabric.gpus}]
+
+
+def _link_rows(canvas: Canvas) -> Iterator[tuple[set[int], Measured]]:
+    """The two GPUs of each row between GPUs."""
+    for (kind, *gpus), rows in canvas.rows_at.items():
+        if kind == "link":
+            yield from zip(itertools.repeat({*gpus}), rows)
 
 
 def _outer(canvas: Canvas, fabric: Fabric) -> tuple[Box, Box]:
@@ -66,9 +72,8 @@ def _add_straight(canvas: Canvas, fabric: Fabric) -> None:
     below = first_fit([rate], room - 8)
     canvas.say_rate(fabric.label, f"{kind} {below}" if below else above, "between GPUs")
     offset = PILL / 2 + 5 if rows else 7
-    for text, baseline in ((above, y - offset), (below, y + offset + SIZE - 2)):
-        if text:
-            canvas.text(text, middle, baseline, room - 8, "middle", "muted")
+    canvas.text(above, middle, y - offset, room - 8, "middle", "muted")
+    canvas.text(below, middle, y + offset + SIZE - 2, room - 8, "middle", "muted")
     canvas.pills(rows, start, y - PILL / 2, room, centred=True)
 
 
@@ -77,9 +82,8 @@ def _add_arcs(canvas: Canvas, pairs: list[Fabric]) -> None:
     if not pairs:
         return
     order = {box.name: position for position, box in enumerate(_gpu_boxes(canvas))}
-    ends: dict[Fabric, list[int]] = {}
-    for pair in pairs:
-        ends[pair] = [order[box.name] for box in _outer(canvas, pair)]
+    outer = ((pair, _outer(canvas, pair)) for pair in pairs)
+    ends = {pair: (order[left.name], order[right.name]) for pair, (left, right) in outer}
     ports = _ports(canvas, ends)
     rates = sorted({pair.gbs for pair in pairs if pair.gbs}, reverse=True)
     top = _gpu_boxes(canvas)[0].bottom
@@ -99,21 +103,17 @@ def _add_arcs(canvas: Canvas, pairs: list[Fabric]) -> None:
     if rates:
         text += f": {', '.join(f'{rate:.3g}' for rate in rates)} GB/s each way"
         text += ", the thicker the faster" if len(rates) > 1 else ""
-    for line in wrapped(text, canvas.width):
-        canvas.picture.say(line, canvas.width / 2, canvas.width, "middle", "muted")
+    canvas.picture.say(text, "middle", "muted")
 
 
-def _ports(canvas: Canvas, ends: dict[Fabric, list[int]]) -> dict[tuple[int, Fabric], float]:
+def _ports(canvas: Canvas, ends: dict[Fabric, tuple[int, int]]) -> dict[tuple[int, Fabric], float]:
     """The x of both ends of each arc, by GPU: no two arcs of a GPU cross."""
     ports = {}
+    # To the left first, and of either side the farthest first.
+    ordered = sorted(ends, key=lambda pair: -sum(ends[pair]))
     for position, box in enumerate(_gpu_boxes(canvas)):
-        to_left = sorted(
-            (end for end in ends if ends[end][1] == position), key=lambda o: -ends[o][0]
-        )
-        to_right = sorted(
-            (end for end in ends if ends[end][0] == position), key=lambda o: -ends[o][1]
-        )
-        mine = [*to_left, *to_right]
+        mine = [pair for pair in ordered if position in ends[pair]]
+        mine.sort(key=lambda pair: ends[pair].index(position), reverse=True)
         for port, pair in enumerate(mine):
             ports[position, pair] = box.x + 3 + (port + 0.5) * (box.width - 6) / len(mine)
     return ports
@@ -132,12 +132,7 @@ def _add_bars(canvas: Canvas, wholes: list[Fabric]) -> None:
         bar = Box("fabric", f"fabric {left.name} {level}", left.x, y, reach[level] - left.x, BAR)
         for gpu in fabric.gpus:
             box = canvas.boxes[f"gpu {gpu}"]
-            rows_of_gpu = [
-                row
-                for (kind, *both), measured in canvas.rows_at.items()
-                if kind == "link" and gpu in both
-                for row in measured
-            ]
+            rows_of_gpu = [row for both, row in _link_rows(canvas) if gpu in both]
             canvas.link(((box.middle, box.bottom), (box.middle, y)), rows_of_gpu)
         members = f"{len(fabric.gpus)} GPUs, all to all"
         kind = LINKS.get(fabric.kind, fabric.kind)
@@ -149,9 +144,9 @@ def _add_bars(canvas: Canvas, wholes: list[Fabric]) -> None:
 
 def _add_list(canvas: Canvas, links: list[Fabric]) -> None:
     """Adds the links of GPUs that stand in several rows, as text."""
-    alike: dict[str, list[Fabric]] = {}
+    alike: dict[str, list[Fabric]] = defaultdict(list)
     for fabric in links:
-        alike.setdefault(fabric.label, []).append(fabric)
+        alike[fabric.label].append(fabric)
     for label, group in alike.items():
         rows = [row for fabric in group for row in _rows(canvas, fabric)]
         pairs = ", ".join("–".join(map(str, fabric.gpus)) for fabric in group)

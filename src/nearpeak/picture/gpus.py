@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The GPUs, below their sockets, and their links to the NUMA nodes."""
 
+import itertools
 from collections import defaultdict
 
 from nearpeak.machine.machine import Gpu
@@ -27,12 +28,10 @@ def add_gpus(canvas: Canvas, row: list[Socket], spans: list[Span]) -> None:
     middles = {gpu.index: x + width / 2 for gpu, (x, width, _) in placed}
     top = canvas.picture.height
     levels = [_levels(canvas, socket, middles) for socket in row]
-    deepest = max(
-        (level for socket_levels in levels for level in socket_levels.values()), default=0
-    )
+    deepest = max(itertools.chain(*(of_socket.values() for of_socket in levels)))
     y = top + TRUNK + deepest * LEVEL + PILL + 10
     lines = max(len(_lines(gpu, width)) for gpu, (_, width, _) in placed)
-    marked = any(kind == "gpu" for kind, _, _ in canvas.rows_at)
+    marked = "gpu" in canvas.kinds
     height = 9 + lines * LINE + (PILL + 4) * marked
     for gpu, (x, width, line) in placed:
         _add_gpu(canvas, gpu, x, y + line * (height + GAP), width, height)
@@ -59,7 +58,7 @@ def _lines(gpu: Gpu, width: float) -> list[str]:
     model = gpu.name
     for brand in BRANDS:
         model = model.removeprefix(brand)
-    details = [model, gib(gpu.memory_bytes) if gpu.memory_bytes else ""]
+    details = [model, gib(gpu.memory_bytes or 0)]
     return [name, *filter(None, (first_fit([detail], width - 2 * PAD) for detail in details))]
 
 
@@ -107,8 +106,7 @@ def _add_links(
         room = end - start.middle - 12
         label = first_fit((f"{text} each way", text, short), room)
         canvas.say_rate(text, label, "to the host")
-        if label:
-            canvas.text(label, start.middle + 6, top + SIZE + 4, room, style="muted")
+        canvas.text(label, start.middle + 6, top + SIZE + 4, room, style="muted")
 
 
 def _add_link(canvas: Canvas, gpu: Gpu, start: Box, tap: float) -> None:
@@ -117,5 +115,4 @@ def _add_link(canvas: Canvas, gpu: Gpu, start: Box, tap: float) -> None:
     points = [(start.middle, start.bottom), (start.middle, tap), (box.middle, tap)]
     title = f"GPU {gpu.index}: {rated(gpu.host_link, gpu.host_gbs)}, theoretical"
     canvas.link([*points, (box.middle, box.y)], rows, title)
-    if rows:
-        canvas.pills(rows, box.x, tap + 4, box.width, centred=True)
+    canvas.pills(rows, box.x, tap + 4, box.width, centred=True)

@@ -22,8 +22,7 @@ def add_key(canvas: Canvas) -> None:
     sizes = {row.size_bytes for row in rows}
     one_size = f", messages of {size(min(sizes))}" if len(sizes) == 1 else ""
     heading = f"How much of each ceiling the best library reaches: one direction{one_size}"
-    for line in wrapped(heading, canvas.width, strong=True):
-        picture.say(line, 0, canvas.width, style="strong")
+    picture.say(heading, style="strong")
     picture.height += 4
     before = ""
     for row in rows:
@@ -36,8 +35,7 @@ def add_key(canvas: Canvas) -> None:
     _add_legend(canvas, rows)
     for sentence in canvas.notes:
         picture.height += 4
-        for line in wrapped(sentence, canvas.width):
-            picture.say(line, 0, canvas.width, style="muted")
+        picture.say(sentence, style="muted")
 
 
 def _wide_row(canvas: Canvas, row: Measured, figures: str) -> None:

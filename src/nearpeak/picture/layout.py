@@ -6,11 +6,12 @@ the links between these, and a line for each path that was measured.
 """
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 from nearpeak.machine.machine import Machine
 from nearpeak.machine.tree import format_list
-from nearpeak.numbers import count, number
+from nearpeak.numbers import count, noun, number
 from nearpeak.picture import adapters, frames
 from nearpeak.picture.canvas import WIDE, Canvas
 from nearpeak.picture.gpu_links import add_gpu_links
@@ -18,7 +19,7 @@ from nearpeak.picture.gpus import add_gpus
 from nearpeak.picture.key import add_key
 from nearpeak.picture.measured import Measured
 from nearpeak.picture.parts import OWN_LINES, Socket, gib, indirect, memory_words, sockets
-from nearpeak.picture.shapes import PILL, Picture, glued, joined, wrapped
+from nearpeak.picture.shapes import PILL, Picture, glued, joined
 
 ABREAST = {True: 4, False: 2}  # sockets side by side, in the wide drawing and the narrow one
 
@@ -64,17 +65,14 @@ def _add_heading(canvas: Canvas, machine_sockets: list[Socket]) -> None:
     memory = memory_words(canvas.machine, sum(socket.memory_bytes for socket in machine_sockets))
     name = _times(packages, processor(canvas.machine.cpu_model))
     lines = [", ".join(filter(None, [f"{name}: {cores}", memory]))]
-    kinds: dict[tuple[str, int | None, float | None], int] = {}
-    for gpu in canvas.machine.gpus:
-        kind = (gpu.name, gpu.memory_bytes, gpu.memory_gbs)
-        kinds[kind] = kinds.get(kind, 0) + 1
+    gpus = canvas.machine.gpus
+    kinds = Counter((gpu.name, gpu.memory_bytes, gpu.memory_gbs) for gpu in gpus)
     for (name, size_bytes, gbs), many in kinds.items():
-        facts = [gib(size_bytes)] if size_bytes else []
-        facts += [glued(f"{number(gbs)} GB/s")] if gbs else []
-        lines.append(_times(many, name) + (f": {' at '.join(facts)}" if facts else ""))
+        facts = [gib(size_bytes or 0), glued(f"{number(gbs)} GB/s") if gbs else ""]
+        memories = " at ".join(filter(None, facts))
+        lines.append(": ".join(filter(None, [_times(many, name), memories])))
     for line in lines:
-        for part in wrapped(line, canvas.width, strong=True):
-            canvas.picture.say(part, 0, canvas.width, style="strong")
+        canvas.picture.say(line, style="strong")
     canvas.picture.height += 8
 
 
@@ -103,8 +101,8 @@ def _add_notes(canvas: Canvas) -> None:
     notes = [f"Each way: {', '.join(canvas.unsaid)}."] if canvas.unsaid else []
     in_gpus = [node.index for node in machine.numa_nodes if node.memory == "gpu"]
     if in_gpus:
-        which = f"node {in_gpus[0]}" if len(in_gpus) == 1 else f"nodes {joined(in_gpus)}"
-        notes.append(f"GPU memory is NUMA {which}, too.")
+        nodes = noun(len(in_gpus), "node")
+        notes.append(f"GPU memory is NUMA {nodes} {joined(in_gpus)}, too.")
     if homeless := [cpu for core in machine.cores_of_no_node for cpu in core.cpus]:
         notes.append(f"CPUs {format_list(homeless)} belong to no NUMA node.")
     if indirect(machine):
@@ -119,5 +117,5 @@ def _add_notes(canvas: Canvas) -> None:
     elif machine.gpus or machine.nics:
         notes.append("Rates are theoretical; none was measured.")
     canvas.picture.height += 4
-    for note in wrapped(" ".join(notes), canvas.width):
-        canvas.picture.say(note, 0, canvas.width, style="muted")
+    if notes:
+        canvas.picture.say(" ".join(notes), style="muted")

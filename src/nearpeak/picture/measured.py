@@ -9,6 +9,7 @@ from nearpeak.picture.shapes import joined
 from nearpeak.terms.path import DataPath, Endpoint
 
 NEAR, HALF = 0.8, 0.5  # of the ceiling: from these on a library is "near" it, or "half" way
+STATES = {"near": NEAR, "half": HALF, "far": float("-inf")}
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Measured:
         """`near`, `half` or `far` from the ceiling; `alone` without a library or a ceiling."""
         if self.fraction is None:
             return "alone"
-        return "near" if self.fraction >= NEAR else "half" if self.fraction >= HALF else "far"
+        return next(state for state, least in STATES.items() if self.fraction >= least)
 
     @property
     def share(self) -> str:
@@ -116,5 +117,5 @@ def end_name(machine: Machine, end: Endpoint) -> str:
     """`GPU 1`, `NUMA node 0`."""
     if end.gpu is None:
         return f"NUMA node {end.numa_node}"
-    index = {gpu.uuid: str(gpu.index) for gpu in machine.gpus}.get(end.gpu, "")
-    return f"GPU {index or (end.gpu if end.host else '?')}"
+    indices = {gpu.uuid: str(gpu.index) for gpu in machine.gpus}
+    return f"GPU {indices.get(end.gpu, end.gpu if end.host else '?')}"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The parts of a machine that stand together in a drawing, and the links that are drawn as one."""
 
+import itertools
 from collections import defaultdict
 from dataclasses import dataclass, field
 from math import floor
@@ -85,11 +86,15 @@ def memory_words(machine: Machine, size_bytes: int | None) -> str:
 
 
 def gib(size_bytes: int) -> str:
-    """Memory in whole GiB, in tenths below 4 GiB and of TiB: that hides what the kernel keeps."""
+    """Memory in whole GiB, in tenths below 4 GiB and of TiB: that hides what the kernel keeps.
+
+    Empty for none.
+    """
     gibibytes = size_bytes / (1 << 30)
     if gibibytes >= 1024:
         return glued(f"{gibibytes / 1024:.1f} TiB")
-    return glued(f"{gibibytes:.0f} GiB" if gibibytes >= 4 else f"{gibibytes:.1f} GiB")
+    places = 0 if gibibytes >= 4 else 1
+    return glued(f"{gibibytes:.{places}f} GiB") if size_bytes else ""
 
 
 def columns_of(width: float, least: float, gap: float) -> int:
@@ -103,31 +108,36 @@ def sockets(machine: Machine) -> list[Socket]:
     GPUs and adapters whose node is not known come last, by themselves.
     """
     home = _homes(machine)
-    by_package: dict[int, Socket] = {}
+    by_package: dict[int, list[NumaNode]] = defaultdict(list)
     for node in machine.numa_nodes:
-        if node.memory == "gpu" or not (node.cpus or node.memory_bytes):
-            continue
-        package = home.get(_nearest(node, home), NO_PACKAGE)
-        cores = [core for core in machine.cores if core.numa_node == node.index]
-        packages = {package, *(core.package for core in cores if core.package is not None)}
-        socket = by_package.setdefault(package, Socket([], [], 0))
-        socket.nodes.append(node)
-        socket.cores += len(cores)
-        socket.packages = sorted({*socket.packages, *packages} - {NO_PACKAGE})
-    ordered = [by_package[package] for package in sorted(by_package)]
-    for socket in ordered:
-        order = {node.index: number for number, node in enumerate(socket.nodes)}
-        socket.gpus = [gpu for gpu in machine.gpus if gpu.numa_node in order]
-        socket.gpus.sort(key=lambda gpu: (order[gpu.numa_node or 0], gpu.index))
-        socket.nics = [nic for nic in machine.nics if nic.numa_node in order]
-    placed = {node.index for socket in ordered for node in socket.nodes}
+        if node.memory != "gpu" and (node.cpus or node.memory_bytes):
+            by_package[home.get(_nearest(node, home), NO_PACKAGE)].append(node)
+    if not by_package:
+        return []
+    with_nodes = [_socket(machine, *package) for package in sorted(by_package.items())]
+    placed = {node.index for node in itertools.chain(*by_package.values())}
     gpus = [gpu for gpu in machine.gpus if gpu.numa_node not in placed]
-    nics = [nic for nic in machine.nics if nic.numa_node not in placed]
-    if ordered:
-        ordered.append(Socket([], [], 0, gpus, nics))
-    for socket in ordered:
-        socket.nics = [nic for nic in socket.nics if nic.kind != "virtual"]
-    return [socket for socket in ordered if socket.nodes or socket.gpus or socket.nics]
+    nics = [nic for nic in _adapters(machine) if nic.numa_node not in placed]
+    unplaced = Socket([], [], 0, gpus, nics)
+    return [*with_nodes, unplaced] if gpus or nics else with_nodes
+
+
+def _socket(machine: Machine, package: int, nodes: list[NumaNode]) -> Socket:
+    order: dict[int | None, int] = {node.index: number for number, node in enumerate(nodes)}
+    cores = [core for core in machine.cores if core.numa_node in order]
+    packages = {package, *(NO_PACKAGE if core.package is None else core.package for core in cores)}
+    gpus = [gpu for gpu in machine.gpus if gpu.numa_node in order]
+    return Socket(
+        packages=sorted(packages - {NO_PACKAGE}),
+        nodes=nodes,
+        cores=len(cores),
+        gpus=sorted(gpus, key=lambda gpu: (order[gpu.numa_node], gpu.index)),
+        nics=[nic for nic in _adapters(machine) if nic.numa_node in order],
+    )
+
+
+def _adapters(machine: Machine) -> list[Nic]:
+    return [nic for nic in machine.nics if nic.kind != "virtual"]
 
 
 def _homes(machine: Machine) -> dict[int, int]:
@@ -217,9 +227,9 @@ def spot(machine: Machine, path: DataPath) -> Spot:
 def by_spot(machine: Machine, rows: list[Measured]) -> dict[Spot, list[Measured]]:
     """The measured rows by the spot where they are drawn; only the first direction of a path."""
     rows_at: dict[Spot, list[Measured]] = defaultdict(list)
-    seen = set()
+    first: dict[str, Measured] = {}
     for row in rows:
-        if row.path.id not in seen:
-            seen.add(row.path.id)
-            rows_at[spot(machine, row.path)].append(row)
+        first.setdefault(row.path.id, row)
+    for row in first.values():
+        rows_at[spot(machine, row.path)].append(row)
     return dict(rows_at)

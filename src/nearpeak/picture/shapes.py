@@ -90,10 +90,12 @@ class Picture:
     texts: list[Text] = field(default_factory=list)
     pills: list[Pill] = field(default_factory=list)
 
-    def say(self, text: str, x: float, room: float, anchor: str = "start", style: str = "") -> None:
-        """Adds a line of text at the bottom of the drawing so far, and moves on below it."""
-        self.texts.append(Text(text, x, self.height + SIZE, room, anchor, style))
-        self.height += LINE
+    def say(self, text: str, anchor: str = "start", style: str = "") -> None:
+        """Adds text in lines at the bottom of the drawing so far, and moves on below it."""
+        x = {"start": 0.0, "middle": self.width / 2}[anchor]
+        for line in wrapped(text, self.width, strong=style == "strong"):
+            self.texts.append(Text(line, x, self.height + SIZE, self.width, anchor, style))
+            self.height += LINE
 
 
 def text_width(text: str, strong: bool = False) -> float:
@@ -118,10 +120,11 @@ def shortened(text: str, room: float, strong: bool = False) -> str:
 
 def wrapped(text: str, room: float, strong: bool = False) -> list[str]:
     """The text in lines that fit, broken at plain spaces; a word that is too long is cut off."""
-    lines: list[str] = []
-    for word in text.split(" "):
-        longer = f"{lines[-1]} {word}" if lines else word
-        if lines and text_width(longer, strong) <= room:
+    first, *others = text.split(" ")
+    lines = [shortened(first, room, strong)]
+    for word in others:
+        longer = f"{lines[-1]} {word}"
+        if text_width(longer, strong) <= room:
             lines[-1] = longer
         else:
             lines.append(shortened(word, room, strong))

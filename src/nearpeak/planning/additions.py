@@ -24,6 +24,7 @@ from nearpeak.planning.prepare import eligibility, measures_nothing, start
 from nearpeak.planning.variants import GpuSupport
 from nearpeak.terms.awareness import Awareness
 from nearpeak.terms.axes import DIRECT, STAGING, staging
+from nearpeak.terms.benchmarks import by_name
 
 
 def choose_new(
@@ -75,13 +76,9 @@ def prepare_addition(
     if not dry_run:
         places = places_of(plan.paths, plan.hosts)
         contenders, lent = start(contenders, machine, places, plan.remote_shell, tools, say)
-    names = {benchmark.name for benchmark in plan.benchmarks}
-    new_benchmarks = [
-        benchmark for benchmark in made.described.benchmarks if benchmark.name not in names
-    ]
-    described = msgspec.structs.replace(
-        made.described, benchmarks=[*plan.benchmarks, *new_benchmarks]
-    )
+    old = by_name(plan.benchmarks)
+    benchmarks = list((old | by_name(made.described.benchmarks) | old).values())
+    described = msgspec.structs.replace(made.described, benchmarks=benchmarks)
     programs = Programs(described, made.own)
 
     def make(outcomes: Sequence[Awareness]) -> Addition:

@@ -46,13 +46,18 @@ def choose_contenders(
         check_launcher(library)
         if choice.name:
             library = msgspec.structs.replace(library, name=choice.name)
-        for chosen in choice.settings:
-            if isinstance(chosen, str):
-                settings = find(library, chosen, say)
-            else:
-                check_unset(library, settings := chosen)
-            contenders.append(Contender(library=library, settings=settings))
+        contenders += [
+            Contender(library=library, settings=_settings(library, chosen, say))
+            for chosen in choice.settings
+        ]
     return contenders
+
+
+def _settings(library: Library, chosen: Settings | str, say: Callable[[str], None]) -> Settings:
+    if isinstance(chosen, str):
+        return find(library, chosen, say)
+    check_unset(library, chosen)
+    return chosen
 
 
 def check_modules(

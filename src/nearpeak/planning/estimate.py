@@ -92,9 +92,8 @@ def kind_of(plan: Plan, launch: Template) -> Kind:
     transport = plan.find_path(launch.path).transport
     if launch.adapter:
         return role, "verbs"
-    return role, transport if transport == "local" else (
-        "gpu" if needs_gpu(launch.groups[0].buffers) else transport
-    )
+    on_gpu = transport != "local" and needs_gpu(launch.groups[0].buffers)
+    return role, "gpu" if on_gpu else transport
 
 
 def least_samples(plan: Plan, kind: Kind, block: int) -> int:

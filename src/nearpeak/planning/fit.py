@@ -16,7 +16,7 @@ from nearpeak.planning.options import Options
 from nearpeak.planning.plan import LEAST_SAMPLES, LEAST_SLOT_MS, PILOT_BLOCKS, Plan, Spare
 from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL
 from nearpeak.terms.axes import STAGING, staging
-from nearpeak.terms.benchmarks import QUOTED_BYTES
+from nearpeak.terms.benchmarks import QUOTED_BYTES, Benchmark
 from nearpeak.terms.left_out import LeftOut, LeftOutKind
 from nearpeak.terms.path import DataPath
 
@@ -165,11 +165,10 @@ def _spare_of(plan: Plan, cut: "Cut") -> Spare:
 
 def _libraries(plan: Plan, options: Options) -> Iterator[Spare]:
     """Yields each library on each path that was not named."""
-    measured = dict.fromkeys(
-        (launch.contender, launch.path) for launch in plan.launches if launch.contender is not None
-    )
-    for contender, path in measured:
-        if not _named(plan.find_path(path), options):
+    free = {path.id for path in plan.paths if not _named(path, options)}
+    measured = [(launch.contender, launch.path) for launch in plan.launches if launch.path in free]
+    for contender, path in dict.fromkeys(measured):
+        if contender is not None:
             yield Spare(
                 kind="library",
                 name=f"{plan.contenders[contender].label} on {path}",
@@ -203,10 +202,9 @@ class _Reduction:
     def hold_without(self, cuts: Sequence[Cut]) -> None:
         """Makes the plan hold everything but these cuts, and no path on which that leaves nothing
         to measure."""
-        without = [variant for cut in cuts for variant in cut.variants]
+        without = [part for cut in cuts for part in (*cut.variants, *cut.paths)]
         variants = [variant for variant in self._variants if variant not in without]
-        without_paths = [path for cut in cuts for path in cut.paths]
-        paths = [path for path in self._paths if path not in without_paths]
+        paths = [path for path in self._paths if path not in without]
         self._hold(variants, paths, self.sizes)
         lost = self._used - _used(self._plan)
         left = [path for path in paths if path.id not in lost]
@@ -262,91 +260,90 @@ def _named_benchmarks(options: Options) -> set[str]:
     return {*texts, *problems, *options.kept_benchmarks}
 
 
+def _free(plan: Plan, options: Options) -> list[Benchmark]:
+    """Returns the benchmarks that the user did not name, nor their families."""
+    named = _named_benchmarks(options)
+    return [
+        benchmark
+        for benchmark in plan.benchmarks
+        if benchmark.name not in named and benchmark.family not in options.operations
+    ]
+
+
 def _families(plan: Plan, options: Options) -> Iterator[Cut]:
     """Yields the families without a measured ceiling."""
-    named = _named_benchmarks(options)
-    by_family: dict[str, list[Variant]] = {}
-    for variant in plan.variants:
-        benchmark = plan.benchmark(variant)
-        free = benchmark.name not in named and benchmark.family not in options.operations
-        if free and benchmark.ceiling != "measured":
-            by_family.setdefault(benchmark.family, []).append(variant)
+    free = [benchmark for benchmark in _free(plan, options) if benchmark.ceiling != "measured"]
+    families = dict.fromkeys(plan.benchmark(variant).family for variant in plan.variants)
     order = {family: place for place, family in enumerate(FAMILIES)}
-    for family in sorted(by_family, key=lambda family: order.get(family, -1)):
-        yield Cut("family", family, "without a measured ceiling", by_family[family])
+    for family in sorted(families, key=lambda family: order.get(family, -1)):
+        names = [benchmark.name for benchmark in free if benchmark.family == family]
+        if variants := _variants_of(plan, names):
+            yield Cut("family", family, "without a measured ceiling", variants)
 
 
 def _messages(plan: Plan, options: Options) -> Iterator[Cut]:
     """Yields the message benchmarks with a measured ceiling, the last in tables first; neither
     latency nor the rate of one direction."""
-    named = _named_benchmarks(options)
-    free = [
-        benchmark
-        for benchmark in plan.benchmarks
-        if benchmark.ceiling == "measured" and not (benchmark.one_message or benchmark.one_way)
-        if benchmark.name not in named and benchmark.family not in options.operations
-    ]
-    for benchmark in sorted(free, key=lambda benchmark: benchmark.place, reverse=True):
-        variants = [variant for variant in plan.variants if variant.benchmark == benchmark.name]
+    for benchmark in sorted(_free(plan, options), key=lambda it: it.place, reverse=True):
+        kept = benchmark.ceiling != "measured" or benchmark.one_message or benchmark.one_way
+        variants = [] if kept else _variants_of(plan, [benchmark.name])
         if variants:
             reason = "latency and one direction are enough to judge a path"
             yield Cut("benchmark", benchmark.name, reason, variants)
+
+
+def _variants_of(plan: Plan, benchmarks: Sequence[str]) -> list[Variant]:
+    return [variant for variant in plan.variants if variant.benchmark in benchmarks]
 
 
 def _stagings(plan: Plan, options: Options) -> Iterator[Cut]:
     """Yields the ways of staging that follow from what libraries refuse, but the last."""
     if any(STAGING in text for text in options.benchmarks):
         return
-    by_way: dict[str, list[Variant]] = {}
-    for variant in plan.variants:
-        if way := staging(variant.axes):
-            by_way.setdefault(way, []).append(variant)
-    for way in list(by_way)[:-1]:
-        reason = f"{list(by_way)[-1]} stands for staged copies"
-        yield Cut("staging", way, reason, by_way[way])
+    ways = list(dict.fromkeys(filter(None, (staging(variant.axes) for variant in plan.variants))))
+    for way in ways[:-1]:
+        staged = [variant for variant in plan.variants if staging(variant.axes) == way]
+        yield Cut("staging", way, f"{ways[-1]} stands for staged copies", staged)
 
 
 def _paths(plan: Plan, options: Options) -> Iterator[Cut]:
     """Yields the paths of libraries that may be left out: all but the named ones, or all but
     one."""
-    order = []
-    kinds = set()
-    for number, path in enumerate(plan.paths):
-        if path.transport == "local" or path.ceilings_only:
-            continue
-        memories = tuple(sorted({end.memory for end in path.ends}))
-        wide = len(path.ends) > 2
-        held = path.host_device, path.gpu_support
-        kind = path.transport, memories, wide, path.shares_gpu, path.mps, held
-        further = kind in kinds
-        kinds.add(kind)
-        place, reason = _place(path, further=further)
-        order.append((place, -number, Cut("path", path.id, reason, paths=[path])))
-    ordered = [cut for *_, cut in sorted(order, key=lambda entry: entry[:2])]
+    used = [path for path in plan.paths if not (path.transport == "local" or path.ceilings_only)]
+    nearest = {_kind(path): path for path in reversed(used)}
+    possible = []
+    for path in reversed(used):
+        place, reason = _place(path, further=nearest[_kind(path)] is not path)
+        possible.append((place, Cut("path", path.id, reason, paths=[path])))
+    ordered = [cut for _, cut in sorted(possible, key=lambda entry: entry[0])]
     free = [cut for cut in ordered if not _named(cut.paths[0], options)]
     yield from free if len(free) < len(ordered) else free[:-1]
 
 
+def _kind(path: DataPath) -> tuple[object, ...]:
+    memories, wide = frozenset(end.memory for end in path.ends), len(path.ends) > 2
+    held = path.host_device, path.gpu_support
+    return path.transport, memories, wide, path.shares_gpu, path.mps, held
+
+
 def _place(path: DataPath, *, further: bool) -> tuple[int, str]:
-    """Returns the position of a path in the order of cuts, and the reason."""
+    """Returns the position of a path in the order of cuts, and the reason: the first that holds."""
     memories = {end.memory for end in path.ends}
-    if path.transport == "network" and not path.between_hosts:
-        return 0, "inside a host, programs use memory and not TCP"
-    if further:
-        return 1, "a nearer, or smaller, one of its kind is kept"
-    if path.gpu_support:
-        return 2, "as without GPU support"
-    if len(path.ends) > 2:
-        return 2, "pairs of ranks are more important"
-    if path.mps:
-        return 4, "as without MPS"
-    if path.host_device == "same" and path.variant_of:
-        return 4, "as where the host's rank has a GPU of its own"
-    if memories == {"host"}:
-        return 3, "paths of GPUs are more important"
-    if path.shares_gpu:
-        return 5, "few programs share a GPU between ranks"
-    return (7, "") if memories == {"gpu"} else (6, "pairs of GPUs are more important")
+    inside = path.transport == "network" and not path.between_hosts
+    sharing = path.host_device == "same" and bool(path.variant_of)
+    reasons = (
+        (inside, 0, "inside a host, programs use memory and not TCP"),
+        (further, 1, "a nearer, or smaller, one of its kind is kept"),
+        (path.gpu_support, 2, "as without GPU support"),
+        (len(path.ends) > 2, 2, "pairs of ranks are more important"),
+        (path.mps, 4, "as without MPS"),
+        (sharing, 4, "as where the host's rank has a GPU of its own"),
+        (memories == {"host"}, 3, "paths of GPUs are more important"),
+        (path.shares_gpu, 5, "few programs share a GPU between ranks"),
+        (memories != {"gpu"}, 6, "pairs of GPUs are more important"),
+        (True, 7, ""),
+    )
+    return next((place, reason) for holds, place, reason in reasons if holds)
 
 
 def _named(path: DataPath, options: Options) -> bool:

@@ -67,10 +67,10 @@ class Gate:
                 continue
             launches = [launch for launch in plan.launches if launch.contender == number]
             bare = [path for path in plan.paths if path.host_device == "none"]
-            trials = [(self.path, launches)]
-            for path in bare[:1]:
-                trials.append((path, [launch for launch in launches if launch.path == path.id]))
-            for path, used in trials:
+            for path in [self.path, *bare[:1]]:
+                used = [
+                    launch for launch in launches if path is self.path or launch.path == path.id
+                ]
                 if cases := self._unknown(plan, contender, path, used):
                     yield MissingTrials(contender, cases, path)
 
@@ -106,13 +106,12 @@ class Gate:
         identity = fingerprint(self.host, [contender], self.tools)
         tried = TrialCache(self.folder, identity, contender, path)
         cached = [] if self.retry else tried.read()
-        by_case = {
-            TrialCase(awareness.buffers, awareness.operation): awareness for awareness in cached
-        }
+        by_case = {TrialCase(outcome.buffers, outcome.operation): outcome for outcome in cached}
         known_cases = [case for case in by_case if case in cases]
-        if known_cases:
-            self.found += [by_case[case] for case in known_cases]
-            days = sorted({by_case[case].tried[:10] for case in known_cases})
+        outcomes = [by_case[case] for case in known_cases]
+        self.found += outcomes
+        if outcomes:
+            days = sorted(outcome.tried[:10] for outcome in outcomes)
             when = " to ".join(dict.fromkeys((days[0], days[-1])))
             label = MissingTrials(contender, known_cases, path).label
             self.say(f"From the cache: {label}, tried {when}; --retry tries again")

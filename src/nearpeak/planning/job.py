@@ -51,6 +51,5 @@ def _nodes(options: Options) -> int:
     """Returns the number of hosts, else that of the named paths (`host-host two-nodes`, `host x3
     3-nodes`)."""
     texts = [*options.paths, *options.require]
-    of_paths = [int(match[1]) for text in texts for match in _NODES.finditer(text)]
-    two = any("two-nodes" in text for text in texts)
-    return max(1, len(options.hosts), 2 if two else 1, *of_paths)
+    all_paths = ",".join(texts).replace("two-nodes", "2-nodes")
+    return max(1, len(options.hosts), *map(int, _NODES.findall(all_paths)))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The plan of a study: contenders x paths x variants, and ceilings, in randomised blocks."""
 
+import itertools
 import math
 import random
 from collections.abc import Sequence
@@ -70,11 +71,10 @@ def make_plan(
     UserError when a launch count and a budget leave nothing to plan with, or names repeat.
     """
     labels = [contender.label for contender in contenders]
-    for label in labels:
-        if labels.count(label) > 1:
-            raise UserError(
-                f"two contenders are called {label!r}: give each library and settings its own name"
-            )
+    if twice := [label for label in labels if labels.count(label) > 1]:
+        raise UserError(
+            f"two contenders are called {twice[0]!r}: give each library and settings its own name"
+        )
     seed = random.SystemRandom().getrandbits(32) if options.seed is None else options.seed
     plan = Plan(
         schema=SCHEMA,
@@ -152,10 +152,8 @@ def _problem_sizes(
 
 def _check_sizes(plan: Plan) -> None:
     """UserError for a benchmark that would be measured at none of the sizes."""
-    for variant in plan.variants:
-        benchmark = plan.benchmark(variant)
-        if plan.sizes_of(benchmark):
-            continue
+    benchmarks = map(plan.benchmark, plan.variants)
+    for benchmark in itertools.filterfalse(plan.sizes_of, benchmarks):
         most = f" to {format_bytes(benchmark.largest)}" if benchmark.largest is not None else ""
         raise UserError(
             f"{benchmark.name} has sizes from {format_bytes(benchmark.smallest)}{most}, and "
@@ -169,13 +167,9 @@ def _with_ceilings(
     """Returns the benchmarks of the variants, and those whose ceilings they are compared with."""
     names = {variant.benchmark for variant in variants}
     used = [benchmark for benchmark in benchmarks if benchmark.name in names]
-    names |= {
-        needed.name
-        for path in paths
-        if path.transport != "local"
-        for benchmark in used
-        for needed, _ in needed_ceilings(path, benchmark, benchmarks)
-    }
+    between = [path for path in paths if path.transport != "local"]
+    for path, benchmark in itertools.product(between, used):
+        names |= {needed.name for needed, _ in needed_ceilings(path, benchmark, benchmarks)}
     return [benchmark for benchmark in benchmarks if benchmark.name in names]
 
 
@@ -225,21 +219,20 @@ def _plateaus(plan: Plan) -> dict[str, int]:
 
     Only for two ends: with more of them, such messages would be too much memory.
     """
-    plateaus: dict[str, int] = {}
     rates = [benchmark for benchmark in plan.benchmarks if benchmark.main.better == "higher"]
-    if not any(benchmark.ceiling == "measured" for benchmark in rates):
-        return plateaus
-    for path in plan.paths:
-        if path.transport == "local" or len(path.ends) != 2:
-            continue
-        plateau = GPU_PLATEAU if {end.memory for end in path.ends} == {"gpu"} else HOST_PLATEAU
-        if path.shares_gpu:
-            plateau = SAME_GPU_PLATEAU
-        if path.transport == "network":
-            plateau = NETWORK_PLATEAU
-        if plateau > max(plan.sizes):
-            plateaus[path.id] = plateau
-    return plateaus
+    if "measured" not in {benchmark.ceiling for benchmark in rates}:
+        return {}
+    pairs = [path for path in plan.paths if path.transport != "local" and len(path.ends) == 2]
+    plateaus = {path.id: _plateau(path) for path in pairs}
+    return {path: plateau for path, plateau in plateaus.items() if plateau > max(plan.sizes)}
+
+
+def _plateau(path: DataPath) -> int:
+    if path.transport == "network":
+        return NETWORK_PLATEAU
+    if path.shares_gpu:
+        return SAME_GPU_PLATEAU
+    return GPU_PLATEAU if {end.memory for end in path.ends} == {"gpu"} else HOST_PLATEAU
 
 
 def _limit(plan: Plan) -> float:

@@ -198,7 +198,7 @@ def _options(study_file: _StudyFile) -> Options:
         **as_they_are,
         libraries=[library_choice(spec) for spec in study_file.mpi]
         + [_choice(library) for library in study_file.library],
-        buffers=[_parse_key("buffers", parse_buffers, kind) or "" for kind in study_file.buffers],
+        buffers=_parse_key("buffers", _all_buffers, study_file.buffers) or [],
         ranks=_parse_key("ranks", check_ranks, study_file.ranks) or [],
         sizes=_parse_key("sizes", parse_sizes, study_file.sizes) or [],
         budget_seconds=_parse_key("budget", parse_seconds, study_file.budget),
@@ -208,6 +208,10 @@ def _options(study_file: _StudyFile) -> Options:
         # No shell has expanded it.
         output=study_file.output and str(Path(study_file.output).expanduser()),
     )
+
+
+def _all_buffers(texts: list[str]) -> list[str]:
+    return list(map(parse_buffers, texts))
 
 
 def _choice(library: _Library) -> LibraryChoice:

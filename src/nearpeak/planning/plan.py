@@ -5,8 +5,9 @@ A plan grows by additions, which are recorded (`AmendmentRecord`): contenders, v
 are appended, and none is ever renumbered.
 """
 
+import itertools
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Container, Iterable
 from typing import Literal, NamedTuple, TypeVar
 
 import msgspec
@@ -14,7 +15,7 @@ import msgspec
 from nearpeak.launching.describe import Variant
 from nearpeak.libraries.library import Contender
 from nearpeak.terms.awareness import Awareness
-from nearpeak.terms.benchmarks import Benchmark, named
+from nearpeak.terms.benchmarks import Benchmark, by_name, named
 from nearpeak.terms.identity import CEILING, Axes, Place, Who
 from nearpeak.terms.left_out import LeftOut, LeftOutKind
 from nearpeak.terms.path import DataPath
@@ -125,6 +126,12 @@ class Addition(msgspec.Struct, kw_only=True, frozen=True):
     awareness: list[Awareness] = []  # operations tried with device buffers
 
 
+def _check(kind: str, named: Iterable[object], existing: Container[object]) -> None:
+    """ValueError where a plan names something that it has not."""
+    for name in itertools.filterfalse(existing.__contains__, named):
+        raise ValueError(f"there is no {kind} {name}")
+
+
 class Plan(msgspec.Struct, kw_only=True):
     """The whole plan. Records and budget decide how many blocks are run."""
 
@@ -166,18 +173,14 @@ class Plan(msgspec.Struct, kw_only=True):
 
     def __post_init__(self) -> None:
         """ValueError where a part names another that is missing."""
-        names = {benchmark.name for benchmark in self.benchmarks}
-        paths = {path.id for path in self.paths}
-        for variant in self.variants:
-            if variant.benchmark not in names:
-                raise ValueError(f"there is no benchmark {variant.benchmark}")
-        for launch in self.launches:
-            if launch.path not in paths:
-                raise ValueError(f"there is no path {launch.path}")
-            if not 0 <= (launch.contender or 0) < max(1, len(self.contenders)):
-                raise ValueError(f"there is no contender {launch.contender}")
-            if not all(0 <= number < len(self.variants) for number in launch.variants):
-                raise ValueError(f"there are no variants {launch.variants}")
+        contenders = [None, *range(len(self.contenders))]
+        variants = itertools.chain(*(launch.variants for launch in self.launches))
+        _check(
+            "benchmark", (variant.benchmark for variant in self.variants), by_name(self.benchmarks)
+        )
+        _check("path", (launch.path for launch in self.launches), {path.id for path in self.paths})
+        _check("contender", (launch.contender for launch in self.launches), contenders)
+        _check("variant", variants, range(len(self.variants)))
 
     def grown(self, by: Addition) -> "Plan":
         """Returns the plan with an addition; ValueError if that names something that neither of

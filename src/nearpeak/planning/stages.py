@@ -8,7 +8,8 @@ have.
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import msgspec
@@ -29,6 +30,7 @@ from nearpeak.terms.identity import Case
 
 # A method that was never nearer to the best one of a case than this is no ceiling in later blocks.
 NEAR = 1.5
+BEST: dict[str, Callable[..., float]] = {"higher": max, "lower": min}
 
 
 class Choice(NamedTuple):
@@ -89,11 +91,8 @@ class PilotData:
         return components(pilots, self._plan.slot_ms, start, growing)
 
     def _methods(self) -> dict[int, tuple[str, ...]]:
-        better = {
-            metric.name: metric.better
-            for benchmark in self._plan.benchmarks
-            for metric in benchmark.metrics
-        }
+        metrics = chain.from_iterable(benchmark.metrics for benchmark in self._plan.benchmarks)
+        better = {metric.name: metric.better for metric in metrics}
         chosen = {}
         for template, cases in self._samples.items():
             launch = self._plan.launches[template]
@@ -103,14 +102,12 @@ class PilotData:
             for (case, method), launches in cases.items():
                 if case.metric in better:
                     reached[case][method] = _best(launches, better[case.metric])
-            seen = {method for methods in reached.values() for method in methods}
+            seen = set().union(*reached.values())
             near = set[str]()
             for case, methods in reached.items():
-                free = {
-                    m: value for m, value in methods.items() if m not in self._needing[template]
-                }
-                for compared in (methods, free):  # there is a ceiling of either
-                    near |= _near(compared, better[case.metric]) if compared else set()
+                free = {m: methods[m] for m in methods.keys() - self._needing[template]}
+                # There is a ceiling of either.
+                near |= _near(methods, better[case.metric]) | _near(free, better[case.metric])
             if near < seen:
                 chosen[template] = tuple(sorted(near))
         return chosen
@@ -136,12 +133,10 @@ def _total(parts: Parts, slot_ms: float, least_samples: int) -> float:
 
 
 def _best(launches: list[Floats], better: str) -> float:
-    medians = [float(np.median(samples)) for samples in launches]
-    return max(medians) if better == "higher" else min(medians)
+    return BEST[better](float(np.median(samples)) for samples in launches)
 
 
 def _near(methods: dict[str, float], better: str) -> set[str]:
     """Returns the methods whose value is within `NEAR` of the best."""
-    if better == "higher":
-        return {name for name, value in methods.items() if value * NEAR >= max(methods.values())}
-    return {name for name, value in methods.items() if value <= min(methods.values()) * NEAR}
+    best = BEST[better](methods.values(), default=0.0)
+    return {name for name, value in methods.items() if min(value, best) * NEAR >= max(value, best)}

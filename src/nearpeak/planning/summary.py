@@ -20,7 +20,7 @@ from nearpeak.planning.fit import (
 from nearpeak.planning.plan import PILOT_BLOCKS, Plan
 from nearpeak.statistics.blocks import blocks_needed, most_families
 from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL
-from nearpeak.terms.benchmarks import named
+from nearpeak.terms.benchmarks import x_unit
 from nearpeak.terms.buffers import HOST, needs_gpu
 from nearpeak.terms.left_out import LeftOut
 from nearpeak.terms.sizes import format_bytes, format_seconds, format_sizes
@@ -43,8 +43,8 @@ def summary(plan: Plan) -> list[str]:
             f"trials:     {seconds} before the first block: which operations work with GPU buffers"
         )
     families = [all_families().get(contender.library.family) for contender in plan.contenders]
-    for scope in dict.fromkeys(family.scope for family in families if family):
-        lines += [f"note:       {scope}"] if scope else []
+    scopes = dict.fromkeys(family.scope for family in families if family and family.scope)
+    lines += [f"note:       {scope}" for scope in scopes]
     adapters = sorted({path.adapter for path in plan.paths if path.adapter})
     if adapters and not plan.perftest:
         lines.append(
@@ -66,6 +66,9 @@ def summary(plan: Plan) -> list[str]:
 
 def measured_lines(plan: Plan) -> list[str]:
     """Returns the first lines of a summary, which are the same however much of the plan is left."""
+    gpus = ""
+    if any(needs_gpu(variant.buffers) for variant in plan.variants):
+        gpus = f" ({format_bytes(plan.gpu_in_flight_bytes)} with memory of a GPU)"
     slot = f"{plan.slot_ms:g} ms for each case of a launch"
     if not plan.slot_fixed:
         slot += f" in the first {PILOT_BLOCKS} blocks, then chosen from their scatter"
@@ -74,19 +77,13 @@ def measured_lines(plan: Plan) -> list[str]:
         "paths:      " + ", ".join(path.id for path in plan.paths),
         "benchmarks: " + variants_label(plan, plan.variants),
         *(
-            f"problems:   {name} of {', '.join(map(str, sizes))}"
-            f" {named(plan.benchmarks, name).x.unit}"
+            f"problems:   {name} of {', '.join(map(str, sizes))} {x_unit(plan.benchmarks, name)}"
             for name, sizes in plan.problem_sizes.items()
         ),
         f"sizes:      {format_sizes(plan.sizes)} ({len(plan.sizes)})",
         *(f"            {line}" for line in _other_sizes(plan)),
         f"slot:       {slot}",
-        f"window:     {plan.window} messages, at most {format_bytes(plan.in_flight_bytes)}"
-        + (
-            f" ({format_bytes(plan.gpu_in_flight_bytes)} with memory of a GPU)"
-            if any(needs_gpu(variant.buffers) for variant in plan.variants)
-            else ""
-        ),
+        f"window:     {plan.window} messages, at most {format_bytes(plan.in_flight_bytes)}{gpus}",
     ]
 
 
@@ -123,13 +120,8 @@ def _verdict_words(plan: Plan) -> list[str]:
 
 
 def _other_sizes(plan: Plan) -> Iterator[str]:
-    few = any(
-        plan.sizes_in(launch, group) != plan.sizes
-        for launch in plan.launches
-        for group in launch.groups
-        if group.variants
-    )
-    if few and plan.few_sizes:
+    measured = {number for launch in plan.launches for number in launch.variants}
+    if any(map(plan.has_few, measured)):
         yield f"{format_sizes(plan.few_sizes)} for benchmarks without a measured ceiling"
     if unsized := [benchmark.name for benchmark in plan.benchmarks if not benchmark.sized]:
         yield f"{', '.join(unsized)}: no sizes, measured once"
@@ -154,14 +146,11 @@ def _estimate_words(plan: Plan) -> str:
             f" {format_seconds(later)} for each later one"
         )
     if plan.budget_seconds is not None:
-        now = (
-            "" if plan.job_seconds is None else f", {format_seconds(plan.job_seconds)} in this job"
-        )
+        seconds = plan.job_seconds
+        now = "" if seconds is None else f", {format_seconds(seconds)} in this job"
         return f"{text}; budget {format_seconds(plan.budget_seconds)}{now}"
-    least, most = (seconds_of(plan, blocks) for blocks in (plan.looks[0], plan.looks[-1]))
-    if least == most:
-        return f"{text}; {format_seconds(least)} in all"
-    return f"{text}; {format_seconds(least)} to {format_seconds(most)} in all"
+    ends = (seconds_of(plan, plan.looks[0]), seconds_of(plan, plan.looks[-1]))
+    return f"{text}; {' to '.join(map(format_seconds, sorted({*ends})))} in all"
 
 
 def variants_label(plan: Plan, variants: Iterable[Variant]) -> str:
@@ -170,14 +159,11 @@ def variants_label(plan: Plan, variants: Iterable[Variant]) -> str:
     names: dict[str, list[str]] = defaultdict(list)
     for variant in variants:
         usual = {axis.name: axis.default for axis in plan.benchmark(variant).axes}
-        other = [
-            f"{name}={value}" for name, value in variant.axes.items() if usual.get(name) != value
-        ]
-        names[variant.buffers].append(":".join(filter(None, [variant.benchmark, ",".join(other)])))
-    return ", ".join(
-        ", ".join(labels) + ("" if buffers == HOST else f" {buffers}")
-        for buffers, labels in names.items()
-    )
+        other = variant.axes.items() - usual.items()
+        axes = [f"{name}={value}" for name, value in variant.axes.items() if (name, value) in other]
+        names[variant.buffers].append(":".join(filter(None, [variant.benchmark, ",".join(axes)])))
+    labels = [f"{', '.join(labels)} {buffers}" for buffers, labels in names.items()]
+    return ", ".join(label.removesuffix(f" {HOST}") for label in labels)
 
 
 def promise(deviation: float, launches: int) -> str:

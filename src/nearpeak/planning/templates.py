@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The launches of a block: ceilings, and contenders in variants, grouped into few launches."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -69,14 +69,12 @@ def _ceilings(plan: Plan, path: DataPath, fitting: Sequence[Numbered]) -> Iterat
     ]
     # GPUs of two hosts are reached only over RDMA adapters.
     ceilings = set(held) if path.transport != "local" else {(USUAL_STATE, HOST)}
-    groups = [
-        Group(axes=dict(state), buffers=buffers)
-        for state, buffers in sorted(ceilings)
-        if buffers == HOST or not path.between_hosts
-    ]
-    # Between hosts each has ports of its own.
-    launches = [[group] for group in groups] if path.between_hosts else [groups]
-    for together in filter(None, launches):
+    groups = [Group(axes=dict(state), buffers=buffers) for state, buffers in sorted(ceilings)]
+    if path.between_hosts:  # each has ports of its own
+        launches = [[group] for group in groups if group.buffers == HOST]
+    else:
+        launches = [groups][: len(groups)]
+    for together in launches:
         yield Template(role="ceiling", path=path.id, groups=tuple(together))
     if plan.perftest and path.between_hosts and path.adapter:
         # perftest uses the same buffers again and again, and looks at none of them.
@@ -145,24 +143,22 @@ def _together(plan: Plan, path: DataPath, variants: Sequence[Numbered]) -> Itera
     for index, variant in variants:
         benchmark = plan.benchmark(variant)
         application = None if benchmark.over_bytes else index
-        ends = rank_ends(path, variant.buffers) or ()
-        first = ends[0].host if ends and path.between_hosts else None
+        ends = rank_ends(path, variant.buffers) or path.ends
+        first = ends[0].host if path.between_hosts else None
         launches[benchmark.threads, application, first].append((index, variant))
     return launches.values()
 
 
 def _groups(plan: Plan, variants: Sequence[Numbered]) -> list[Group]:
     """Groups variants by their buffers, the state of these, and the sizes; no benchmark twice."""
-    groups: list[tuple[tuple[str, State, bool], dict[str, int]]] = []
+    groups: dict[tuple[str, State, bool, int], list[int]] = defaultdict(list)
+    used: Counter[object] = Counter()
     for index, variant in variants:
-        shared = (variant.buffers, state_of(variant.axes), plan.has_few(index))
-        for key, members in groups:
-            if key == shared and variant.benchmark not in members:
-                members[variant.benchmark] = index
-                break
-        else:
-            groups.append((shared, {variant.benchmark: index}))
+        shared = variant.buffers, state_of(variant.axes), plan.has_few(index)
+        key = (*shared, used[shared, variant.benchmark])
+        groups[key].append(index)
+        used[shared, variant.benchmark] += 1
     return [
-        Group(buffers=buffers, axes=dict(state), variants=tuple(members.values()))
-        for (buffers, state, _), members in groups
+        Group(buffers=buffers, axes=dict(state), variants=tuple(members))
+        for (buffers, state, *_), members in groups.items()
     ]

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The variants that a study measures on each path: benchmarks x axes x the buffers of its paths."""
 
+import itertools
 import os
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -17,7 +19,7 @@ from nearpeak.planning.options import Options
 from nearpeak.planning.usual import SIZES, is_measured_on, is_usual
 from nearpeak.terms.awareness import Awareness
 from nearpeak.terms.axes import DIRECT, STAGING, staging
-from nearpeak.terms.benchmarks import Benchmark, named
+from nearpeak.terms.benchmarks import Benchmark, by_name, named
 from nearpeak.terms.buffers import default_buffers, in_gpu, needs_gpu, rank_ends
 from nearpeak.terms.identity import Who
 from nearpeak.terms.outcomes import GOOD, NOT_TRIED
@@ -51,11 +53,9 @@ def asked_for(
 def _of_families(described: Description, options: Options) -> list[str]:
     """Returns the benchmarks of the chosen families, except those that have none of the sizes."""
     names = described.of_families(options.operations)
+    benchmarks = [named(described.benchmarks, name) for name in names]
     sizes = options.sizes or SIZES
-    by_name = {benchmark.name: benchmark for benchmark in described.benchmarks}
-    return [
-        name for name in names if not by_name[name].over_bytes or by_name[name].sizes(sizes)
-    ] or names
+    return [it.name for it in benchmarks if not it.over_bytes or it.sizes(sizes)] or names
 
 
 def _is_used(path: DataPath, variants: Sequence[Variant], described: Description) -> bool:
@@ -76,33 +76,45 @@ def for_ceilings(
     applications, the memory that their cells are in.
     """
     bound = [v for v in variants if _benchmark_of(described, v).ceiling == "bound"]
-    ceilings: dict[str, DataPath] = {}
-    for path in paths:
-        if path.transport == "local" or len(path.ends) == 2 or not _is_used(path, bound, described):
-            continue
-        within = [inner for inner in candidates if len(inner.ends) == 2 and path.holds(inner)]
-        if within and not any(path.holds(inner) for inner in paths if len(inner.ends) == 2):
-            ceilings[within[0].id] = msgspec.structs.replace(within[0], ceilings_only=True)
-    applications = [v for v in variants if not _benchmark_of(described, v).over_bytes]
-    in_gpus = any(in_gpu(v.buffers) for v in applications)
-    if in_gpus and not any(path.shares_gpu and not path.mps for path in paths):
-        for path in candidates:
-            if path.shares_gpu and not path.mps and len(path.ends) == 2:
-                ceilings[path.id] = msgspec.structs.replace(path, ceilings_only=True)
-                break
-    if any(not in_gpu(v.buffers) for v in applications):
-        used = [end for path in paths for end in path.ends if end.memory == "host"]
-        measured = {path.id for path in paths}
-        for path in candidates:
-            nodes = {end.numa_node for end in path.ends}
-            within_node = path.transport == "local" and len(nodes) == 1
-            if (
-                within_node
-                and path.id not in measured
-                and any(end.numa_node in nodes for end in used)
-            ):
-                ceilings[path.id] = path
-    return list(ceilings.values())
+    wide = [path for path in paths if path.transport != "local" and len(path.ends) != 2]
+    bounded = [path for path in wide if _is_used(path, bound, described)]
+    applications = {
+        in_gpu(v.buffers) for v in variants if not _benchmark_of(described, v).over_bytes
+    }
+    ceilings = [*_first_pairs(bounded, paths, candidates)]
+    if True in applications and not any(map(_is_shared_gpu, paths)):
+        pairs = (path for path in candidates if len(path.ends) == 2)
+        ceilings += itertools.islice(filter(_is_shared_gpu, pairs), 1)
+    ceilings = [msgspec.structs.replace(path, ceilings_only=True) for path in ceilings]
+    if False in applications:
+        ceilings += _memories(paths, candidates)
+    return list({path.id: path for path in ceilings}.values())
+
+
+def _first_pairs(
+    wide: Sequence[DataPath], paths: Sequence[DataPath], candidates: Sequence[DataPath]
+) -> Iterator[DataPath]:
+    """Yields the first pair within each wide path within which no pair is measured."""
+    measured = [path for path in paths if len(path.ends) == 2]
+    pairs = [path for path in candidates if len(path.ends) == 2]
+    for path in wide:
+        if not any(map(path.holds, measured)):
+            yield from itertools.islice(filter(path.holds, pairs), 1)
+
+
+def _is_shared_gpu(path: DataPath) -> bool:
+    return path.shares_gpu and not path.mps
+
+
+def _memories(paths: Sequence[DataPath], candidates: Sequence[DataPath]) -> Iterator[DataPath]:
+    """Yields the memories of NUMA nodes that have host memory of ranks."""
+    used = {end.numa_node for path in paths for end in path.ends if end.memory == "host"}
+    measured = {path.id for path in paths}
+    for path in candidates:
+        nodes = {end.numa_node for end in path.ends}
+        new = path.transport == "local" and path.id not in measured
+        if new and len(nodes) == 1 and nodes <= used:
+            yield path
 
 
 def _benchmark_of(described: Description, variant: Variant) -> Benchmark:
@@ -126,32 +138,54 @@ def choose_variants(
     for kind in buffers:
         if not any(rank_ends(path, kind) for path in between):
             raise UserError(f"buffers {kind} {unfit(kind, between)}")
-    by_buffers: dict[str, list[Variant]] = {}
+    by_buffers: dict[str, list[Variant]] = defaultdict(list)
     for text in benchmarks:
-        variant = parse_variant(described, text)
-        _check_memory(described, text, buffers)
-        benchmark = named(described.benchmarks, variant.benchmark)
-        staged = staging(variant.axes) is not None
-        if staged and not any(end.gpu for path in between for end in path.ends):
-            raise UserError(f"{text} stages device buffers: they {unfit('D,D', between)}")
-        if not any(benchmark.ranks.fits(len(path.ends)) for path in between):
-            names = ", ".join(f"{path.id} ({len(path.ends)})" for path in between)
-            raise UserError(
-                f"{benchmark.name} runs on {benchmark.ranks.text}, and none of the paths {names} "
-                "has so many: choose others"
-            )
+        benchmark = _checked(described, text, buffers, between)
         for path in between:
             if usual and not is_usual(path, benchmark):
                 continue
             for kind in buffers or default_buffers(path, benchmark.symmetric):
-                adapted = parse_variant(described, text, host=not needs_gpu(kind))
-                fits = takes(benchmark, adapted, kind) and (in_gpu(kind) or not staged)
-                if fits and is_measured_on(path, benchmark, kind):
-                    by_buffers.setdefault(kind, []).append(
-                        msgspec.structs.replace(adapted, buffers=kind)
-                    )
-    variants = [variant for same in by_buffers.values() for variant in same]
-    return [variant for number, variant in enumerate(variants) if variant not in variants[:number]]
+                variant = _with_buffers(described, text, kind)
+                fits = takes(benchmark, variant, kind) and is_measured_on(path, benchmark, kind)
+                staged = _stages(variant) and not in_gpu(kind)
+                if fits and not staged and variant not in by_buffers[kind]:
+                    by_buffers[kind].append(variant)
+    return list(itertools.chain(*by_buffers.values()))
+
+
+def _checked(
+    described: Description, text: str, buffers: Sequence[str], between: Sequence[DataPath]
+) -> Benchmark:
+    """Returns the benchmark asked for; UserError where it fits none of the buffers asked for, or of
+    the paths."""
+    variant = parse_variant(described, text)
+    benchmark = _benchmark_of(described, variant)
+    kinds = [
+        kind for kind in buffers if takes(benchmark, _with_buffers(described, text, kind), kind)
+    ]
+    if buffers and not kinds:
+        raise UserError(
+            f"{text} takes ordinary host memory, and not buffers {', '.join(buffers)}: "
+            "choose others"
+        )
+    if _stages(variant) and not any(end.gpu for path in between for end in path.ends):
+        raise UserError(f"{text} stages device buffers: they {unfit('D,D', between)}")
+    if not any(benchmark.ranks.fits(len(path.ends)) for path in between):
+        names = ", ".join(f"{path.id} ({len(path.ends)})" for path in between)
+        raise UserError(
+            f"{benchmark.name} runs on {benchmark.ranks.text}, and none of the paths {names} "
+            "has so many: choose others"
+        )
+    return benchmark
+
+
+def _with_buffers(described: Description, text: str, buffers: str) -> Variant:
+    variant = parse_variant(described, text, host=not needs_gpu(buffers))
+    return msgspec.structs.replace(variant, buffers=buffers)
+
+
+def _stages(variant: Variant) -> bool:
+    return staging(variant.axes) is not None
 
 
 def takes(benchmark: Benchmark, variant: Variant, buffers: str) -> bool:
@@ -159,19 +193,6 @@ def takes(benchmark: Benchmark, variant: Variant, buffers: str) -> bool:
     return all(
         axis.takes(variant.axes[axis.name], not needs_gpu(buffers)) for axis in benchmark.axes
     )
-
-
-def _check_memory(described: Description, text: str, buffers: Sequence[str]) -> None:
-    """UserError where a benchmark asked for takes none of the buffers that were asked for."""
-    for kind in buffers:
-        variant = parse_variant(described, text, host=not needs_gpu(kind))
-        if takes(named(described.benchmarks, variant.benchmark), variant, kind):
-            return
-    if buffers:
-        raise UserError(
-            f"{text} takes ordinary host memory, and not buffers {', '.join(buffers)}: "
-            "choose others"
-        )
 
 
 def tried_as(benchmark: Benchmark, variant: Variant, benchmarks: Iterable[Benchmark]) -> str:
@@ -222,7 +243,7 @@ class GpuSupport:
         bare = {trial for trial, it in bad if it.host_device == "none"}
         self._needs_gpu = bare - self._wrong
         self._unsafe = {trial for trial, it in tried if it.after_others}
-        self._benchmarks = {benchmark.name: benchmark for benchmark in described.benchmarks}
+        self._benchmarks = by_name(described.benchmarks)
 
     def takes(self, contender: Contender, variant: Variant) -> bool:
         """True if a contender can be handed a variant's buffers."""
@@ -271,6 +292,6 @@ class GpuSupport:
     def runs(self, contender: Contender, variant: Variant, requested: Sequence[Variant]) -> bool:
         """True if a contender is measured in a variant; `requested`: the variants that the user
         asked for."""
-        if staging(variant.axes) is None:
+        if not _stages(variant):
             return self.takes(contender, variant)
         return variant in requested or not self.takes(contender, variant)

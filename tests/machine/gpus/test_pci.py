@@ -8,7 +8,7 @@ import pytest
 
 from nearpeak.machine.gpus.pci import DEVICES, bridges, link_gbs, pci_node, pcie_gbs, root_bus
 from nearpeak.machine.machine import NumaNode
-from nearpeak.machine.tree import Tree
+from nearpeak.machine.tree import read_tree
 
 GPU = "0000:3d:00.0"
 
@@ -31,7 +31,7 @@ def test_an_unknown_link_has_no_rate() -> None:
 
 
 def test_the_way_to_the_cpu(recorded: Callable[[str], Path]) -> None:
-    tree = Tree(recorded("pcie-only"))
+    tree = read_tree(recorded("pcie-only"))
     assert bridges(tree, GPU) == ["0000:3a:00.0", "0000:3b:00.0", "0000:3c:08.0", GPU]
     assert root_bus(tree, GPU) == "0000:3a"
     assert bridges(tree, "0000:99:00.0") == ["0000:99:00.0"]
@@ -59,7 +59,7 @@ def test_the_narrowest_link_counts(
     root = recorded("pcie-only")
     put(root, f"{DEVICES}/{port}/max_link_speed", speed)
     put(root, f"{DEVICES}/{port}/current_link_width", width)
-    assert pcie_gbs(Tree(root), GPU) == pytest.approx(gbs, abs=0.001)
+    assert pcie_gbs(read_tree(root), GPU) == pytest.approx(gbs, abs=0.001)
 
 
 def test_the_numa_node(
@@ -70,6 +70,6 @@ def test_the_numa_node(
     nodes = [
         NumaNode(index=index, cpus=[index], memory_bytes=1, distances={}) for index in range(2)
     ]
-    assert pci_node(Tree(root), "0000:b1:00.0", nodes) == 1
-    assert pci_node(Tree(root), GPU, nodes) is None
-    assert pci_node(Tree(root), GPU, nodes[:1]) == 0  # the only one with cores
+    assert pci_node(read_tree(root), "0000:b1:00.0", nodes) == 1
+    assert pci_node(read_tree(root), GPU, nodes) is None
+    assert pci_node(read_tree(root), GPU, nodes[:1]) == 0  # the only one with cores

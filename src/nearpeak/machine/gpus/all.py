@@ -14,11 +14,10 @@ def discover_gpus(tree: Tree, numa_nodes: list[NumaNode]) -> GpuInventory:
     """The GPUs that this process may use, their links, and a line for what it may not use."""
     inventories = [vendor(tree, numa_nodes) for vendor in VENDORS]
     notes = [note for inventory in inventories for note in inventory.notes]
-    used = next((inventory for inventory in inventories if inventory.gpus), GpuInventory())
-    for inventory in inventories:
-        if inventory.gpus and inventory is not used:
-            notes.append(
-                f"{len(inventory.gpus)} GPUs ({inventory.gpus[0].name}) are left out: no path joins"
-                f" them with the GPUs of another vendor ({used.gpus[0].name})"
-            )
+    used, *others = [inventory for inventory in inventories if inventory.gpus] or [GpuInventory()]
+    notes += [
+        f"{len(inventory.gpus)} GPUs ({inventory.gpus[0].name}) are left out: no path joins"
+        f" them with the GPUs of another vendor ({used.gpus[0].name})"
+        for inventory in others
+    ]
     return GpuInventory(gpus=used.gpus, links=used.links, notes=notes, mps=used.mps)

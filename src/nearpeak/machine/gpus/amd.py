@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """AMD's GPUs, from the topology of the kernel's compute driver (KFD) and from /sys."""
 
+import re
 from itertools import combinations
 
 from nearpeak.machine.gpus.inventory import GpuInventory
 from nearpeak.machine.gpus.pci import bridges, pci_kind, pci_node, pcie_gbs
 from nearpeak.machine.machine import Gpu, GpuLink, NumaNode
+from nearpeak.machine.rates import bottleneck
 from nearpeak.machine.tree import Tree
 
 KFD = "sys/class/kfd/kfd/topology/nodes"
 # Numbers of the kernel's kfd_crat.h.
-HEAP_PUBLIC, HEAP_PRIVATE = 1, 2
+HEAPS = (1, 2)  # public and private
 LINK_XGMI = 11
 ON_ONE_SOCKET = ("pcie-switch", "host-bridge")
 VENDOR = 0x1002
@@ -28,53 +30,37 @@ NAMES = {
 
 def amd_gpus(tree: Tree, numa_nodes: list[NumaNode]) -> GpuInventory:
     """The GPUs that this process may use; a note counts the others."""
-    nodes = tree.indices(KFD, "")
+    nodes = {node: properties(tree, f"{KFD}/{node}/properties") for node in tree.indices(KFD, "")}
     gpus: dict[int, Gpu] = {}  # by their number in the topology
-    hidden = 0
-    for node in nodes:
-        # A control group that takes a GPU away leaves its node, whose file cannot be read.
-        facts = properties(tree, f"{KFD}/{node}/properties")
-        if not facts:
-            hidden += 1
-        elif facts.get("simd_count") and facts.get("vendor_id", VENDOR) == VENDOR:
+    for node, facts in nodes.items():
+        if facts.get("simd_count") and facts.get("vendor_id", VENDOR) == VENDOR:
             gpus[node] = _gpu(tree, node, len(gpus), facts, numa_nodes)
-    notes = []
-    if hidden:
-        notes.append(
-            f"{hidden} of AMD's GPUs cannot be used: hidden by a control group or container"
-        )
-    links = [
-        _link(tree, node, other, gpus[node], gpus[other]) for node, other in combinations(gpus, 2)
-    ]
-    return GpuInventory(gpus=list(gpus.values()), links=links, notes=notes)
+    # A control group that takes a GPU away leaves its node, whose file cannot be read.
+    hidden = list(nodes.values()).count({})
+    note = f"{hidden} of AMD's GPUs cannot be used: hidden by a control group or container"
+    return GpuInventory(
+        gpus=list(gpus.values()),
+        links=[_link(tree, *pair) for pair in combinations(gpus.items(), 2)],
+        notes=[note] if hidden else [],
+    )
 
 
 def properties(tree: Tree, path: str) -> dict[str, int]:
     """The `name number` lines of a file of the topology; empty where it cannot be read."""
-    pairs = (line.split() for line in (tree.text(path) or "").splitlines())
-    return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and pair[1].isdecimal()}
+    pairs = re.findall(r"^\s*(\S+)\s+(\d+)\s*$", tree.text(path), re.MULTILINE)
+    return {name: int(value) for name, value in pairs}
 
 
 def _gpu(
     tree: Tree, node: int, index: int, facts: dict[str, int], numa_nodes: list[NumaNode]
 ) -> Gpu:
     pci = _address(facts)
-    banks = [
-        bank
-        for number in tree.indices(f"{KFD}/{node}/mem_banks", "")
-        if (bank := properties(tree, f"{KFD}/{node}/mem_banks/{number}/properties")).get(
-            "heap_type"
-        )
-        in (HEAP_PUBLIC, HEAP_PRIVATE)
-    ]
+    banks = [bank for bank in _parts(tree, node, "mem_banks") if bank.get("heap_type") in HEAPS]
     wires = next((bank for bank in banks if bank.get("width") and bank.get("mem_clk_max")), None)
     device = facts.get("device_id", 0)
     architecture = tree.text(f"{KFD}/{node}/name") or "GPU"
-    xgmi = [
-        link
-        for link in _links(tree, node)
-        if link["type"] == LINK_XGMI and _is_cpu(tree, link["node_to"])
-    ]
+    links = (link for link in _links(tree, node) if link["type"] == LINK_XGMI)
+    xgmi = [link for link in links if _is_cpu(tree, link["node_to"])]
     return Gpu(
         index=index,
         vendor="amd",
@@ -103,32 +89,35 @@ def _is_cpu(tree: Tree, node: int) -> bool:
 
 
 def _links(tree: Tree, node: int) -> list[dict[str, int]]:
-    links = []
-    for kind in ("io_links", "p2p_links"):
-        for number in tree.indices(f"{KFD}/{node}/{kind}", ""):
-            link = properties(tree, f"{KFD}/{node}/{kind}/{number}/properties")
-            if {"type", "node_to"} <= link.keys():
-                links.append(link)
-    return links
+    links = [*_parts(tree, node, "io_links"), *_parts(tree, node, "p2p_links")]
+    return [link for link in links if {"type", "node_to"} <= link.keys()]
+
+
+def _parts(tree: Tree, node: int, kind: str) -> list[dict[str, int]]:
+    folder = f"{KFD}/{node}/{kind}"
+    return [
+        properties(tree, f"{folder}/{number}/properties") for number in tree.indices(folder, "")
+    ]
 
 
 def _gbs(link: dict[str, int]) -> float | None:
     """The kernel's MB/s of all lanes, each way; 0 or absent where it does not know."""
-    return link["max_bandwidth"] / 1000 if link.get("max_bandwidth") else None
+    return link.get("max_bandwidth", 0) / 1000 or None
 
 
-def _link(tree: Tree, node: int, other: int, first: Gpu, second: Gpu) -> GpuLink:
+def _link(tree: Tree, near: tuple[int, Gpu], far: tuple[int, Gpu]) -> GpuLink:
+    (node, first), (other, second) = near, far
     between = [link for link in _links(tree, node) if link["node_to"] == other]
     xgmi = next((link for link in between if link["type"] == LINK_XGMI), None)
     if xgmi:
         return GpuLink(one=first.index, other=second.index, kind="xgmi", gbs=_gbs(xgmi))
     kind = pci_kind(tree, first, second)
-    hosts = [gpu.host_gbs for gpu in (first, second) if gpu.host_gbs is not None]
+    gbs = bottleneck([first.host_gbs, second.host_gbs])
     return GpuLink(
         one=first.index,
         other=second.index,
         kind=kind,
-        gbs=min(hosts) if len(hosts) == 2 and kind in ON_ONE_SOCKET else None,
+        gbs=gbs if kind in ON_ONE_SOCKET else None,
         # The kernel lists a link between any two that may reach each other.
         peer=None if between else "the kernel lists no link between them",
     )

@@ -17,7 +17,7 @@ LIBRARY = "libnvidia-ml.so.1"
 MAX_LINKS = 18  # NVML_NVLINK_MAX_LINKS, where the GPU does not say how many it has
 # Written out where pynvml lacks them, or has them wrong (a tuple for READ).
 P2P_READ, P2P_WRITE, P2P_NVLINK = 0, 1, 2
-P2P_STATUS = (
+P2P_STATUSES = (
     "ok",
     "the chipset does not support it",
     "the GPU does not support it",
@@ -25,6 +25,8 @@ P2P_STATUS = (
     "disabled in the driver's registry",
     "not supported",
 )
+P2P_STATUS = {-1: "", **dict(enumerate(P2P_STATUSES))}  # -1: the driver does not say
+SWITCH = {0: "off", 1: "on"}
 ANCESTORS = {
     0: "internal",
     10: "single-switch",
@@ -78,25 +80,25 @@ def ask(nvml: ModuleType, environment: Mapping[str, str]) -> dict[str, str]:
 
 
 class NvmlClient:
-    """Calls NVML; None for what it refuses."""
+    """Calls NVML; returns `default` for what it refuses."""
 
     def __init__(self, nvml: ModuleType) -> None:
         self.nvml = nvml
 
-    def __call__(self, call: str, *arguments: Any) -> Any:
+    def __call__(self, call: str, *arguments: Any, default: Any = None) -> Any:
         function: Callable[..., Any] | None = getattr(self.nvml, call, None)
         if function is None:  # a binding older than the call
-            return None
+            return default
         try:
             return function(*arguments)
         except self.nvml.NVMLError:
-            return None
+            return default
 
-    def field(self, device: Any, field: int, scope: int = 0) -> int | None:
-        """The value of an NVML_FI_... field."""
+    def field(self, device: Any, field: int, scope: int = 0, default: Any = None) -> Any:
+        """The value of an NVML_FI_... field, an integer."""
         values = self("nvmlDeviceGetFieldValues", device, [(field, scope)])
         if values is None or values[0].nvmlReturn != 0:
-            return None
+            return default
         # All of those asked for are unsigned; of some, drivers name a wrong type (seen with 580).
         return int(values[0].value.uiVal)
 
@@ -128,11 +130,11 @@ def _machine(nvml: ModuleType, environment: Mapping[str, str]) -> Iterator[tuple
         devices[index] = device
         yield f"gpu{index}/uuid", uuids[index]
         yield f"gpu{index}/pci", pci
-        for name, text in _gpu(asker, device):
-            yield f"gpu{index}/{name}", text
+        facts = _gpu(asker, device)
+        yield from ((f"gpu{index}/{name}", text) for name, text in facts if text)
     for (index, device), (other, peer) in itertools.combinations(devices.items(), 2):
-        for name, text in _pair(asker, device, peer):
-            yield f"gpu{index}/to{other}/{name}", text
+        facts = _pair(asker, device, peer)
+        yield from ((f"gpu{index}/to{other}/{name}", text) for name, text in facts if text)
     if (wanted := environment.get("CUDA_VISIBLE_DEVICES")) is not None:
         yield "visible", ",".join(str(index) for index in visible(wanted, uuids))
 
@@ -144,19 +146,20 @@ def visible(wanted: str, uuids: list[str]) -> list[int]:
     """
     indices: list[int] = []
     for word in (part.strip() for part in wanted.split(",")):
-        if word.isdecimal() and int(word) < len(uuids):
-            index = int(word)
-        else:
-            matches = [
-                number for number, uuid in enumerate(uuids) if word and uuid.startswith(word)
-            ]
-            if not word.startswith("GPU-") or len(matches) != 1:
-                break
-            index = matches[0]
-        if index in indices:
+        matches = _matching(word, uuids)
+        if len(matches) != 1:
+            break
+        if matches[0] in indices:
             return []
-        indices.append(index)
+        indices += matches
     return indices
+
+
+def _matching(word: str, uuids: list[str]) -> list[int]:
+    if word.isdecimal():
+        return [index for index in range(len(uuids)) if index == int(word)]
+    by_uuid = word.startswith("GPU-")
+    return [index for index, uuid in enumerate(uuids) if by_uuid and uuid.startswith(word)]
 
 
 def pci_address(bus_id: str) -> str:
@@ -166,25 +169,20 @@ def pci_address(bus_id: str) -> str:
 
 
 def _gpu(asker: NvmlClient, device: Any) -> Iterator[tuple[str, str]]:
-    if name := asker("nvmlDeviceGetName", device):
-        yield "name", _text(name)
-    if memory := asker("nvmlDeviceGetMemoryInfo", device):
-        yield "memory_bytes", str(memory.total)
+    """The facts of a GPU; those that the driver does not report are empty."""
+    yield "name", _text(asker("nvmlDeviceGetName", device, default=""))
     numbers = {
+        "memory_bytes": getattr(asker("nvmlDeviceGetMemoryInfo", device), "total", 0),
         "memory_clock_mhz": asker("nvmlDeviceGetMaxClockInfo", device, 2),  # NVML_CLOCK_MEM
         "memory_bus_bits": asker("nvmlDeviceGetMemoryBusWidth", device),
         # The most that this GPU and this system do together: the generation now is lower at rest.
         "pcie_generation": asker("nvmlDeviceGetMaxPcieLinkGeneration", device),
         "pcie_width": asker("nvmlDeviceGetCurrPcieLinkWidth", device),
     }
-    for name, number in numbers.items():
-        if number:
-            yield name, str(number)
-    if mig := asker("nvmlDeviceGetMigMode", device):
-        yield "mig", _switch(mig[0])
+    yield from ((name, str(number)) for name, number in numbers.items() if number)
+    yield "mig", SWITCH.get(asker("nvmlDeviceGetMigMode", device, default=[None])[0], "")
     yield from _nvlinks(asker, device)
-    c2c = _c2c(asker, device)
-    if c2c:
+    if c2c := _c2c(asker, device):
         yield "c2c", f"{c2c} MB/s"
     yield from _health(asker, device)
 
@@ -193,62 +191,49 @@ def _nvlinks(asker: NvmlClient, device: Any) -> Iterator[tuple[str, str]]:
     """The active NVLinks: `26562 MB/s to switch`, `... to cpu`,
     `... to gpu 0000:17:00.0`."""
     nvml = asker.nvml
-    count = asker.field(device, nvml.NVML_FI_DEV_NVLINK_LINK_COUNT)
     common = asker.field(device, nvml.NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON)
-    for link in range(MAX_LINKS if count is None else count):
-        state = asker.field(device, nvml.NVML_FI_DEV_NVLINK_GET_STATE, link)
-        if state is None:  # drivers before 530 have the older call only
-            state = asker("nvmlDeviceGetNvLinkState", device, link)
-        if state != 1:
+    for link in range(asker.field(device, nvml.NVML_FI_DEV_NVLINK_LINK_COUNT, default=MAX_LINKS)):
+        older = asker("nvmlDeviceGetNvLinkState", device, link)  # all that drivers before 530 have
+        if asker.field(device, nvml.NVML_FI_DEV_NVLINK_GET_STATE, link, older) != 1:
             continue
-        speed = asker.field(device, nvml.NVML_FI_DEV_NVLINK_GET_SPEED, link) or common
+        speed = asker.field(device, nvml.NVML_FI_DEV_NVLINK_GET_SPEED, link) or common or "unknown"
         kind = REMOTE.get(asker("nvmlDeviceGetNvLinkRemoteDeviceType", device, link), "unknown")
         pci = asker("nvmlDeviceGetNvLinkRemotePciInfo", device, link)
         remote = f" {pci_address(_text(pci.busId))}" if kind == "gpu" and pci else ""
-        yield f"nvlink{link}", f"{speed or 'unknown'} MB/s to {kind}{remote}"
+        yield f"nvlink{link}", f"{speed} MB/s to {kind}{remote}"
 
 
 def _c2c(asker: NvmlClient, device: Any) -> int:
     """MB/s of all active links between a Grace CPU and its GPU together; 0 without any."""
     nvml = asker.nvml
-    total = 0
-    for link in range(asker.field(device, nvml.NVML_FI_DEV_C2C_LINK_COUNT) or 0):
-        if asker.field(device, nvml.NVML_FI_DEV_C2C_LINK_GET_STATUS, link) == 1:
-            total += asker.field(device, nvml.NVML_FI_DEV_C2C_LINK_GET_MAX_BW, link) or 0
-    return total
+    links = range(asker.field(device, nvml.NVML_FI_DEV_C2C_LINK_COUNT, default=0))
+    return sum(
+        asker.field(device, nvml.NVML_FI_DEV_C2C_LINK_GET_MAX_BW, link, 0)
+        for link in links
+        if asker.field(device, nvml.NVML_FI_DEV_C2C_LINK_GET_STATUS, link) == 1
+    )
 
 
 def _health(asker: NvmlClient, device: Any) -> Iterator[tuple[str, str]]:
-    if (persistence := asker("nvmlDeviceGetPersistenceMode", device)) is not None:
-        yield "persistence", _switch(persistence)
-    if ecc := asker("nvmlDeviceGetEccMode", device):
-        yield "ecc", _switch(ecc[0])
-    rows = asker("nvmlDeviceGetRemappedRows", device)  # since Ampere; pages before
-    pages = asker("nvmlDeviceGetRetiredPagesPendingStatus", device) if rows is None else 0
-    if rows is not None and rows[3]:
-        yield "repair", "failed"
-    elif (rows is not None and rows[2]) or pages:
-        yield "repair", "pending"
+    yield "persistence", SWITCH.get(asker("nvmlDeviceGetPersistenceMode", device), "")
+    yield "ecc", SWITCH.get(asker("nvmlDeviceGetEccMode", device, default=[None])[0], "")
+    pages = asker("nvmlDeviceGetRetiredPagesPendingStatus", device)  # rows since Ampere
+    *_, pending, failed = asker("nvmlDeviceGetRemappedRows", device, default=(pages, False))
+    repair = "pending" if pending else ""
+    yield "repair", "failed" if failed else repair
     reasons = asker.reasons(device) or 0
-    if slow := [word for bit, word in SLOWDOWNS.items() if reasons & bit]:
-        yield "slowed", ", ".join(slow)
+    yield "slowed", ", ".join(word for bit, word in SLOWDOWNS.items() if reasons & bit)
 
 
 def _pair(asker: NvmlClient, device: Any, peer: Any) -> Iterator[tuple[str, str]]:
     ancestor = asker("nvmlDeviceGetTopologyCommonAncestor", device, peer)
-    if ancestor in ANCESTORS:
-        yield "ancestor", ANCESTORS[ancestor]
-    states = [asker("nvmlDeviceGetP2PStatus", device, peer, way) for way in (P2P_READ, P2P_WRITE)]
-    answers = [state for state in states if state is not None]
-    if answers:
-        worst = max(answers)
-        yield "peer", P2P_STATUS[worst] if worst < len(P2P_STATUS) else "unknown"
-    if asker("nvmlDeviceGetP2PStatus", device, peer, P2P_NVLINK) == 0:
-        yield "nvlink", "ok"
-
-
-def _switch(state: int) -> str:
-    return "on" if state else "off"
+    yield "ancestor", ANCESTORS.get(ancestor, "")
+    reads, writes, nvlink = (
+        asker("nvmlDeviceGetP2PStatus", device, peer, way, default=-1)
+        for way in (P2P_READ, P2P_WRITE, P2P_NVLINK)
+    )
+    yield "peer", P2P_STATUS.get(max(reads, writes), "unknown")
+    yield "nvlink", "ok" if nvlink == 0 else ""
 
 
 def _text(value: str | bytes) -> str:

@@ -5,6 +5,7 @@ import itertools
 import re
 
 from nearpeak.machine.machine import Gpu, NumaNode
+from nearpeak.machine.rates import least
 from nearpeak.machine.tree import Tree
 
 DEVICES = "sys/bus/pci/devices"
@@ -22,23 +23,24 @@ LANE_GBS = {
     32.0: 32.0 / 8 * 128 / 130 * PACKET,
     64.0: 64.0 / 8 * 242 / 256 * PACKET,
 }
-GENERATIONS = dict(enumerate(LANE_GBS, start=1))  # PCIe generation -> GT/s
+GENERATION_GBS: dict[int | None, float] = dict(enumerate(LANE_GBS.values(), start=1))
 
 
 def pci_node(tree: Tree, address: str, numa_nodes: list[NumaNode]) -> int | None:
     """The NUMA node of a PCI device such as `0000:17:00.0`; None where it is not known."""
-    return listed_node(tree.integer(f"{DEVICES}/{address}/numa_node"), numa_nodes)
+    return listed_node(tree, f"{DEVICES}/{address}/numa_node", numa_nodes)
 
 
-def listed_node(node: int | None, numa_nodes: list[NumaNode]) -> int | None:
+def listed_node(tree: Tree, file: str, numa_nodes: list[NumaNode]) -> int | None:
     """The NUMA node that a device's file names; None where it is not known.
 
     Firmware, of virtual machines above all, often says -1: where one node has all CPUs, it is that.
     A node that the kernel does not list is offline, and as good as unknown.
     """
-    if node is None or node < 0:
+    node = tree.natural(file)
+    if node is None:
         return only_node(numa_nodes)
-    return node if any(node == listed.index for listed in numa_nodes) else None
+    return node if node in [listed.index for listed in numa_nodes] else None
 
 
 def only_node(numa_nodes: list[NumaNode]) -> int | None:
@@ -57,18 +59,17 @@ def addresses(path: str) -> list[str]:
     return re.findall(r"[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]", path)
 
 
-def device_address(tree: Tree, folder: str) -> str | None:
+def device_address(tree: Tree, folder: str) -> str:
     """The PCI address of the device in this folder of sys/class, or of the PCI device that has it
-    (virtio, USB); None without one."""
+    (virtio, USB); empty without one."""
     device = f"{folder}/device"
-    paths = [tree.link(device) or "", *itertools.islice(tree.above(device), 1)]
-    chain = [address for path in paths for address in addresses(path)]
-    return chain[-1] if chain else None
+    paths = [tree.link(device), *itertools.islice(tree.above(device), 1)]
+    return ["", *addresses(" ".join(paths))][-1]
 
 
 def root_bus(tree: Tree, address: str) -> str | None:
     """The host bridge above the device: `0000:16`."""
-    match = re.search(r"/pci([0-9a-f]{4,}:[0-9a-f]{2})/", tree.link(f"{DEVICES}/{address}") or "")
+    match = re.search(r"/pci([0-9a-f]{4,}:[0-9a-f]{2})/", tree.link(f"{DEVICES}/{address}"))
     return match[1] if match else None
 
 
@@ -90,21 +91,19 @@ def pcie_gbs(tree: Tree, address: str) -> float | None:
     Each end of a link is limited by the other, so that the least of all of them is the link.
     The speed is the most a port can do (at rest it is lower), the width what was agreed.
     """
-    rates = [_port_gbs(tree, port) for port in bridges(tree, address)]
-    return min((rate for rate in rates if rate is not None), default=None)
+    return least(_port_gbs(tree, port) for port in bridges(tree, address))
 
 
 def link_gbs(generation: int | None, width: int | None) -> float | None:
     """GB/s each way of a link of that many lanes; None where either is unknown."""
-    speed = GENERATIONS.get(generation or 0)
-    return None if speed is None or not width else LANE_GBS[speed] * width
+    lane = GENERATION_GBS.get(generation)
+    return lane * width if lane and width else None
 
 
 def _port_gbs(tree: Tree, address: str) -> float | None:
     folder = f"{DEVICES}/{address}"
-    speed = re.match(r"[\d.]+", tree.text(f"{folder}/max_link_speed") or "")
-    width = tree.integer(f"{folder}/current_link_width")
-    if speed is None or width is None or not 0 < width <= 32:
-        return None  # a virtual machine, or no PCIe device
-    lane = LANE_GBS.get(float(speed[0]))
-    return None if lane is None else lane * width
+    speed = re.match(r"\d+(\.\d+)?", tree.text(f"{folder}/max_link_speed"))
+    width = tree.natural(f"{folder}/current_link_width") or 0
+    # A virtual machine has neither, and a device that is none of PCIe's.
+    lane = LANE_GBS.get(float(speed[0])) if speed else None
+    return lane * width if lane and 0 < width <= 32 else None

@@ -23,9 +23,16 @@ from nearpeak.observations.imported import (
     message,
     no_figures,
     observations,
+    optional,
 )
 from nearpeak.observations.observed import Observations
-from nearpeak.observations.printed import Printed
+from nearpeak.observations.printed import (
+    Printed,
+    first_match,
+    first_number,
+    first_value,
+    matches,
+)
 from nearpeak.observations.source import Title, Tool, titles_where
 from nearpeak.observations.sources.reductions import type_axis
 from nearpeak.terms.benchmarks import Benchmark
@@ -57,6 +64,7 @@ SIZE, COUNT = "#bytes", "#repetitions"
 DEFECTS = "defects"  # of builds with -DCHECK: the largest difference beyond what IMB tolerates
 # In the place of the repetitions of a size that a limit of IMB's kept from being measured.
 LIMITS = ("time-out", "out-of-mem", "int-overflow")
+MEMORY = re.compile(r"-mem_alloc_type (\S+)")
 # In which memory buffers are, by -mem_alloc_type of IMB-MPI1-GPU; without it: "device".
 MEMORIES = {"device": "D,D", "shared": "M,M", "host": "P,P", "cpu": HOST}
 
@@ -137,25 +145,16 @@ def titles(printed: Printed) -> list[Title]:
     """Find the runs of all parts of the suite, also of those that are not read; of tables without a
     title by the one program that the file names."""
 
-    def program(line: str) -> str | None:
-        title = TITLE.match(line)
-        return _program(title["part"]) if title else None
-
-    runs = titles_where(printed.lines, program)
+    runs = titles_where(printed.lines, TITLE.match, _program)
     if runs or not any(map(BEGIN.match, printed.lines)):
         return runs
-    named = titles_where(printed.lines, _named)
+    named = titles_where(printed.lines, COMMAND.search, _program)
     return named[:1] if len({title.program for title in named}) == 1 else []
 
 
-def _program(part: str) -> str:
-    return f"IMB-{PARTS.get(part, part)}"
-
-
-def _named(line: str) -> str | None:
-    """The program that a command names."""
-    command = COMMAND.search(line)
-    return _program(command["part"]) if command else None
+def _program(named: re.Match[str]) -> str:
+    """The program that a title, or a command, names."""
+    return f"IMB-{PARTS.get(named['part'], named['part'])}"
 
 
 def load(printed: Printed) -> Observations:
@@ -166,22 +165,23 @@ def load(printed: Printed) -> Observations:
             its buffers were.
     """
     file, lines = printed.file, printed.lines
-    title = next((match for line in lines if (match := TITLE.match(line))), None)
+    title = first_match(TITLE.match, lines)
     program = titles(printed)[0].program
-    if program != _program(READ):
+    if program != f"IMB-{PARTS[READ]}":
         raise UserError(
             f"{file} is of {program}, which is not read here; read are IMB-MPI1 and IMB-MPI1-GPU"
         )
     buffers = _buffers(file, lines)
-    kind = next((match["type"].lower() for line in lines if (match := DATATYPE.match(line))), "")
+    kind = first_value(DATATYPE.match, lines).lower()
     sections = _sections(file, lines)
     if not sections or (printed.crash and not any(section.rows for section in sections)):
         raise no_figures(printed)
-    read = [section for section in sections if not section.unread]
-    passed = {section.label: section.unread for section in sections if section.unread}
+    reasons = [(section, section.unread) for section in sections]
+    read = [section for section, reason in reasons if not reason]
+    passed = {section.label: reason for section, reason in reasons if reason}
     if not read:
-        reasons = "; ".join(f"{label}: {reason}" for label, reason in passed.items())
-        raise UserError(f"{file} holds no table that is read here: {reasons}")
+        labelled = "; ".join(map(": ".join, passed.items()))
+        raise UserError(f"{file} holds no table that is read here: {labelled}")
     name, times = Counter(section.label for section in read).most_common(1)[0]
     if times > 1:
         raise UserError(f"{file} holds several tables of {name}: give one of them")
@@ -193,20 +193,19 @@ def load(printed: Printed) -> Observations:
 
 def _missing(lines: list[str], last: Section) -> str:
     """Name the last line, if the output lacks it and does not reach its largest size either."""
-    largest = next((int(match["size"]) for line in lines if (match := LARGEST.match(line))), None)
-    if LAST in lines or (last.rows and int(last.rows[-1][0]) == largest):
+    largest = first_number(LARGEST.match, lines)
+    if LAST in lines or largest in [int(row[0]) for row in last.rows[-1:]]:
         return ""
     return f"the output ends without {LAST!r}"
 
 
 def _buffers(file: Path, lines: list[str]) -> str:
-    commands = [match for line in lines if (match := COMMAND.search(line))]
-    by_imb = (match for match in commands if match.string.startswith("# "))  # IMB's own line of it
-    started = next(by_imb, commands[0] if commands else None)
-    if started is None or GPU not in started["program"]:
+    commands = matches(COMMAND.search, lines)
+    by_imb = [match for match in commands if match.string.startswith("# ")]  # IMB's own line of it
+    started = [*by_imb, *commands][:1]
+    if not started or GPU not in started[0]["program"]:
         return HOST
-    chosen = re.search(r"-mem_alloc_type (\S+)", started["words"])
-    kind = chosen[1] if chosen else "device"
+    kind = first_value(MEMORY.search, [started[0]["words"]]) or "device"
     if kind not in MEMORIES:
         raise UserError(f"{file}: -mem_alloc_type {kind} is no memory that is known here")
     return MEMORIES[kind]
@@ -214,31 +213,35 @@ def _buffers(file: Path, lines: list[str]) -> str:
 
 def _sections(file: Path, lines: list[str]) -> list[Section]:
     """All sections that were begun, also those without a table of sizes."""
-    sections: list[Section] = []
-    for number, line in enumerate(lines, 1):
-        if begin := BEGIN.match(line):
-            sections.append(Section(begin["name"]))
-        elif not sections:
+    begins = [number for number, line in enumerate(lines) if BEGIN.match(line)]
+    ends = [*begins[1:], len(lines)]
+    return [_section(file, lines[:end], begin) for begin, end in zip(begins, ends, strict=False)]
+
+
+def _section(file: Path, lines: list[str], begin: int) -> Section:
+    """The section from the line that begins it to the last one."""
+    own_lines = lines[begin:]
+    groups = first_match(GROUPS.match, own_lines)
+    section = Section(
+        name=first_value(BEGIN.match, own_lines),
+        ranks=first_number(RANKS.match, own_lines) or int(groups["ranks"] if groups else 0),
+        groups=int(groups["groups"]) if groups else 1,
+    )
+    for number, line in enumerate(own_lines, begin + 1):
+        cells = line.split()
+        if not section.columns:
+            section.columns = cells if cells[:1] == [SIZE] else []
+        elif not ROW_LIKE.match(line):
             continue
-        elif ranks := RANKS.match(line):
-            sections[-1].ranks = int(ranks["ranks"])
-        elif groups := GROUPS.match(line):
-            sections[-1].groups = int(groups["groups"])
-            sections[-1].ranks = sections[-1].ranks or int(groups["ranks"])
-        elif not sections[-1].columns and line.split()[:1] == [SIZE]:
-            sections[-1].columns = line.split()
-        elif sections[-1].columns and ROW_LIKE.match(line):
-            cells = line.split()
-            if len(cells) > 1 and cells[1].startswith(LIMITS):
-                sections[-1].unmeasured.append(int(cells[0]))
-                continue
-            if len(cells) != len(sections[-1].columns) or not all(map(FIGURE.match, cells)):
+        elif cells[1:] and cells[1].startswith(LIMITS):
+            section.unmeasured.append(int(cells[0]))
+        else:
+            row = dict(zip(section.columns, cells, strict=False))
+            figures = len(cells) == len(section.columns) and all(map(FIGURE.match, cells))
+            if not (figures and row.get(COUNT, "0").isdecimal()):
                 raise cut_off(file, number, line)
-            row = dict(zip(sections[-1].columns, cells, strict=True))
-            if not row.get(COUNT, "0").isdecimal():
-                raise cut_off(file, number, line)
-            sections[-1].rows.append(cells)
-    return sections
+            section.rows.append(cells)
+    return section
 
 
 def _table(section: Section, buffers: str, kind: str) -> Table:
@@ -254,7 +257,7 @@ def _table(section: Section, buffers: str, kind: str) -> Table:
             Row(
                 int(row[SIZE]),
                 float(row[str(column)]) * counterpart.factor,
-                iterations=int(row[COUNT]) if COUNT in row else None,
+                iterations=optional(int, row, COUNT),
                 wrong=float(row.get(DEFECTS, 0)) > 0,
             )
             for row in rows

@@ -24,7 +24,7 @@ from nearpeak.observations.imported import (
     observations,
 )
 from nearpeak.observations.observed import Observations
-from nearpeak.observations.printed import Printed
+from nearpeak.observations.printed import Printed, first_match, first_value, matches
 from nearpeak.observations.source import Title, Tool
 from nearpeak.observations.sources.reductions import REDUCTIONS, type_axis
 from nearpeak.terms.identity import Who
@@ -267,16 +267,16 @@ def _parsed(printed: Printed) -> Run:
                     " give the whole output of the program"
                 )
             measured.append(_measured(file, number, line, columns))
-    ends = [int(match["wrong"]) for line in lines if (match := END.match(line))]
+    ends = [int(match["wrong"]) for match in matches(END.match, lines)]
     if any(ends) and WRONG not in columns:
         measured = [figure._replace(wrong=float(sum(ends))) for figure in measured]
-    groups = [match["group"] for line in lines if (match := DEVICE.match(line))]
-    version = next((match for line in lines if (match := VERSION.match(line))), None)
+    groups = [match["group"] for match in matches(DEVICE.match, lines)]
+    version = first_match(VERSION.match, lines)
     return Run(
         program=_program(file, lines),
         version=version["version"] if version else "",
         nccl=int(version["nccl"]) if version else 0,
-        ranks=groups.count(groups[0]) if groups else 0,
+        ranks=sum(group == groups[0] for group in groups),
         measured=measured,
         of_calls=CPU_TIME in columns,
         missing="" if ends else "the output ends without '# Out of bounds values'",
@@ -285,10 +285,9 @@ def _parsed(printed: Printed) -> Run:
 
 def _program(file: Path, lines: list[str]) -> str:
     """The name that it prints; for older versions the command in the file that started it."""
-    name = next((match["name"] for line in lines if (match := STARTING.match(line))), None)
-    if name is not None:
+    if name := first_value(STARTING.match, lines):
         return name
-    named = {match[0] for line in lines for match in PROGRAM.finditer(line)}
+    named = {match[0] for match in PROGRAM.finditer("\n".join(lines))}
     if len(named) == 1:
         return named.pop()
     raise UserError(
@@ -318,13 +317,11 @@ def _measured(file: Path, number: int, line: str, columns: list[str]) -> Measure
             cells.insert(index, NOT_COMBINED)
     if len(cells) < len(columns) or (len(cells) > len(columns) and columns[-1] != TIMESTAMP):
         raise cut_off(file, number, line)
-    row: dict[str, str] = {}
-    for name, word in zip(columns, cells, strict=False):
-        row.setdefault(name, word)
+    row = dict(reversed(list(zip(columns, cells, strict=False))))
     time = row.get(TIME) or row[CPU_TIME]
     checked = row.get(WRONG, row.get(ERROR, NOT_LOOKED_AT))
-    is_checked = checked != NOT_LOOKED_AT
-    if not all(map(FIGURE.match, [time, *([checked] if is_checked else [])])):
+    is_checked = FIGURE.match(checked)
+    if not FIGURE.match(time) or not (is_checked or checked == NOT_LOOKED_AT):
         raise cut_off(file, number, line)
     return Measured(
         kind=row[KIND],
@@ -350,7 +347,7 @@ def _decoded(printed: Printed) -> Run:
         program=Path(written.args[0]).name if written.args else "an unknown program",
         version="",
         nccl=written.nccl_version,
-        ranks=groups.count(groups[0]) * config.nthreads * config.ngpus if groups else 0,
+        ranks=sum(group == groups[0] for group in groups) * config.nthreads * config.ngpus,
         measured=measured,
         of_calls=any(figures and figures.cpu_time is not None for _, figures in out_of_place),
     )

@@ -26,7 +26,7 @@ from nearpeak.observations.imported import (
     observations,
 )
 from nearpeak.observations.observed import Observations
-from nearpeak.observations.printed import Printed
+from nearpeak.observations.printed import Printed, first_number, first_value, matches
 from nearpeak.observations.source import Title, Tool, titles_where
 from nearpeak.terms.benchmarks import Benchmark
 from nearpeak.terms.identity import Who
@@ -114,24 +114,18 @@ BOTH_WAYS = message("bibw", "GB/s")
 # other way. Other testcases load a GPU or the host with several copies of which one is printed, or
 # chase a pointer.
 KNOWN = {
-    **{
-        key: kind
-        for engine in ("ce", "sm")
-        for key, kind in {
-            f"host_to_device_memcpy_{engine}": Kind(RATE, "P,D", engine),
-            f"device_to_host_memcpy_{engine}": Kind(RATE, "D,P", engine),
-            f"device_to_device_memcpy_read_{engine}": Kind(
-                RATE, "D,D", f"read-{engine}", turned=True
-            ),
-            f"device_to_device_memcpy_write_{engine}": Kind(RATE, "D,D", f"write-{engine}"),
-            f"device_to_device_bidirectional_memcpy_read_{engine}_total": Kind(
-                BOTH_WAYS, "D,D", f"read-{engine}"
-            ),
-            f"device_to_device_bidirectional_memcpy_write_{engine}_total": Kind(
-                BOTH_WAYS, "D,D", f"write-{engine}"
-            ),
-        }.items()
-    },
+    "host_to_device_memcpy_ce": Kind(RATE, "P,D", "ce"),
+    "device_to_host_memcpy_ce": Kind(RATE, "D,P", "ce"),
+    "device_to_device_memcpy_read_ce": Kind(RATE, "D,D", "read-ce", turned=True),
+    "device_to_device_memcpy_write_ce": Kind(RATE, "D,D", "write-ce"),
+    "device_to_device_bidirectional_memcpy_read_ce_total": Kind(BOTH_WAYS, "D,D", "read-ce"),
+    "device_to_device_bidirectional_memcpy_write_ce_total": Kind(BOTH_WAYS, "D,D", "write-ce"),
+    "host_to_device_memcpy_sm": Kind(RATE, "P,D", "sm"),
+    "device_to_host_memcpy_sm": Kind(RATE, "D,P", "sm"),
+    "device_to_device_memcpy_read_sm": Kind(RATE, "D,D", "read-sm", turned=True),
+    "device_to_device_memcpy_write_sm": Kind(RATE, "D,D", "write-sm"),
+    "device_to_device_bidirectional_memcpy_read_sm_total": Kind(BOTH_WAYS, "D,D", "read-sm"),
+    "device_to_device_bidirectional_memcpy_write_sm_total": Kind(BOTH_WAYS, "D,D", "write-sm"),
 }
 PARTS = re.compile(r"_(read|write)[12]$")  # of a matrix whose total is printed too
 
@@ -140,7 +134,7 @@ def titles(printed: Printed) -> list[Title]:
     """Find the runs, or the JSON of one."""
     if JSON_MARK.search(printed.document):
         return [Title(1, WHO.library)]
-    return titles_where(printed.lines, lambda line: WHO.library if TITLE.match(line) else None)
+    return titles_where(printed.lines, TITLE.match, lambda _: WHO.library)
 
 
 def load(printed: Printed) -> Observations:
@@ -180,8 +174,6 @@ def _nothing_read(printed: Printed, output: Output) -> UserError:
 
 def _parsed(printed: Printed) -> Output:
     file, lines = printed.file, printed.lines
-    version = next(match["version"] for line in lines if (match := TITLE.match(line)))
-    sizes = [int(match["mib"]) for line in lines if (match := BUFFER_SIZE.match(line))]
     matrices: list[Matrix] = []
     passed: list[str] = []
     running = ""  # without a matrix yet
@@ -189,17 +181,20 @@ def _parsed(printed: Printed) -> Output:
     columns: int | None = None
     rows: list[list[str]] = []
     for number, line in enumerate(lines, 1):
-        if (match := RUNNING.match(line)) or (running and columns is None and ENDED.match(line)):
-            if running and (columns is not None or match):
+        if match := RUNNING.match(line):
+            if running:
                 raise _cut_short(printed, running)
-            passed += [running] if running else []
-            running, columns = match["name"] if match else "", None
+            running, columns = match["name"], None
+        elif running and columns is None and ENDED.match(line):
+            passed.append(running)
+            running = ""
         elif (running or headed) and HEADER.match(line):
             columns, rows = len(line.split()), []
         elif columns is not None and (match := SUM.match(line)):
             matrices.append(Matrix(match["key"], rows))
             columns = None
-            running = running if PARTS.search(match["key"]) else ""
+            if not PARTS.search(match["key"]):
+                running = ""
         elif columns is not None and line.split()[:1] == [str(len(rows))]:
             cells = line.split()[1:]
             if len(cells) != columns or not all(map(PRINTED.match, cells)):
@@ -209,8 +204,8 @@ def _parsed(printed: Printed) -> Output:
     if running or columns is not None:
         raise _cut_short(printed, running or "the last matrix")
     return Output(
-        version=version,
-        mib=sizes[0] if sizes else None,
+        version=first_value(TITLE.match, lines),
+        mib=first_number(BUFFER_SIZE.match, lines),
         smaller=any(SMALLER in line for line in lines),
         matrices=matrices,
         passed=passed,
@@ -219,10 +214,9 @@ def _parsed(printed: Printed) -> Output:
 
 
 def _devices(lines: Iterable[str]) -> dict[int, str]:
-    matches = filter(None, map(DEVICE.match, lines))
     return {
         int(match["number"]): f"{int(match['domain'], 16):04x}:{match['bus']}.0"
-        for match in matches
+        for match in matches(DEVICE.match, lines)
     }
 
 

@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple
 
 from nearpeak.errors import UserError
 from nearpeak.observations.imported import (
+    BETTER,
     PAIR,
     Row,
     Table,
@@ -23,9 +24,10 @@ from nearpeak.observations.imported import (
     message,
     no_figures,
     observations,
+    optional,
 )
 from nearpeak.observations.observed import Observations
-from nearpeak.observations.printed import Printed
+from nearpeak.observations.printed import Printed, first_match, first_number, matches
 from nearpeak.observations.source import Title, Tool, titles_where
 from nearpeak.observations.sources.reductions import type_axis
 from nearpeak.terms.benchmarks import Benchmark, Metric, RankRule
@@ -160,10 +162,10 @@ KNOWN = {
 
 def _one_sided(name: str, unit: str, call: Literal["put", "get"]) -> Counterpart:
     """One of ours that moves data without the other rank."""
-    of_times, both = unit == "us", name == "put_bibw"
-    metrics = [Metric(name, unit, "lower" if of_times else "higher")]
+    metrics, both = [Metric(name, unit, BETTER[unit])], name == "put_bibw"
     benchmark = Benchmark(name, metrics, PAIR, family="rma", symmetric=both, one_sided=call)
-    return Counterpart(benchmark, 1.0 if of_times else 1e-3, 1 if of_times else None)
+    factor, window = {"us": (1.0, 1), "GB/s": (1e-3, None)}[unit]
+    return Counterpart(benchmark, factor, window)
 
 
 # By the call and the test, whose letters are of other cases in some versions.
@@ -184,14 +186,11 @@ NAMES = ", ".join(
 def titles(printed: Printed) -> list[Title]:
     """Find the runs of all programs of the suite, also of those that are not read."""
 
-    def program(line: str) -> str | None:
-        title = ANY_TITLE.fullmatch(line)
-        if title is None:
-            return None
+    def program(title: re.Match[str]) -> str:
         counterpart = _counterpart(title)
         return f"osu_{counterpart.benchmark.name}" if counterpart else title["title"]
 
-    return titles_where(printed.lines, program)
+    return titles_where(printed.lines, ANY_TITLE.fullmatch, program)
 
 
 def load(printed: Printed) -> Observations:
@@ -226,7 +225,7 @@ def _counterpart(title: re.Match[str]) -> Counterpart | None:
 
 def _parse(printed: Printed) -> Output:
     file, lines = printed.file, printed.lines
-    title = next(match for line in lines if (match := ANY_TITLE.fullmatch(line)))
+    title = matches(ANY_TITLE.fullmatch, lines)[0]
     counterpart = _counterpart(title)
     if counterpart is None:
         raise UserError(
@@ -235,20 +234,19 @@ def _parse(printed: Printed) -> Output:
     rows, columns = _table(file, lines, counterpart.benchmark)
     if not rows:
         raise no_figures(printed)
-    datatypes = [match[1].lower() for line in lines if (match := DATATYPE.match(line))]
+    datatypes = [match[1].lower() for match in matches(DATATYPE.match, lines)]
     _check_one_table(file, rows, datatypes)
-    wrong_sizes = {int(match["size"]) for line in lines if (match := WRONG.match(line))}
+    wrong_sizes = {int(match["size"]) for match in matches(WRONG.match, lines)}
     if wrong_sizes and not any(row.wrong for row in rows):  # the column, or the row, is lost
         rows = [row for row in rows if row.size_bytes not in wrong_sizes]
         rows += [Row(size, 0.0, None, None, wrong=True) for size in sorted(wrong_sizes)]
-    window = next((int(match["window"]) for line in lines if (match := WINDOW.match(line))), None)
     return Output(
         counterpart=counterpart,
         version=title["version"] or title["old"] or "",
         buffers=_buffers(file, lines, title, counterpart.benchmark),
         ranks=_ranks(lines, counterpart),
-        window=counterpart.window or window,
-        datatype=datatypes[0] if datatypes else UNSAID,
+        window=counterpart.window or first_number(WINDOW.match, lines),
+        datatype=[*datatypes, UNSAID][0],
         validated=VALIDATION in columns or bool(wrong_sizes),
         axes=_window_axes(file, lines, counterpart) if counterpart.benchmark.one_sided else {},
         slowest=MAXIMUM in columns,
@@ -259,9 +257,7 @@ def _parse(printed: Printed) -> Output:
 def _ranks(lines: list[str], counterpart: Counterpart) -> int | None:
     """The number of ranks; None: not known."""
     if counterpart.pairs:
-        return next(
-            (2 * int(match["pairs"]) for line in lines if (match := PAIRS.match(line))), None
-        )
+        return 2 * (first_number(PAIRS.match, lines) or 0) or None
     return None if counterpart.benchmark.family == "collective" else 2
 
 
@@ -327,8 +323,8 @@ def _row(line: str, columns: list[str], benchmark: Benchmark, places: int) -> Ro
     return Row(
         size_bytes=parse_bytes(size),
         value=float(values.get(MAXIMUM, value) if together else value),
-        minimum=float(values[MINIMUM]) if of_iterations and MINIMUM in values else None,
-        iterations=int(values[ITERATIONS]) if ITERATIONS in values else None,
+        minimum=optional(float, values, MINIMUM) if of_iterations else None,
+        iterations=optional(int, values, ITERATIONS),
         wrong=values.get(VALIDATION) == "Fail",
     )
 
@@ -375,19 +371,19 @@ def _buffers(
     words of the command name it.
     """
     named_lines = [line for line in lines if line.startswith(BUFFERS_BEGIN)]
-    match = BUFFERS.match(named_lines[0]) if named_lines else None
-    if match:
+    if match := first_match(BUFFERS.match, named_lines[:1]):
         return f"{match['send']},{match['receive']}"
-    of_mpi = OF_MPI.fullmatch(title["of"]) or ONE_SIDED.fullmatch(title["of"])
-    accelerator = (of_mpi and of_mpi["accelerator"]) or ""
-    if not named_lines and not accelerator:
-        return None
-    if not named_lines and benchmark.family == "collective":
-        return "M,M" if MANAGED in accelerator else "D,D"
-    command = re.compile(f"osu_{benchmark.name}{IN_COMMAND}")
-    named = {(call["send"][0], call["receive"][0]) for call in map(command.search, lines) if call}
-    if not named_lines and len(named) == 1:
-        return ",".join(named.pop())
+    if not named_lines:
+        of_mpi = OF_MPI.fullmatch(title["of"]) or ONE_SIDED.fullmatch(title["of"])
+        accelerator = of_mpi and of_mpi["accelerator"]
+        if not accelerator:
+            return None
+        if benchmark.family == "collective":
+            return "M,M" if MANAGED in accelerator else "D,D"
+        calls = matches(re.compile(f"osu_{benchmark.name}{IN_COMMAND}").search, lines)
+        named = {(call["send"][0], call["receive"][0]) for call in calls}
+        if len(named) == 1:
+            return ",".join(named.pop())
     raise UserError(
         f"{file} does not say in which memory its buffers were: add the line that tells it"
         " above the table, as '# Send Buffer on DEVICE (D) and Receive Buffer on DEVICE (D)'"

@@ -6,7 +6,7 @@ what is printed, and in which unit: print_report_bw, print_report_lat.
 """
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,9 +24,10 @@ from nearpeak.observations.imported import (
     message,
     no_figures,
     observations,
+    optional,
 )
 from nearpeak.observations.observed import Observations
-from nearpeak.observations.printed import Printed
+from nearpeak.observations.printed import Printed, first_number, first_value, matches
 from nearpeak.observations.source import Title, Tool, titles_where
 from nearpeak.terms.benchmarks import Benchmark, Metric
 from nearpeak.terms.buffers import HOST
@@ -93,26 +94,18 @@ def titles(printed: Printed) -> list[Title]:
     if JSON_MARK in printed.document:
         return [Title(1, WHO.library)]
 
-    def program(line: str) -> str | None:
-        title = ANY_TITLE.fullmatch(line)
-        return title["title"] if title else None
-
-    runs = titles_where(printed.lines, program)
+    runs = titles_where(printed.lines, ANY_TITLE.fullmatch, lambda title: title["title"])
     return runs[:1] if _both_ends(runs, printed.lines) else runs
 
 
 def _both_ends(titles: Sequence[Title], lines: list[str]) -> bool:
     """One run, of which server and client printed into one file: the addresses of each are the
     other's."""
-    addresses = [address for address in map(ADDRESS.match, lines) if address]
-
-    def queue_pairs(end: str) -> Counter[tuple[str | Any, ...]]:
-        return Counter(
-            address.group("qpn", "psn") for address in addresses if address["end"] == end
-        )
-
+    pairs: dict[str, Counter[object]] = defaultdict(Counter)
+    for address in matches(ADDRESS.match, lines):
+        pairs[address["end"]].update([address.group("qpn", "psn")])
     same = len(titles) == 2 and titles[0].program == titles[1].program
-    return same and bool(addresses) and queue_pairs("local") == queue_pairs("remote")
+    return same and bool(pairs) and pairs["local"] == pairs["remote"]
 
 
 def load(printed: Printed) -> Observations:
@@ -177,49 +170,40 @@ def _test(file: Path, title: str) -> re.Match[str]:
 
 def _parsed(printed: Printed) -> Output:
     file, lines = printed.file, printed.lines
-    title = next(match["title"] for line in lines if (match := ANY_TITLE.fullmatch(line)))
+    title = first_value(ANY_TITLE.fullmatch, lines)
     _test(file, title)
-    starts = titles_where(lines, lambda line: title if line == title else None)
+    starts = titles_where(lines, re.compile(re.escape(title)).fullmatch, lambda _: title)
     both = _both_ends(starts, lines)
-    on_gpus = sum(GPU_BEGIN.search(line) is not None for line in lines)
-    if both and on_gpus == 1:
+    if both and len(matches(GPU_BEGIN.search, lines)) == 1:
         raise UserError(
             f"{file} is of both ends of a run, of which one alone had its buffers in a GPU: give"
             " the output of one end"
         )
     columns: list[str] = []
-    rows: list[Row] = []
-    tables, closed = 0, False
-    printed_rows: set[str] = set()
+    printed_rows: dict[object, tuple[int, list[str], str]] = {}
     for number, line in enumerate(lines, 1):
         if HEADING.match(line):
             columns = COLUMN.findall(line)
-            tables += 1
         elif columns and ROW_LIKE.match(line):
-            if not both or line not in printed_rows:  # server and client print the same
-                rows.append(_row(file, number, columns, line))
-            printed_rows.add(line)
-        elif rows:
-            closed = closed or RULE.match(line) is not None
+            key = line if both else number  # server and client print the same
+            printed_rows.setdefault(key, (number, columns, line))
+    rows = [_row(file, *row) for row in printed_rows.values()]
+    first = min((number for number, *_ in printed_rows.values()), default=len(lines))
+    closed = any(map(RULE.match, lines[first:]))
     complete = closed or len(rows) < 2 or rows[-1].size_bytes == LARGEST
     return Output(
         title=title,
-        tables=tables,
+        tables=len(matches(HEADING.match, lines)),
         both=both,
         missing="" if complete else "the output ends without the line that closes its table",
         rows=rows,
         mean=MEDIAN not in columns,
-        qps=int(_first(QPS, lines) or 1),
-        depth=int(_first(DEPTH, lines) or 0) or None,
-        connection=_first(CONNECTION, lines),
-        device=_first(DEVICE, lines),
+        qps=first_number(QPS.search, lines) or 1,
+        depth=first_number(DEPTH.search, lines) or None,
+        connection=first_value(CONNECTION.search, lines),
+        device=first_value(DEVICE.search, lines),
         gpu=any(map(GPU.search, lines)),
     )
-
-
-def _first(pattern: re.Pattern[str], lines: list[str]) -> str:
-    """The first match of a pattern; empty: there is none."""
-    return next((match[1] for line in lines if (match := pattern.search(line))), "")
 
 
 def _row(file: Path, number: int, columns: list[str], line: str) -> Row:
@@ -227,21 +211,17 @@ def _row(file: Path, number: int, columns: list[str], line: str) -> Row:
     values = dict(zip(columns, cells, strict=False))
     name = next((name for name in columns if name.startswith((RATE, *TIMES))), MEAN)
     factor = _factor(file, name)
-    least = values.get(LEAST)
-    figures = [values.get(name, ""), *([least] if least is not None else [])]
+    figures = [values.get(name, ""), values.get(LEAST, values.get(name, ""))]
     counts = [values.get(SIZE, ""), values.get(COUNT, "")]
-    if (
-        len(cells) != len(columns)
-        or not all(map(FIGURE.fullmatch, figures))
-        or not all(map(WHOLE.fullmatch, counts))
-    ):
+    complete = all(map(FIGURE.fullmatch, figures)) and all(map(WHOLE.fullmatch, counts))
+    if len(cells) != len(columns) or not complete:
         raise cut_off(file, number, line)
     if float(values[name]) < 0:
         raise _below_zero(f"{file}, line {number}: {name} is {values[name]}")
     return Row(
         size_bytes=int(values[SIZE]),
         value=float(values[name]) * factor,
-        minimum=float(least) if least else None,
+        minimum=optional(float, values, LEAST),
         iterations=int(values[COUNT]),
     )
 

@@ -24,7 +24,7 @@ from nearpeak.observations.imported import (
     observations,
 )
 from nearpeak.observations.observed import Observations
-from nearpeak.observations.printed import Printed
+from nearpeak.observations.printed import Printed, matches
 from nearpeak.observations.source import Title, Tool, titles_where
 from nearpeak.terms.benchmarks import Benchmark
 from nearpeak.terms.identity import Who
@@ -75,6 +75,11 @@ class Kind(NamedTuple):
         """The benchmark of times, or of rates."""
         return TIME if self.of_times else RATE
 
+    @property
+    def window(self) -> int | None:
+        """The messages in flight, where they follow from the test."""
+        return 1 if self.of_times else None
+
 
 # By what -t takes; the protocol layer's (UCP) by the words of its heading too.
 BY_NAME = {
@@ -87,17 +92,17 @@ BY_NAME = {
     "ucp_put_lat": Kind(True, "put"),
     "ucp_put_bw": Kind(False, "put"),
 }
-BY_WORDS = {
-    "tag match latency": BY_NAME["tag_lat"],
-    "tag match bandwidth": BY_NAME["tag_bw"],
-    "stream latency": BY_NAME["stream_lat"],
-    "stream bandwidth": BY_NAME["stream_bw"],
-    "am latency": BY_NAME["ucp_am_lat"],
-    "am bandwidth / message rate": BY_NAME["ucp_am_bw"],
-    "put latency": BY_NAME["ucp_put_lat"],
-    "put bandwidth": BY_NAME["ucp_put_bw"],
-}
 PROTOCOLS = "protocol layer"
+BY_WORDS = {
+    (PROTOCOLS, "tag match latency"): BY_NAME["tag_lat"],
+    (PROTOCOLS, "tag match bandwidth"): BY_NAME["tag_bw"],
+    (PROTOCOLS, "stream latency"): BY_NAME["stream_lat"],
+    (PROTOCOLS, "stream bandwidth"): BY_NAME["stream_bw"],
+    (PROTOCOLS, "am latency"): BY_NAME["ucp_am_lat"],
+    (PROTOCOLS, "am bandwidth / message rate"): BY_NAME["ucp_am_bw"],
+    (PROTOCOLS, "put latency"): BY_NAME["ucp_put_lat"],
+    (PROTOCOLS, "put bandwidth"): BY_NAME["ucp_put_bw"],
+}
 NAMED = re.compile(rf"(?:^|[/_])(?P<test>{'|'.join(BY_NAME)})(?=[/_]|$)")
 SIZED = re.compile(r"(?:^|[/_])(?P<size>\d+)(?=[/_]|$)")
 
@@ -121,9 +126,9 @@ class Figures(NamedTuple):
 
 def titles(printed: Printed) -> list[Title]:
     """The runs of its servers, or of its clients where the file has no server's output."""
-    server = titles_where(printed.lines, lambda line: NAME if API.match(line) else None)
+    server = titles_where(printed.lines, API.match, lambda _: NAME)
     return server or titles_where(
-        printed.lines, lambda line: NAME if HEADING.match(line) or CSV.match(line) else None
+        printed.lines, lambda line: HEADING.match(line) or CSV.match(line), lambda _: NAME
     )
 
 
@@ -184,20 +189,18 @@ def _repeats_sizes(table: Table) -> bool:
 def _tests(file: Path, lines: list[str]) -> Iterator[Test]:
     """The tests by the headings that the server prints, in order."""
     fields: dict[str, str] = {}
-    for line in lines:
-        field = FIELD.match(line)
-        if field and field["name"] in fields:
+    for field in matches(FIELD.match, lines):
+        if field["name"] in fields:
             yield _test(file, fields)
             fields = {}
-        if field:
-            fields[field["name"]] = field["value"].strip()
+        fields[field["name"]] = field["value"].strip()
     if fields:
         yield _test(file, fields)
 
 
 def _test(file: Path, fields: dict[str, str]) -> Test:
     title, api = fields.get("Test", ""), fields.get("API", "")
-    kind = BY_WORDS.get(title) if api == PROTOCOLS else None
+    kind = BY_WORDS.get((api, title))
     if not api:
         raise UserError(
             f"{file} has a heading without '| API: ...', which ucx_perftest has: tables of other"
@@ -215,15 +218,13 @@ def _test(file: Path, fields: dict[str, str]) -> Test:
     size, window = fields.get("Message size", ""), fields.get("Window size", "")
     if unknown or not size.isdecimal():
         raise UserError(f"{file}: the heading of {title!r} is not whole: give the whole output")
-    in_flight = 1 if kind.of_times else int(window) if window.isdecimal() else None
-    return Test(kind, int(size), ",".join(MEMORIES[memory] for memory in memories), in_flight)
+    in_flight = kind.window or (int(window) if window.isdecimal() else None)
+    return Test(kind, int(size), ",".join(map(MEMORIES.__getitem__, memories)), in_flight)
 
 
 def _commands(lines: list[str]) -> list[dict[str, str]]:
     """The options of all commands that name a test, without those of batch files."""
-    commands = [
-        dict(OPTION.findall(match["words"])) for match in map(COMMAND.search, lines) if match
-    ]
+    commands = [dict(OPTION.findall(match["words"])) for match in matches(COMMAND.search, lines)]
     return [options for options in commands if "t" in options and "b" not in options]
 
 
@@ -264,7 +265,7 @@ def _of_command(options: dict[str, str]) -> Test | None:
     memories = [MEMORIES.get(memory) for memory in _memories(options)]
     if kind is None or not WHOLE.fullmatch(size) or None in memories:
         return None
-    return Test(kind, int(size), ",".join(map(str, memories)), 1 if kind.of_times else None)
+    return Test(kind, int(size), ",".join(map(str, memories)), kind.window)
 
 
 def _named(file: Path, name: str) -> Test:
@@ -273,7 +274,7 @@ def _named(file: Path, name: str) -> Test:
     if len(tests) != 1 or len(sizes) != 1:
         raise UserError(f"{file}: {quoted(name)} does not say which test and size it is: {HOW_TO}")
     kind = BY_NAME[tests[0]]
-    return Test(kind, int(sizes[0]), "H,H", 1 if kind.of_times else None)
+    return Test(kind, int(sizes[0]), "H,H", kind.window)
 
 
 def _figures(file: Path, lines: list[str]) -> Iterator[Figures]:
