@@ -26,8 +26,32 @@ from nearpeak.terms.left_out import LeftOut
 from nearpeak.terms.sizes import format_bytes, format_seconds, format_sizes
 
 
+def brief(plan: Plan) -> list[str]:
+    """The plan in about five lines, with what a user may want to change."""
+    sizes = f"{count(len(plan.sizes), 'size')} to {format_bytes(max(plan.sizes))}"
+    lines = [
+        *_subject_lines(plan),
+        f"benchmarks: {variants_label(plan, plan.variants)}; {sizes}",
+        f"time:       {_time_words(plan)}",
+    ]
+    if plan.left_out:
+        labels = "; ".join(cut.label for cut in plan.left_out)
+        complete = max(cut.whole_seconds for cut in plan.left_out)
+        whole = f" (nothing with --budget {format_seconds(complete)})" if complete else ""
+        lines.append(f"left out:   {labels}{whole}")
+    return lines + _notes(plan)
+
+
+def _time_words(plan: Plan) -> str:
+    """`1m40s, about 6 launches of each`."""
+    blocks = expected_blocks(plan)
+    if plan.budget_seconds is not None:
+        return f"{format_seconds(plan.budget_seconds)}, about {count(blocks, 'launch')} of each"
+    return f"{format_seconds(seconds_of(plan, blocks))} for {count(blocks, 'launch')} of each"
+
+
 def summary(plan: Plan) -> list[str]:
-    """Describes the plan in a few lines for people."""
+    """The whole plan in lines for people."""
     ceilings = sum(launch.role == "ceiling" for launch in plan.launches)
     lines = [
         *measured_lines(plan),
@@ -42,6 +66,12 @@ def summary(plan: Plan) -> list[str]:
         lines.append(
             f"trials:     {seconds} before the first block: which operations work with GPU buffers"
         )
+    return lines + _notes(plan) + left_out_lines(plan.left_out)
+
+
+def _notes(plan: Plan) -> list[str]:
+    """Notes on what the plan cannot show."""
+    lines = []
     families = [all_families().get(contender.library.family) for contender in plan.contenders]
     scopes = dict.fromkeys(family.scope for family in families if family and family.scope)
     lines += [f"note:       {scope}" for scope in scopes]
@@ -61,7 +91,14 @@ def summary(plan: Plan) -> list[str]:
             f"{needed}, though all was left out that may be; or name fewer --mpi, --paths or "
             "--benchmarks"
         )
-    return lines + left_out_lines(plan.left_out)
+    return lines
+
+
+def _subject_lines(plan: Plan) -> list[str]:
+    return [
+        "libraries:  " + ", ".join(contender.label for contender in plan.contenders),
+        "paths:      " + ", ".join(path.id for path in plan.paths),
+    ]
 
 
 def measured_lines(plan: Plan) -> list[str]:
@@ -73,8 +110,7 @@ def measured_lines(plan: Plan) -> list[str]:
     if not plan.slot_fixed:
         slot += f" in the first {PILOT_BLOCKS} blocks, then chosen from their scatter"
     return [
-        "libraries:  " + ", ".join(contender.label for contender in plan.contenders),
-        "paths:      " + ", ".join(path.id for path in plan.paths),
+        *_subject_lines(plan),
         "benchmarks: " + variants_label(plan, plan.variants),
         *(
             f"problems:   {name} of {', '.join(map(str, sizes))} {x_unit(plan.benchmarks, name)}"

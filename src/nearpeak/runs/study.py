@@ -28,7 +28,7 @@ from nearpeak.planning.options import Options
 from nearpeak.planning.plan import Plan
 from nearpeak.planning.prepare import check_named, prepare
 from nearpeak.planning.subjects import planned
-from nearpeak.planning.summary import summary
+from nearpeak.planning.summary import brief, summary
 from nearpeak.planning.usual import budget_of
 from nearpeak.report.sessions import blocks_lacking
 from nearpeak.results.requirements import Requirement, check
@@ -125,7 +125,7 @@ def start(request: Request) -> int:
         _print_launches(plan, Schedule(plan), expected_blocks(plan))
         show(summary(plan), sys.stderr)
         return 0
-    show(summary(plan), sys.stdout)
+    show(summary(plan) if request.verbose else brief(plan), sys.stdout)
     begun.remember(plan)  # before it can be cut off
     with closing(create(folder, machine, plan)) as journal:
         if not options.libraries:
