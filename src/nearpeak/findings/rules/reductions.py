@@ -71,7 +71,7 @@ RULE = Rule(
     find=find,
     headline="{it.short}: {it.measured}; {it.other.case.figure}, which adds nothing, {it.better}",
     sentence=sentence,
-    action="Measure NCCL or RCCL beside it, and use the faster one.",
+    action="Measure NCCL or RCCL, too, and use the faster one.",
     remedy="The library may add on the CPU, or with small kernels: measure NCCL or RCCL beside it,"
     " and use them for these sums if they are faster.",
     sources=[
