@@ -47,8 +47,8 @@ VERDICTS: tuple[tuple[float, str, Tone], ...] = (
     (0.0, "poor", "bad"),
 )
 MEANING = (
-    "Each figure is that of the best library. Ceiling: what the path carries without MPI at the"
-    f" same size. good: {100 * GOOD:.0f} % of it or more; fair: {100 * FAIR:.0f} % or more."
+    "Of the best library each. Ceiling: what the path carries without MPI at the same size."
+    f" good: {100 * GOOD:.0f} % of it or more; fair: {100 * FAIR:.0f} % or more."
 )
 WAYS = {"H,D": "host to GPU", "D,H": "GPU to host"}
 
@@ -125,10 +125,23 @@ def all_findings(results: Results) -> Findings:
 def _others(results: Results) -> Iterator[Block]:
     """Yields what a study without messages measured: applications, and families of operations."""
     for section in applications.sections(results):
-        yield replace(section.table, name=section.name, caption="")
+        yield _medians(replace(section.table, name=section.name, caption=""))
         yield Items(section.sentences, most=MOST_SENTENCES)
     for family in families(results):
         yield Items(family.sentences, family.title, most=MOST_SENTENCES)
+
+
+def _medians(table: Table) -> Table:
+    """A table without intervals and ranges."""
+    groups = [Rows(group.title, [_median_row(row) for row in group.rows]) for group in table.groups]
+    return replace(table, groups=groups)
+
+
+def _median_row(row: Row) -> Row:
+    values = {
+        key: replace(value, ci95=None, range=None, notes=()) for key, value in row.values.items()
+    }
+    return replace(row, values=values)
 
 
 def _lines(results: Results) -> list[Line]:
