@@ -178,13 +178,28 @@ class Phrases:
     @property
     def parts(self) -> str:
         """`81 % of the time is 2,037 x cuStreamSynchronize and others`, of a message."""
-        share = 0.0 if self.finding.message is None else self.finding.message.share
-        names = [
-            fact.name.partition(" by rank")[0] for fact in self.finding.facts if fact.of == "part"
-        ]
+        names = self._part_names
         first = names[0].partition(" of ")[0] if names else "calls"
         others = " and others" if len(set(names)) > 1 else ""
-        return f"{100 * share:.0f} % of the time is {first}{others}"
+        return f"{self.share} % of the time is {first}{others}"
+
+    @property
+    def share(self) -> str:
+        """The share of what was noticed in the time of a message, in %."""
+        message = self.finding.message
+        return f"{100 * message.share:.0f}" if message else "0"
+
+    @property
+    def pieces(self) -> str:
+        """`2,037 x cuMemcpyAsync of 8,236 B`: the copies of a message."""
+        sized = [name for name in self._part_names if " of " in name]
+        return sized[0] if sized else "pieces"
+
+    @property
+    def _part_names(self) -> list[str]:
+        return [
+            fact.name.partition(" by rank")[0] for fact in self.finding.facts if fact.of == "part"
+        ]
 
     @property
     def diagnosis(self) -> str:
