@@ -72,7 +72,7 @@ def test_the_answer_is_read_in_a_minute(file: Path) -> None:
     printed = io.StringIO()
     print_document(digest(results), console=PlainConsole(file=printed, width=100))
     assert count_words(printed.getvalue()) <= MOST_WORDS
-    blocks = [*answer(results), *actions(results, Path())]
+    blocks = [*answer(results, Path()), *actions(results, Path())]
     above = render(Document("", "", [], [Section("", blocks)]))
     assert count_words(above) <= MOST_ABOVE
 

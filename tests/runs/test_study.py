@@ -49,7 +49,7 @@ def test_a_study_shows_its_plan_runs_and_reports(nearpeak: Nearpeak, tmp_path: P
         "study", "--mpi", "one", "--mpi", "two", *SMALL, "--launches", "2", "-o", "there"
     )
     assert (code, err) == (0, "")
-    assert out.index("libraries:  one, two") < out.index("estimate:") < out.index("block 1: ")
+    assert out.index("libraries:  one, two") < out.index("time:") < out.index("block 1: ")
     assert "fewer than 6 launches give no 95 % interval" in out
     assert out.count(": ok (") == 6  # one plain line a launch
     assert "complete: all 2 blocks were run" in out
@@ -406,7 +406,7 @@ def test_a_library_that_crashes_everywhere_ends_with_status_1(
     last = "Exit status 1: one@broken: 2 launches crashed, and nothing was measured"
     code, out, err = nearpeak("study", *broken(tmp_path, "crash"))
     assert (code, err, out.splitlines()[-1]) == (1, "", last)
-    assert "1. 2 launches failed: one@broken (2), by " in out
+    assert "2 launches failed: one@broken (2), by " in out
     code, out, err = nearpeak("report", "there")
     assert (code, err, out.splitlines()[-1]) == (1, "", last)
     code, out, _ = nearpeak("study", "--resume", "-o", "there")

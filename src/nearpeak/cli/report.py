@@ -128,13 +128,13 @@ def report(
     from nearpeak.conform import journal
     from nearpeak.nodes import journal as nodes_journal
 
-    if folder.is_file():
-        raise UserError(f"{folder} is a file: nearpeak import {folder} reads what tools print")
     wanted = {"--csv": as_csv, "--latex": as_latex, "--json": as_json}
     forms = [form for form, is_wanted in wanted.items() if is_wanted]
     if forms or rows:
         _export(context, folder, forms, rows, output)
         return
+    if folder.is_file():
+        raise UserError(f"{folder} is a file: nearpeak import {folder} reads what tools print")
     written = _Written(folder, output, open_it, summary)
     if (folder / nodes_journal.NAME).exists():
         if beside:

@@ -27,12 +27,14 @@ from nearpeak.document.model import (
     Tone,
     Value,
 )
+from nearpeak.journal import resume_study
 from nearpeak.numbers import count, listed, number, percent, size, unit
 from nearpeak.picture.measured import HALF, NEAR
-from nearpeak.report import applications, wording
+from nearpeak.report import applications, imported, wording
 from nearpeak.report.cards import card, cards
 from nearpeak.report.families import families
 from nearpeak.report.headlines import Group, groups
+from nearpeak.report.notices import scopes
 from nearpeak.results.results import Headline, Results
 from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL
 
@@ -50,6 +52,7 @@ MEANING = (
     "Of the best library each. Ceiling: what the path carries without MPI at the same size."
     f" good: {100 * GOOD:.0f} % of it or more; fair: {100 * FAIR:.0f} % or more."
 )
+SHARES = [Column("share", "% of", "ceiling"), Column("bar", "", figure=False)]
 WAYS = {"H,D": "host to GPU", "D,H": "GPU to host"}
 
 
@@ -86,13 +89,13 @@ def digest(results: Results, folder: Path = Path("DIR")) -> Document:
         heading=f"How near to the peak does MPI run on {results.machine.hostname}?",
         byline=[],
         sections=[
-            Section("", [*answer(results), *paths(results), *actions(results, folder)]),
+            Section("", [*answer(results, folder), *paths(results), *actions(results, folder)]),
         ],
     )
 
 
-def answer(results: Results) -> Iterator[Block]:
-    """Yields the answer in a sentence or two, and what spoils it."""
+def answer(results: Results, folder: Path) -> Iterator[Block]:
+    """Yields the answer in a sentence or two, and what spoils it. `folder`: as for `digest`."""
     lines = _lines(results)
     yield Prose(sentence(results, lines), strong=True)
     if hardware := links(results):
@@ -101,12 +104,20 @@ def answer(results: Results) -> Iterator[Block]:
         yield Notice(text, tone="bad")
     if results.failures:
         yield Notice(_failed(results), tone="bad", details="failures")
+    if not results.complete:
+        text = "This study is not complete. To continue it:"
+        yield Notice(text, tone="note", command=resume_study(folder))
 
 
 def paths(results: Results) -> Iterator[Block]:
     """Yields a row for each path, or what else was measured."""
     lines = _lines(results)
     yield from [_table(lines)] if lines else _others(results)
+    beside = imported.table(results)
+    if beside.groups:
+        yield replace(beside, name=beside.title.rstrip("."), caption="")
+    if any(library.imported for library in results.libraries):
+        yield from scopes(results)
 
 
 def actions(results: Results, folder: Path) -> Iterator[Block]:
@@ -226,18 +237,21 @@ def _table(lines: Sequence[Line]) -> Table:
     large = next((line.rate for line in lines if line.rate), None)
     return Table(
         title="",
-        caption=MEANING + rest,
+        caption=(MEANING if _has_shares(lines) else "") + rest,
         head="path",
         columns=[
             *([Column("time", _title(small), figure=False)] if small else []),
             *([Column("rate", _title(large), figure=False)] if large else []),
-            Column("share", "% of", "ceiling"),
-            Column("bar", "", figure=False),
+            *(SHARES if _has_shares(lines) else []),
         ],
         groups=[Rows("", list(map(_row, shown)))],
         heads=True,
         compact=True,
     )
+
+
+def _has_shares(lines: Sequence[Line]) -> bool:
+    return any(line.share is not None for line in lines)
 
 
 def _title(head: Headline) -> str:
@@ -281,6 +295,5 @@ def unjudged(results: Results) -> str:
     others = [
         f"Of {count(len(results.cells), 'figure')}, {gaps}" if gaps else "",
         left_out if results.left_out else "",
-        "the study is not complete" if not results.complete else "",
     ]
     return "; ".join(filter(None, others))

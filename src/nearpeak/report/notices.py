@@ -40,7 +40,7 @@ def notices(results: Results, folder: Path = Path("DIR")) -> list[Notice]:
         *_drift(results),
         *_sessions(results, folder),
         *_few_launches(results),
-        *_scopes(results),
+        *scopes(results),
         *(Notice(text) for text in [wording.precision(results)] if text),
     ]
     return sorted(collected, key=lambda notice: _SEVERITY.index(notice.tone))
@@ -181,7 +181,8 @@ def _sessions(results: Results, folder: Path) -> Iterator[Notice]:
         yield notice
 
 
-def _scopes(results: Results) -> Iterator[Notice]:
+def scopes(results: Results) -> Iterator[Notice]:
+    """Yields what is known of the figures of each library that was not measured here."""
     libraries_by_scope: dict[str, list[str]] = {}
     for library in results.libraries:
         if library.scope:

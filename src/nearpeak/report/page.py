@@ -132,7 +132,7 @@ def render(results: Results, machines: Sequence[Published] = (), study: Path = P
         results=results,
         picture=Markup(picture(results)),  # its texts are escaped
         conditions=wording.conditions(results),
-        answer=list(digest.answer(results)),
+        answer=list(digest.answer(results, study)),
         cards=list(digest.actions(results, study)),
         paths_table=list(digest.paths(results)),
         findings_all=results.findings,
