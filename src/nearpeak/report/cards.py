@@ -14,6 +14,7 @@ from nearpeak.report import findings
 from nearpeak.report.advice import sentence as advised
 from nearpeak.results.names import case
 from nearpeak.results.results import Advice, AdviceKind, Finding, Results
+from nearpeak.terms.axes import STAGING, staging
 from nearpeak.terms.identity import Case, Place
 from nearpeak.terms.sizes import format_bytes
 
@@ -117,7 +118,8 @@ def _explain(finding: Finding) -> str:
     who, place, case_ = finding.who, finding.place, finding.case
     if not (who and place and case_) or finding.message or len(place.ends) != PAIR:
         return ""
-    if place.hosts > 1 or finding.apart or finding.cost is None:
+    usual = staging(case_.axes) is None and finding.apart.keys() <= {STAGING}
+    if place.hosts > 1 or not usual or finding.cost is None:
         return ""
     return explaining(who.label, place, case_)
 
