@@ -13,22 +13,26 @@ from nearpeak.observations.explained import ExplainedCase
 from nearpeak.report import findings
 from nearpeak.report.advice import sentence as advised
 from nearpeak.results.names import case
-from nearpeak.results.results import Advice, AdviceKind, Finding, Results
+from nearpeak.results.results import Advice, AdviceKind, Finding, Headline, Results
 from nearpeak.terms.axes import STAGING, staging
-from nearpeak.terms.identity import Case, Place
+from nearpeak.terms.identity import Case, Place, Who
 from nearpeak.terms.sizes import format_bytes
 
 MOST = 3
 PAIR = 2  # ranks that `nearpeak explain` follows
 
 
-def cards(results: Results, folder: Path) -> Iterator[Card]:
-    """Yields the findings that cost most, one for each library, path and buffers; without any, the
-    advice. `folder`: the study's, which commands name."""
+def cards(results: Results, folder: Path, poor: Headline | None = None) -> Iterator[Card]:
+    """Yields the findings that cost most, one for each rule and each library, path and buffers;
+    without any, the advice. `folder`: the study's, which commands name; `poor`: the figure furthest
+    from its ceiling, which has a card in any case."""
     costly = list(_costly(results))
-    for finding in costly[:MOST]:
+    lacking = poor and all(finding.place != poor.place for finding in costly[:MOST])
+    for finding in costly[: MOST - bool(lacking)]:
         plain = card(finding)
         yield replace(plain, evidence=[*plain.evidence, *_in_messages(results, finding)])
+    if poor and lacking and costly:
+        yield _of_figure(poor.best, poor.place, poor.case, poor.fraction)
     if not costly:
         yield from [made for given in results.advice if (made := _advised(results, given, folder))]
 
@@ -70,17 +74,25 @@ def _of_open(results: Results, given: Advice, _: Path) -> Card:
     )
 
 
-def _of_far(results: Results, given: Advice, _: Path) -> Card:
-    who = given.who.label if given.who else ""
+def _of_far(results: Results, given: Advice, _: Path) -> Card | None:
+    if given.place is None or given.case is None:
+        return None
+    shown = _of_figure(given.who, given.place, given.case, given.fraction)
+    return replace(shown, evidence=[advised(results, given)])
+
+
+def _of_figure(who: Who | None, place: Place, case_: Case, fraction: float | None) -> Card:
+    """The card of the best figure of a path that is far from its ceiling."""
+    name = who.label if who else ""
     return Card(
-        f"{_subject(given)}: {who} reaches {percent(given.fraction)} % of the ceiling",
+        f"{name}, {place.path}: {case(case_)} {size(case_.x)} reaches {percent(fraction)} % of the"
+        " ceiling",
         "See why:",
-        explaining(who, given.place, given.case) if given.place and given.case else "",
-        evidence=[advised(results, given)],
+        explaining(name, place, case_),
     )
 
 
-ADVISED: dict[AdviceKind, Callable[[Results, Advice, Path], Card]] = {
+ADVISED: dict[AdviceKind, Callable[[Results, Advice, Path], Card | None]] = {
     "path": _of_path,
     "launches": _of_launches,
     "near": _of_near,
@@ -136,11 +148,12 @@ def _key(given: Advice) -> tuple[Place | None, Case | None]:
 
 def _costly(results: Results) -> Iterator[Finding]:
     """Yields the findings that lose time, one for each library, path and buffers."""
-    seen = set()
+    seen: set[object] = set()
     for finding in results.findings:
-        key = (finding.who, finding.place, finding.case and finding.case.buffers)
-        if finding.weighted_us and key not in seen:
-            seen.add(key)
+        where = (finding.place, finding.case and finding.case.buffers)
+        keys = {(finding.who, *where), (finding.kind, *where)}
+        if finding.weighted_us and not keys & seen:
+            seen |= keys
             yield finding
 
 

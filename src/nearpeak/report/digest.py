@@ -100,6 +100,8 @@ def answer(results: Results, folder: Path) -> Iterator[Block]:
     yield Prose(sentence(results, lines), strong=True)
     if hardware := links(results):
         yield Prose(hardware)
+    if unknown := unjudged(results):
+        yield Prose(f"{unknown}.", tone="muted")
     if text := wording.conditions(results):
         yield Notice(text, tone="bad")
     if results.failures:
@@ -121,11 +123,11 @@ def paths(results: Results) -> Iterator[Block]:
 
 
 def actions(results: Results, folder: Path) -> Iterator[Block]:
-    """Yields what costs most, and what is not known."""
-    if shown := list(cards(results, folder)):
+    """Yields what costs most."""
+    furthest = min((line for line in _lines(results) if line.rate), key=_share, default=None)
+    poor = furthest.rate if furthest and _share(furthest) < FAIR else None
+    if shown := list(cards(results, folder, poor)):
         yield Findings(shown)
-    if unknown := unjudged(results):
-        yield Prose(f"{unknown}.", tone="muted")
 
 
 def all_findings(results: Results) -> Findings:
@@ -194,11 +196,18 @@ def sentence(results: Results, lines: Sequence[Line]) -> str:
     if not by_word:
         subject = wording.subject(results)
         return f"{subject[:1].upper()}{subject[1:]}."
-    parts = [f"{_named(by_word[word])} ({word})" for _, word, _ in VERDICTS if word in by_word]
+    sure = any(line.sure for line in lines)
+    parts = [
+        f"{_named(by_word[word])}{f' ({word})' if sure else ''}"
+        for _, word, _ in VERDICTS
+        if word in by_word
+    ]
     shares = "; ".join(parts).replace(" % on ", " % of the ceiling on ", 1)
-    provisional = "" if any(line.sure for line in lines) else "Provisional, as launches are few: "
-    on_host = f"{'on' if provisional else 'On'} {results.machine.hostname}"
-    return f"{provisional}{on_host}, the best MPI library reaches {shares}."
+    owners = {head.best for line in lines for head in (line.time, line.rate) if head}
+    who = owners.pop() if len(owners) == 1 else None
+    opening = "On" if sure else "Provisional, as launches are few: on"
+    best = who.label if who else "the best MPI library"
+    return f"{opening} {results.machine.hostname}, {best} reaches {shares}."
 
 
 def _named(paths: Sequence[str]) -> str:
@@ -210,14 +219,14 @@ def _named(paths: Sequence[str]) -> str:
 def links(results: Results) -> str:
     """The rates of the links without MPI beside their theoretical ones; empty if none is known."""
     shown = {
-        peak.place.path: f"{number(peak.value)} of {number(peak.theoretical_gbs)} GB/s on"
-        f" {peak.place.path}"
+        peak.place.path: f"{number(peak.value)} GB/s of a theoretical"
+        f" {number(peak.theoretical_gbs)} on {peak.place.path}"
         for peak in results.peaks
         if peak.of_theoretical is not None and not peak.place.pair and not peak.place.shared
     }
     if not shown:
         return ""
-    return f"Without MPI, the hardware carries {_named(list(shown.values()))} (theoretical)."
+    return f"Without MPI, the links carry {_named(list(shown.values()))}."
 
 
 def _failed(results: Results) -> str:
