@@ -368,14 +368,19 @@ def test_three_findings_are_in_the_answer_and_all_are_folded(
 ) -> None:
     gpu.failures, gpu.failure_kinds = [], []
     gpu.findings = [
-        msgspec.structs.replace(finding, who=Who(f"library{number}"), weighted_us=12.3)
+        msgspec.structs.replace(
+            finding,
+            who=Who(f"library{number}"),
+            case=msgspec.structs.replace(finding.case, buffers=f"{number},{number}"),
+            weighted_us=12.3,
+        )
         for number in range(12)
     ]
     page = render(gpu)
     assert "<p>Each such operation loses 12.3 µs. 4 more cases" in page
     answer, _, rest = page.partition('<h2 id="stands-out">')
-    assert "<b>library2, " in answer
-    assert "library3, " not in answer
+    assert "<b>library1, " in answer  # and the path furthest from its ceiling
+    assert "library2, " not in answer
     assert "<summary>12 findings" in rest
     assert rest.index("<summary>12 findings") < rest.index("<b>library11, ")
 
