@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Items by what they have in common."""
 
-from nearpeak.grouping import firsts, grouped, present
+from nearpeak.grouping import collected, firsts, grouped, present
 
 
 def test_groups_keep_the_order_of_the_items() -> None:
@@ -15,3 +15,7 @@ def test_the_first_of_each_key() -> None:
 
 def test_zero_is_present() -> None:
     assert present([0, None, ""]) == [0, ""]
+
+
+def test_the_second_parts_of_pairs_by_the_first() -> None:
+    assert collected([("a", 1), ("b", 2), ("a", 3)]) == {"a": [1, 3], "b": [2]}

@@ -24,3 +24,11 @@ def firsts(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, Item]
 def present(values: Iterable[Item | None]) -> list[Item]:
     """The values without None."""
     return [value for value in values if value is not None]
+
+
+def collected(pairs: Iterable[tuple[Key, Item]]) -> dict[Key, list[Item]]:
+    """All second parts of the pairs with the same first part, both in their order."""
+    groups: dict[Key, list[Item]] = {}
+    for key, item in pairs:
+        groups.setdefault(key, []).append(item)
+    return groups
