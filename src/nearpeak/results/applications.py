@@ -254,7 +254,7 @@ class _Memories:
         # One way or both: each byte that arrives was copied once.
         pairs = {name for name, described in benchmarks.items() if described.is_pair}
         rates = {name for name in pairs if benchmarks[name].main.unit == "GB/s"}
-        self._gpu = max(
+        best = max(
             (
                 point
                 for point in ceilings
@@ -263,6 +263,7 @@ class _Memories:
             key=lambda point: point.value,
             default=None,
         )
+        self._gpu = _Copied(best.place, best.blocks, best.values) if best else None
 
     def _nodes(self, copy: Observation) -> frozenset[int | None]:
         return frozenset(end.numa_node for end in self._paths[copy.launch.place].ends)
@@ -279,12 +280,11 @@ class _Memories:
         """The copies of the memory of its ranks, and how many of them share it; None: not
         measured."""
         if _in_gpus(path):
-            gpu = self._gpu
-            return gpu and _Copied(gpu.place, gpu.blocks, gpu.values), path.ranks_per_gpu
+            return self._gpu, path.ranks_per_gpu
         nodes = frozenset(end.numa_node for end in path.ends)
-        measured = len(nodes) == 1 and not path.between_hosts
-        copies = self._copies.get(nodes) if measured else None
-        return copies and _copied(copies, len(path.ends)), len(path.ends)
+        copies = self._copies.get(nodes, []) if not path.between_hosts else []
+        measured = len(nodes) == 1 and len(copies) > 0
+        return _copied(copies, len(path.ends)) if measured else None, len(path.ends)
 
     def _cached(self, path: DataPath) -> int:
         """Bytes that the caches of its CPUs hold, or that any GPU of their vendor caches: drivers

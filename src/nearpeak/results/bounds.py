@@ -106,10 +106,11 @@ def find(observations: Observations, ceilings: Iterable[CeilingPoint]) -> list[C
     )
     wanted: dict[tuple[Place, Case], set[Block]] = defaultdict(set)
     for observation in observations.observed:
-        launch, benchmark = observation.launch, benchmarks.get(observation.case.benchmark)
-        of_library = launch.who != CEILING and benchmark is not None
-        if of_library and _is_bounded(observations.machine, paths, observation, benchmark):
-            wanted[launch.place, under(observation.case)].add(launch.block)
+        launch, case = observation.launch, observation.case
+        if launch.who != CEILING and _is_bounded(
+            observations.machine, paths, observation, benchmarks[case.benchmark]
+        ):
+            wanted[launch.place, under(case)].add(launch.block)
     points = []
     for place, case in sorted(wanted):
         benchmark = benchmarks[case.benchmark]
@@ -286,7 +287,7 @@ def _bound(terms: Sequence[Term], place: Place) -> Bound:
     passed = sorted({*point.blocks} - {*longest.source.readings[0]})
     blocks = sorted(apart or longest.source.readings[0])
     # The best distance bounds all others, and each distance itself.
-    counting = [(longest, blocks)]
+    counting: list[tuple[Term, Collection[Block] | None]] = [(longest, blocks)]
     for term in terms:
         if term is not longest:
             counting += [(term, alike(apart, term.source.distances)), (term, None)]

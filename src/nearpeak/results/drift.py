@@ -5,7 +5,6 @@ The ceilings are the probes: they move the same bytes in every block, on every p
 among them, and no library is part of them.
 """
 
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
@@ -57,22 +56,6 @@ def _drift(place: Place, points: Sequence[CeilingPoint]) -> Drift:
         place=place,
         blocks=list(deviations),
         deviations=[float(np.expm1(off)) for off in deviations.values()],
-        widest=_apart(widest),
-        widest_case=widest.case,
-        distances=_distances(points),
-    )
-
-
-def _drift(place: Place, points: Sequence[CeilingPoint]) -> Drift:
-    deviations: dict[Block, list[float]] = defaultdict(list)
-    for point in points:
-        for block, off in _deviations(point).items():
-            deviations[block].append(off)
-    widest = max(points, key=_apart)
-    return Drift(
-        place=place,
-        blocks=sorted(deviations),
-        deviations=[float(np.expm1(np.median(deviations[block]))) for block in sorted(deviations)],
         widest=_apart(widest),
         widest_case=widest.case,
         distances=_distances(points),

@@ -21,7 +21,7 @@ def failures(observations: Observations) -> list[Failure]:
             who=launch.who,
             place=launch.place,
             benchmarks=list(dict.fromkeys(curve.benchmark for curve in _curves(launch))),
-            x=launch.at and launch.at.x,
+            x=launch.at.x if launch.at else None,
             x_unit=x_unit(observations.benchmarks, launch.at.benchmark if launch.at else ""),
             status=status,
             cause=launch.cause,

@@ -67,8 +67,8 @@ def _beside(cells: list[Cell], theirs: Sequence[Cell], ceilings: Ceilings) -> Im
         unit=cell.unit,
         better=cell.better,
         value=cell.median or 0.0,
-        library=best and best.who,
-        library_value=best and best.median,
+        library=best.who if best else None,
+        library_value=best.median if best else None,
         differs=_differences(imported_curve, curve),
     )
     same_case = ceilings.point(cell.place, cell.case)
