@@ -164,7 +164,7 @@ def _match(
     keys = dict.fromkeys([*old, *new])
     reasons = {key: _apart(old.get(key), new.get(key), failed=key in failed) for key in keys}
     both = collected(
-        (key[:2], Both(key[2], *old[key].kinds, old[key], new[key]))
+        (key[:2], Both(key[2], next(iter(old[key].kinds)), old[key], new[key]))
         for key, reason in reasons.items()
         if not reason
     )

@@ -12,7 +12,8 @@ from nearpeak.conform.conformance import Memory, Operation
 from nearpeak.errors import UserError, closest
 from nearpeak.grouping import firsts
 from nearpeak.launching.describe import Allocator, Description
-from nearpeak.terms.benchmarks import by_name
+from nearpeak.launching.describe import Operation as Described
+from nearpeak.terms.benchmarks import Benchmark, by_name
 from nearpeak.terms.buffers import in_gpu
 from nearpeak.terms.outcomes import GOOD
 from nearpeak.terms.trials import (
@@ -74,9 +75,10 @@ def operations(described: Description, chosen: Chosen) -> list[Operation]:
         for benchmark in described.benchmarks
         if benchmark.ranks.fits(RANKS) and benchmark.over_bytes
     ]
+    described_operations: list[Benchmark | Described] = [*benchmarks, *described.operations]
     available = [
         Operation(name=operation.name, family=operation.family, summary=operation.summary)
-        for operation in (*benchmarks, *described.operations)
+        for operation in described_operations
     ]
     names = {name for operation in available for name in (operation.name, operation.family)}
     if unknown := [name for name in chosen.operations if name not in names]:
@@ -146,13 +148,14 @@ def cases(
         if name in on_devices and not in_gpu(memory.buffers):
             continue
         ways = [case for case in _ways(described, memory, name) if _is_deep(case, chosen, growing)]
-        firsts = [*filter(is_first, ways)]
         plainest = [case for case in ways if is_first(case) or _in_place(case)]
         if chosen.depth == "full" or chosen.operations or name in usual_ones:
-            among_two, among_more = among_two + ways, plainest
+            among_more = plainest
+        elif chosen.buffers or memory.buffers in EVERY_OPERATION or name in on_devices:
+            ways, among_more = plainest, [*filter(is_first, ways)]
         else:
-            every = chosen.buffers or memory.buffers in EVERY_OPERATION or name in on_devices
-            among_two, among_more = among_two + (plainest if every else []), firsts if every else []
+            continue
+        among_two += ways
         wider += [case for way in among_more for case in _among_more(described, way)]
     threaded = {benchmark.name for benchmark in described.benchmarks if benchmark.threads}
     return sorted(

@@ -22,7 +22,7 @@ import signal
 import stat
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 VARIABLE = "NEARPEAK_LAUNCH"
@@ -164,11 +164,11 @@ def main() -> None:
         token, _, name = text.partition(" ")
         launches.get(token, set()).add(name)
 
-    follow = {
+    follow: dict[str, Callable[[str], object]] = {
         "begin": lambda token: launches.update({token: set()}),
         "segment": segment,
         "end": lambda token: launches.pop(token, None),
-        "folder": lambda path: folders.setdefault(path),
+        "folder": lambda path: folders.update({path: None}),
         "removed": lambda path: folders.pop(path, None),
     }
     for line in sys.stdin:
