@@ -16,7 +16,8 @@ import numpy as np
 
 from nearpeak.grouping import collected, grouped, present
 from nearpeak.observations.observed import Block, Observation, Observations
-from nearpeak.results import deviations, overlap, what_if
+from nearpeak.results import deviations, what_if
+from nearpeak.results.blocks import estimated, sessions_of
 from nearpeak.results.ceilings import find_envelope, reached_in
 from nearpeak.results.locality import BEYOND, COPY, cached_bytes, gpu_cache_bytes, lies_in
 from nearpeak.results.prediction import Messages
@@ -33,7 +34,7 @@ from nearpeak.statistics.comparisons import better_in, median_ratio
 from nearpeak.terms.axes import staging
 from nearpeak.terms.benchmarks import Benchmark, by_name
 from nearpeak.terms.identity import CEILING, Axes, Case, Place, Who
-from nearpeak.terms.path import DataPath
+from nearpeak.terms.path import DataPath, by_place
 from nearpeak.terms.work import Work
 
 SCALING, STRONG = "scaling", "strong"  # an axis of applications, and the value that is not "weak"
@@ -194,8 +195,8 @@ def _hidden(key: Key, cells: Mapping[Key, Cell], benchmark: Benchmark) -> Estima
         return None
     turns, communicate, compute, both = (cell.by_block for cell in (*others, cells[key]))
     blocks = sorted(turns.keys() & communicate.keys() & compute.keys() & both.keys())
-    shares = [(turns[b] - both[b]) / min(communicate[b], compute[b]) for b in blocks]
-    return overlap.estimated(shares, [block.session for block in blocks]) if blocks else None
+    shares = {b: (turns[b] - both[b]) / min(communicate[b], compute[b]) for b in blocks}
+    return estimated(shares) if shares else None
 
 
 def _beside(key: Key, cells: Mapping[Key, Cell], benchmark: Benchmark) -> Iterable[Beside]:
@@ -214,14 +215,14 @@ def _beside(key: Key, cells: Mapping[Key, Cell], benchmark: Benchmark) -> Iterab
 def _estimated(values: ByBlock) -> Estimated | None:
     if not values:
         return None
-    ratio = median_ratio(np.log(list(values.values())), [block.session for block in values])
+    ratio = median_ratio(np.log([*values.values()]), sessions_of(values))
     return Estimated(
         value=ratio.value, ci95=ratio.bounds, range=(min(values.values()), max(values.values()))
     )
 
 
 def _in_gpus(path: DataPath) -> bool:
-    return {end.memory for end in path.ends} == {"gpu"}
+    return set(path.memories) == {"gpu"}
 
 
 class _Copied(NamedTuple):
@@ -247,7 +248,7 @@ class _Memories:
         ceilings: Sequence[CeilingPoint],
         benchmarks: Mapping[str, Benchmark],
     ) -> None:
-        self._paths = {path.place: path for path in observations.paths}
+        self._paths = by_place(observations.paths)
         self._machine = observations.machine
         # By the NUMA nodes of the ends.
         self._copies = grouped(filter(self._is_copy, observations.observed), self._nodes)

@@ -29,7 +29,7 @@ from nearpeak.statistics.strata import alike, strata
 from nearpeak.terms.benchmarks import QUOTED_BYTES, Benchmark, by_name, with_ceilings
 from nearpeak.terms.buffers import on_host, turned
 from nearpeak.terms.identity import CEILING, Case, Place
-from nearpeak.terms.path import DataPath
+from nearpeak.terms.path import DataPath, by_place
 
 # A rate holds for messages no larger than those that were measured, or where these are as large as
 # this: from there on no path moves more bytes in a second than at the best size before.
@@ -94,7 +94,7 @@ class Bound(NamedTuple):
 def find(observations: Observations, ceilings: Iterable[CeilingPoint]) -> list[CeilingPoint]:
     """The bounds of what was measured of libraries, in order of place and case."""
     benchmarks = by_name(observations.benchmarks)
-    paths = {path.place: path for path in observations.paths}
+    paths = by_place(observations.paths)
     measured = with_ceilings(observations.benchmarks)
     sources = grouped(
         (

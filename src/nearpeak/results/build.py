@@ -38,6 +38,7 @@ from nearpeak.results.shared import expand, once
 from nearpeak.terms.awareness import unaware
 from nearpeak.terms.benchmarks import by_name
 from nearpeak.terms.identity import Who
+from nearpeak.terms.path import by_place
 
 NAME = "results.json"
 
@@ -61,7 +62,7 @@ def write_results(results: Results, folder: Path) -> None:
 def summarise(observations: Observations) -> Results:
     """The results of what was observed; nearpeak.findings adds what stands out in them."""
     measured = ceilings.find(observations)
-    paths = {path.place: path for path in observations.paths}
+    paths = by_place(observations.paths)
     locality.locate(observations.machine, paths, measured)
     points = [*measured, *bounds.find(observations, measured)]
     theoretical.compare(measured, observations.paths, observations.benchmarks)

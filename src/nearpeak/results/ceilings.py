@@ -9,6 +9,7 @@ import numpy as np
 
 from nearpeak.grouping import collected, grouped, present
 from nearpeak.observations.observed import Block, Observation, Observations
+from nearpeak.results.blocks import sessions_of
 from nearpeak.results.results import HOST_CACHES, Attainable, CeilingPoint, Pace
 from nearpeak.statistics.bimodal import borders, in_better_mode
 from nearpeak.statistics.choice import Choice
@@ -150,7 +151,7 @@ def summed_up(
     block and what these may be too: the interval spans those of all."""
     return {
         "value": float(np.median(values)),
-        "ci95": of_readings((values, *otherwise), [block.session for block in blocks]),
+        "ci95": of_readings((values, *otherwise), sessions_of(blocks)),
         "range": (min(values), max(values)),
         "values": values,
         "otherwise": otherwise,

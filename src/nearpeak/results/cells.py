@@ -11,6 +11,7 @@ import numpy as np
 from nearpeak.grouping import collected, grouped
 from nearpeak.observations.observed import Block, Gap, Observation, Observations
 from nearpeak.results import reference
+from nearpeak.results.blocks import sessions_of
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.overlap import overlap
 from nearpeak.results.results import (
@@ -187,7 +188,7 @@ def _cell(
 def _sum_up(cell: Cell, believed: list[Observation]) -> None:
     medians = cell.launch_medians
     cell.median = float(np.median(medians))
-    cell.ci95 = interval(medians, sessions=[block.session for block in cell.blocks], positive=True)
+    cell.ci95 = interval(medians, sessions=sessions_of(cell.blocks), positive=True)
     cell.range = (min(medians), max(medians))
     summaries = [observation.summary for observation in believed]
     cell.minimum = min(all_known(summary.minimum for summary in summaries), default=None)
@@ -207,7 +208,7 @@ def _flags(
     cell: Cell, believed: list[Observation], drifted: Collection[tuple[Place, Block]]
 ) -> list[Flag]:
     enough = cell.launches >= FEWEST_FOR_INTERVAL
-    sessions = [block.session for block in cell.blocks]
+    sessions = sessions_of(cell.blocks)
     flags: dict[Flag, bool] = {
         "few launches": not enough,
         "mean": any(observation.summary.mean for observation in believed),
@@ -316,9 +317,7 @@ def _fraction(cell: Cell, readings: Sequence[dict[Block, float]]) -> _Fraction |
     shares = [better_in(cell.by_block, reading, cell.better) for reading in readings]
     if not shares[0]:
         return None
-    with_sessions = [
-        (np.log([*by_block.values()]), [block.session for block in by_block]) for by_block in shares
-    ]
+    with_sessions = [(np.log([*s.values()]), sessions_of(s)) for s in shares]
     ratios = list(starmap(median_ratio, with_sessions))
     values = [*chain.from_iterable(by_block.values() for by_block in shares)]
     bounds = spanning(ratio.bounds for ratio in ratios)

@@ -11,6 +11,7 @@ import numpy as np
 from nearpeak.arrays import Floats
 from nearpeak.grouping import grouped, present
 from nearpeak.observations.observed import Block, Session
+from nearpeak.results.blocks import sessions_of
 from nearpeak.results.results import Cell, Comparison, CurveComparison, Judging, Unjudged
 from nearpeak.statistics import verdicts
 from nearpeak.statistics.blocks import blocks_needed
@@ -62,7 +63,7 @@ def compare(cells: Iterable[Cell], sessions: Sequence[Session]) -> Compared:
     chosen = [c for c in cells if c.median is not None and (c.case.x > 0 or c.better == "lower")]
     counting = _alike(chosen, sessions)
     curves = grouped(
-        (cell for cell in chosen if any(block.session in counting for block in cell.blocks)),
+        (cell for cell in chosen if not counting.isdisjoint(sessions_of(cell.blocks))),
         lambda cell: (cell.place, cell.case.curve),
     )
     alternatives = [grouped(curve, lambda cell: cell.who).values() for curve in curves.values()]

@@ -11,6 +11,7 @@ import numpy as np
 
 from nearpeak.grouping import collected, grouped
 from nearpeak.observations.observed import Block
+from nearpeak.results.bounds import in_blocks
 from nearpeak.results.results import AtDistance, CeilingPoint, Drift
 from nearpeak.statistics.comparisons import SIGN
 from nearpeak.statistics.drift import changes, least_steps
@@ -42,11 +43,6 @@ def _medians(values: Iterable[tuple[Block, float]]) -> dict[Block, float]:
     """The median of the values of each block, in order of blocks."""
     by_block = collected(values)
     return {block: float(np.median(by_block[block])) for block in sorted(by_block)}
-
-
-def _relative(logs: Sequence[float]) -> float:
-    """The difference that the median of these logarithms is."""
-    return float(np.expm1(np.median(logs)))
 
 
 def _drift(place: Place, points: Sequence[CeilingPoint]) -> Drift:
@@ -93,8 +89,8 @@ def _step_range(
 def _at_distance(
     blocks: list[Block], ns: Mapping[Block, float], deviations: Iterable[Mapping[Block, float]]
 ) -> AtDistance:
-    inside = [[off[block] for block in blocks if block in off] for off in deviations]
-    relative = list(map(_relative, filter(None, inside)))
+    inside = filter(None, (in_blocks(off, blocks) for off in deviations))
+    relative = [float(np.expm1(np.median([*off.values()]))) for off in inside]
     apart = [ns[block] for block in blocks]
     return AtDistance(
         ns=(min(apart), max(apart)),

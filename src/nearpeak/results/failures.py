@@ -3,7 +3,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from nearpeak.grouping import grouped
+from nearpeak.grouping import collected, grouped
 from nearpeak.observations.observed import Launch, Observations
 from nearpeak.results.results import EndedIn, Failure, FailureKind, Skip
 from nearpeak.terms.benchmarks import x_unit
@@ -20,7 +20,7 @@ def failures(observations: Observations) -> list[Failure]:
             session=launch.block.session,
             who=launch.who,
             place=launch.place,
-            benchmarks=list(dict.fromkeys(curve.benchmark for curve in _curves(launch))),
+            benchmarks=_benchmarks(launch),
             x=launch.at.x if launch.at else None,
             x_unit=x_unit(observations.benchmarks, launch.at.benchmark if launch.at else ""),
             status=status,
@@ -35,9 +35,10 @@ def failures(observations: Observations) -> list[Failure]:
     ]
 
 
-def _curves(launch: Launch) -> Sequence[Curve]:
-    """The case that it did not survive, else all that it was to measure."""
-    return [launch.at] if launch.at else launch.curves
+def _benchmarks(launch: Launch) -> list[str]:
+    """That of the case that it did not survive, else all that it was to measure."""
+    curves: Sequence[Curve] = [launch.at] if launch.at else launch.curves
+    return list(dict.fromkeys(curve.benchmark for curve in curves))
 
 
 Key = tuple[Who, Place, str, str]
@@ -93,8 +94,9 @@ def _kind(group: Sequence[Failure]) -> FailureKind:
 def skipped(observations: Observations) -> list[Skip]:
     """The cases that a program did not measure, each reason once with all its sizes."""
     gaps = [gap for gap in observations.gaps if gap.said and gap.status == "skipped"]
-    reasons = grouped(
-        gaps, lambda g: (g.launch.who, g.launch.place, g.case.benchmark, g.method, g.message)
+    reasons = collected(
+        ((g.launch.who, g.launch.place, g.case.benchmark, g.method, g.message), g.case.x)
+        for g in gaps
     )
     return [
         Skip(
@@ -102,9 +104,9 @@ def skipped(observations: Observations) -> list[Skip]:
             place=place,
             benchmark=benchmark,
             method=method,
-            sizes=sorted({gap.case.x for gap in group}),
+            sizes=sorted({*sizes}),
             x_unit=x_unit(observations.benchmarks, benchmark),
             message=message,
         )
-        for (who, place, benchmark, method, message), group in reasons.items()
+        for (who, place, benchmark, method, message), sizes in reasons.items()
     ]

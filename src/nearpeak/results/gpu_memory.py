@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from nearpeak.grouping import collected, grouped
-from nearpeak.results.overlap import estimated
+from nearpeak.results.blocks import estimated
 from nearpeak.results.results import Cell, InGpuMemory, SlowerInGpuMemory
 from nearpeak.statistics.comparisons import better_in
 from nearpeak.terms.benchmarks import Benchmark
@@ -70,7 +70,4 @@ def _slower(cell: Cell, host: Cell) -> SlowerInGpuMemory | None:
     ratios = better_in(host.by_block, cell.by_block, cell.better)
     if not ratios or cell.window != host.window:
         return None
-    sessions = [block.session for block in ratios]
-    return SlowerInGpuMemory(
-        case=cell.case, slower=estimated(list(ratios.values()), sessions), blocks=len(ratios)
-    )
+    return SlowerInGpuMemory(case=cell.case, slower=estimated(ratios), blocks=len(ratios))

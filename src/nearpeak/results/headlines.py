@@ -132,7 +132,8 @@ def _headline(chosen: list[Cell], judged: Judged, native: Collection[Who]) -> He
         tied = _tied(best, [*filterfalse(is_defect, others)], judged)
         if tied is not None:
             headline.tied = [cell.who for cell in tied]
-            verdicts = {two and two.verdict for two in (_compared(best, c, judged) for c in tied)}
+            compared = [_compared(best, cell, judged) for cell in tied]
+            verdicts = {two and two.verdict for two in compared}
             headline.standing = "tie" if verdicts == {EQUIVALENT} else "undecided"
             if not tied:
                 headline.standing = "first"

@@ -93,8 +93,10 @@ def headlines(results: Results) -> list[list[Headline]]:
     }
     kinds = grouped(map(bare, defaults), lambda curve: curve.buffers)
     pairs = product(places(results), kinds.values())
-    groups = ([reported.get((place, curve)) for curve in kind] for place, kind in pairs)
-    return [*filter(None, map(present, groups))]
+    groups = []
+    for place, kind in pairs:
+        groups.append(present(reported.get((place, curve)) for curve in kind))
+    return [*filter(None, groups)]
 
 
 def of_headlines(results: Results) -> list[Cell]:

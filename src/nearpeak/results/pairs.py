@@ -2,7 +2,7 @@
 """Studies of all pairs: a matrix for each kind of pair and benchmark, and which pair is slowest."""
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import TypeVar
@@ -211,21 +211,24 @@ def _matrix(
     directed: Callable[[Curve], bool],
 ) -> Matrix:
     """The matrix of the case of `largest`."""
-    figures: list[tuple[Who, float, CeilingPoint | Cell]] = [
-        *((CEILING, point.value, point) for point in limits),
-        *((cell.who, cell.median or 0.0, cell) for cell in cells),
+    figures = [
+        *((CEILING, (point.value, point)) for point in limits),
+        *((cell.who, (cell.median or 0.0, cell)) for cell in cells),
     ]
-    by_owner = grouped(
-        (f for f in figures if f[2].case.x == largest.case.x and f[1] > 0), lambda f: f[0]
+    by_owner = collected(
+        (who, (value, point))
+        for who, (value, point) in figures
+        if point.case.x == largest.case.x and value > 0
     )
-    sources = [
-        Source(
-            who,
-            {point.place.pair: value for _, value, point in mine},
-            largest.better,
-            {point.place.pair: point.by_block for _, _, point in mine},
-        )
-        for who, mine in by_owner.items()
-    ]
+    sources = [_source(who, figures, largest.better) for who, figures in by_owner.items()]
     symmetric = len(set(largest.place.ends)) == 1 and not directed(largest.case.curve)
     return Matrix(largest.place, largest.case, largest.unit, sources, symmetric)
+
+
+def _source(who: Who, figures: Sequence[tuple[float, Cell | CeilingPoint]], better: str) -> Source:
+    return Source(
+        who,
+        {point.place.pair: value for value, point in figures},
+        better,
+        {point.place.pair: point.by_block for _, point in figures},
+    )

@@ -129,14 +129,7 @@ class Messages:
         self, measured: Measured, who: Who, place: Place, buffers: str, messages: Sequence[int]
     ) -> float | None:
         places = [place, *self._within(place)]
-        states = [
-            {
-                state: mine
-                for (*key, state), mine in measured.items()
-                if key == [who, candidate, buffers] and mine.alone
-            }
-            for candidate in places
-        ]
+        states = (_states(measured, [who, candidate, buffers]) for candidate in places)
         by_state = next(filter(None, states), None)
         if by_state is None or not messages:
             return None
@@ -151,6 +144,10 @@ class Messages:
         wide = [path for path in self._paths if path.place == place and len(path.ends) > 2]
         pairs = [path for path in self._paths if len(path.ends) == 2]
         return [pair.place for path in wide for pair in pairs if path.holds(pair)]
+
+
+def _states(measured: Measured, owner: list[Who | Place | str]) -> dict[State, _Measured]:
+    return {state: mine for (*key, state), mine in measured.items() if key == owner and mine.alone}
 
 
 def _interpolated(times: Times, size_bytes: int) -> float:

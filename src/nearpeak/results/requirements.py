@@ -167,13 +167,14 @@ def _find(wanted: Requirement, subjects: Sequence[Subject], why_not: WhyNot) -> 
         raise UserError(f"the study has no path {wanted.path!r}{other}")
     on_path = [subject for subject in paths[wanted.path] if _may_be(subject, wanted.library)]
     matches = [subject for subject in on_path if subject.curve.figure == wanted.figure]
-    subject_name, of = NOT_MEASURED[wanted.library == CEILING.label]
+    missing, of_ceiling = NOT_MEASURED[wanted.library == CEILING.label]
     if not on_path:
-        raise UserError(f"{subject_name} measured on that path")
+        raise UserError(f"{missing} measured on that path")
     if not matches:
         figures = dict.fromkeys(subject.curve.figure for subject in on_path)
         raise UserError(
-            f"{wanted.figure!r} is not measured {of}on that path{closest(wanted.figure, figures)}"
+            f"{wanted.figure!r} is not measured {of_ceiling}on that path"
+            f"{closest(wanted.figure, figures)}"
         )
     return [subject for subject in matches if subject.who != CEILING] or matches
 
@@ -242,14 +243,13 @@ def _judge(
 ) -> list[Judgement]:
     named = _named(requirement, subjects)
     # Libraries other than MPI are measured where they can be, and owe nothing elsewhere.
-    optional = {
-        who
-        for who in {subject.who for subject in subjects} - {subject.who for subject in named}
-        if who.library in measured.no_mpi and not requirement.library
-    }
-    everyone = dict.fromkeys(subject.who for subject in subjects if subject.who not in optional)
+    with_figure = {subject.who for subject in named}
+    everyone = dict.fromkeys(subject.who for subject in subjects)
     owners = [
-        who for who in everyone if who != CEILING and requirement.library in (None, who.label)
+        who
+        for who in everyone
+        if who != CEILING and requirement.library in (None, who.label)
+        if who in with_figure or who.library not in measured.no_mpi or requirement.library
     ]
     if named[0].who == CEILING:
         owners = [CEILING]
@@ -373,7 +373,7 @@ class _Measured:
         return ", but staged by the benchmark" if mine in staged else ""
 
     def _without_ceiling(self, name: str, place: Place) -> _Unmeasured:
-        """That no ceiling was measured, with the endings of failed launches of those of a place."""
+        """The reason: no ceiling was measured. It has the endings of failed launches of a place."""
         ended = Counter(
             failure.status
             for failure in self._failures
