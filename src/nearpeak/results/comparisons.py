@@ -66,12 +66,12 @@ def compare(cells: Iterable[Cell], sessions: Sequence[Session]) -> Compared:
         (cell for cell in chosen if not counting.isdisjoint(sessions_of(cell.blocks))),
         lambda cell: (cell.place, cell.case.curve),
     )
-    alternatives = [grouped(curve, lambda cell: cell.who).values() for curve in curves.values()]
-    pairs = present(
-        pair_of(*both, counting) for rivals in alternatives for both in combinations(rivals, 2)
-    )
-    families = grouped(pairs, lambda pair: pair.owners)
-    questions = [[pair.question for pair in family] for family in families.values()]
+    pairs: list[Pair | None] = []
+    for curve in curves.values():
+        rivals = grouped(curve, lambda cell: cell.who).values()
+        pairs += [pair_of(*both, counting) for both in combinations(rivals, 2)]
+    families = grouped(present(pairs), lambda pair: pair.owners)
+    questions = [*map(_questions, families.values())]
     answers = chain.from_iterable(verdicts.judge(questions))
     judged = list(zip(chain.from_iterable(families.values()), answers, strict=True))
     return Compared(
@@ -80,6 +80,10 @@ def compare(cells: Iterable[Cell], sessions: Sequence[Session]) -> Compared:
         [_curve(pair, answer) for pair, answer in judged],
         _judging(list(families), questions),
     )
+
+
+def _questions(pairs: Iterable[Pair]) -> list[verdicts.Curve]:
+    return [pair.question for pair in pairs]
 
 
 def _judging(pairs: list[tuple[Who, Who]], questions: list[list[verdicts.Curve]]) -> Judging:
@@ -123,8 +127,10 @@ def pair_of(
         return None
     pairs, rows = zip(*ratios, strict=True)
     blocks = sorted(set[Block]().union(*rows))
-    table = [[row.get(block, np.nan) for row in rows] for block in blocks]
-    return Pair(list(pairs), blocks, np.array(table).T.copy())
+    table = np.full((len(rows), len(blocks)), np.nan)
+    for number, row in enumerate(rows):
+        table[number, [blocks.index(block) for block in row]] = [*row.values()]
+    return Pair(list(pairs), blocks, table)
 
 
 def log_ratios(first: Cell, second: Cell, sessions: Collection[int]) -> dict[Block, float]:

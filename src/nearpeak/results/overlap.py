@@ -6,6 +6,7 @@ it. docs/methodology.md says what is measured.
 """
 
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 
 import numpy as np
 
@@ -28,9 +29,7 @@ def overlap(launches: Sequence[Observation]) -> Overlap | None:
         for block, phases in times.items()
         if phases.get(DEVICE_ALONE, 0.0) > 0
     }
-    middles = np.median(
-        [[phases[name] for name in PHASES] for phases in times.values()], axis=0
-    ).tolist()
+    middles = np.median([*map(itemgetter(*PHASES), times.values())], axis=0).tolist()
     return Overlap(
         hidden=estimated({block: hidden(phases) for block, phases in times.items()}),
         communicate_us=middles[0],
