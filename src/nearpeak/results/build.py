@@ -184,6 +184,7 @@ def _without(observations: Observations, guests: Collection[Who]) -> Observation
 
 
 def _libraries(libraries: Iterable[Library]) -> list[LibraryInfo]:
+    by_library = grouped(libraries, lambda library: library.who.library)
     return [
         LibraryInfo(
             name=name,
@@ -199,7 +200,5 @@ def _libraries(libraries: Iterable[Library]) -> list[LibraryInfo]:
             scope=first.scope,
             imported=first.imported,
         )
-        for name, (first, *others) in grouped(
-            libraries, lambda library: library.who.library
-        ).items()
+        for name, (first, *others) in by_library.items()
     ]

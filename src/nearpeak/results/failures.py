@@ -36,7 +36,7 @@ def failures(observations: Observations) -> list[Failure]:
 
 
 def _benchmarks(launch: Launch) -> list[str]:
-    """That of the case that it did not survive, else all that it was to measure."""
+    """The benchmark that a launch did not survive, else all that it was to measure."""
     curves: Sequence[Curve] = [launch.at] if launch.at else launch.curves
     return list(dict.fromkeys(curve.benchmark for curve in curves))
 
