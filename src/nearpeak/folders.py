@@ -30,6 +30,11 @@ def home() -> Path:
     return expanded("~") if expanded("~").is_absolute() else Path("/nonexistent")
 
 
+def searched(variable: str) -> list[Path]:
+    """The folders of a search path in the environment."""
+    return [Path(folder) for folder in os.environ.get(variable, "").split(":") if folder]
+
+
 def expanded(path: str) -> Path:
     """A path with `~` and `~NAME` as home folders, as far as these are known."""
     try:

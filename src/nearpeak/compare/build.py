@@ -2,7 +2,7 @@
 """Builds compare.json from the studies of two sides."""
 
 import os
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from statistics import median
 
@@ -25,6 +25,7 @@ from nearpeak.compare.figures import Both, Figures, Key, Owner, gather
 from nearpeak.compare.judge import judge
 from nearpeak.compare.load import Study, check_apart
 from nearpeak.errors import UserError
+from nearpeak.grouping import collected
 from nearpeak.libraries.variables import may_read
 from nearpeak.results.cells import FAILED
 from nearpeak.statistics.verdicts import SLOWER
@@ -160,16 +161,18 @@ def _match(
 ) -> tuple[dict[Owner, list[Both]], list[Unmatched]]:
     """Returns the cases that both sides measured alike, and counts the others."""
     curves = {(lack.who, lack.place, lack.curve) for lack in missing}
-    both: dict[Owner, list[Both]] = defaultdict(list)
-    unmatched: Counter[tuple[Who, Place, str]] = Counter()
-    for key in dict.fromkeys([*old, *new]):
-        who, place, case = key
-        reason = _apart(old.get(key), new.get(key), failed=key in failed)
-        if reason and (who, place, case.curve) not in curves:
-            unmatched[who, place, reason] += 1
-        if not reason:
-            (kind,) = old[key].kinds
-            both[who, place].append(Both(case, kind, old[key], new[key]))
+    keys = dict.fromkeys([*old, *new])
+    reasons = {key: _apart(old.get(key), new.get(key), failed=key in failed) for key in keys}
+    both = collected(
+        (key[:2], Both(key[2], next(iter(old[key].kinds)), old[key], new[key]))
+        for key, reason in reasons.items()
+        if not reason
+    )
+    unmatched = Counter(
+        (who, place, reason)
+        for (who, place, case), reason in reasons.items()
+        if reason and (who, place, case.curve) not in curves
+    )
     return both, [
         Unmatched(who=who, place=place, why=reason, cases=cases)
         for (who, place, reason), cases in unmatched.items()
@@ -195,6 +198,7 @@ def _missing(
 ) -> list[Missing]:
     """Returns the curves that only the old side has. `left_out`: by the new side."""
     now, tried = _curves(new), _curves(failed)
+    gone = [curve for curve in _curves(old) if curve not in now]
     return [
         Missing(
             who=who,
@@ -204,22 +208,16 @@ def _missing(
             failed=(who, place, curve) in tried,
             budget_seconds=_with_budget(who, place, curve, left_out),
         )
-        for who, place, curve in _curves(old)
-        if (who, place, curve) not in now
+        for who, place, curve in gone
     ]
 
 
 def _with_budget(who: Who, place: Place, curve: Curve, left_out: Iterable[LeftOut]) -> float | None:
     """Returns the largest budget that one of these studies, which left a curve out, would need for
     it."""
-    return max(
-        (
-            left.budget_seconds
-            for left in left_out
-            if left.holds(place.path, curve.benchmark, curve.axes, who.label)
-        ),
-        default=None,
-    )
+    case = place.path, curve.benchmark, curve.axes, who.label
+    budgets = (left.budget_seconds for left in left_out if left.holds(*case))
+    return max(budgets, default=None)
 
 
 def _curves(keys: Iterable[Key]) -> dict[OwnCurve, None]:
@@ -228,13 +226,13 @@ def _curves(keys: Iterable[Key]) -> dict[OwnCurve, None]:
 
 def _lacks(missing: OwnCurve, new: Collection[OwnCurve]) -> Lacks:
     who, place, curve = missing
-    if all(place != new_place for _, new_place, _ in new):
-        return "path"
-    if all(who != owner for owner, _, _ in new):
-        return "library"
-    if all(curve.benchmark != new_curve.benchmark for _, _, new_curve in new):
-        return "benchmark"
-    return "curve"
+    parts: dict[Lacks, bool] = {
+        "path": place in {place for _, place, _ in new},
+        "library": who in {who for who, _, _ in new},
+        "benchmark": curve.benchmark in {curve.benchmark for _, _, curve in new},
+        "curve": False,
+    }
+    return next(part for part, measured in parts.items() if not measured)
 
 
 def _failed(studies: Iterable[Study]) -> set[Key]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from nearpeak.compare.compared import Difference
 from nearpeak.compare.load import Study
+from nearpeak.grouping import collected
 from nearpeak.results.results import Results, SessionInfo
 from nearpeak.terms.fingerprints import NOTHING, PROGRAM, ByPart, Change, changes
 
@@ -31,12 +32,13 @@ def _variables(old: Sequence[Study], new: Sequence[Study]) -> list[Difference]:
     before, now = _inherited(old), _inherited(new)
     if not before or not now:
         return []
-    differences = []
-    for name in sorted(set().union(*before, *now)):
-        old_value, new_value = _value(name, before), _value(name, now)
-        if old_value != new_value:
-            differences.append(Difference(part="variable", name=name, old=old_value, new=new_value))
-    return differences
+    names = sorted(set().union(*before, *now))
+    values = {name: (_value(name, before), _value(name, now)) for name in names}
+    return [
+        Difference(part="variable", name=name, old=old_value, new=new_value)
+        for name, (old_value, new_value) in values.items()
+        if old_value != new_value
+    ]
 
 
 def _inherited(side: Iterable[Study]) -> list[Mapping[str, str]]:
@@ -67,20 +69,22 @@ def _of_library(change: Change) -> bool:
 
 def _side(studies: Sequence[Study]) -> ByPart:
     """Returns every value of the sessions of a side."""
-    values: dict[str, dict[str, dict[str, None]]] = defaultdict(lambda: defaultdict(dict))
-    for study in studies:
-        for session in study.results.sessions:
-            for part, name, value in _facts(study.results, session):
-                values[part][name][value] = None
-    joined: dict[str, dict[str, str]] = {part: {} for part in values}
-    for part, names in values.items():
-        for name, distinct in names.items():
-            joined[part][name] = " or ".join(sorted(distinct))
+    facts = [
+        fact
+        for study in studies
+        for session in study.results.sessions
+        for fact in _facts(study.results, session)
+    ]
+    values = collected(((part, name), value) for part, name, value in facts)
+    joined: dict[str, dict[str, str]] = defaultdict(dict)
+    for (part, name), distinct in values.items():
+        joined[part][name] = " or ".join(sorted({*distinct}))
     return joined
 
 
 def _facts(results: Results, session: SessionInfo) -> Iterator[tuple[str, str, str]]:
-    """Yields the fingerprint of a session, completed with facts of the study."""
+    """Yields the fingerprint of a session, completed with facts of the study; not the inherited
+    variables, which launches record better."""
     machine = results.machine
     facts = {
         "machine": {
@@ -95,6 +99,6 @@ def _facts(results: Results, session: SessionInfo) -> Iterator[tuple[str, str, s
         },
         "build": {"nearpeak": session.nearpeak},
     }
-    for part in facts:  # not of inherited variables, which launches record better
-        for name, value in {**facts.get(part, {}), **session.fingerprint.get(part, {})}.items():
+    for part, of_study in facts.items():
+        for name, value in (of_study | session.fingerprint.get(part, {})).items():
             yield part, name, value

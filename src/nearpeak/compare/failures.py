@@ -15,6 +15,7 @@ from typing import NamedTuple
 import msgspec
 
 from nearpeak.compare.compared import End, Failing, Tries
+from nearpeak.grouping import collected, firsts, grouped, present
 from nearpeak.observations.observed import Observations
 from nearpeak.statistics.counts import RUN, Counts, Judged, judge, needed
 from nearpeak.terms.identity import Case, Curve, Place, Who
@@ -51,21 +52,23 @@ def launched(observations: Observations) -> list[Launched]:
             launch.reached.add(_bare(observation.case))
     for gap in observations.gaps:
         if launch := launches.get(gap.launch.number):
-            case = _bare(gap.case)
-            launch.asked.add(case)
+            launch.asked.add(_bare(gap.case))
             if gap.said:
-                launch.reached.add(case)
+                launch.reached.add(_bare(gap.case))
             if gap.said and gap.status != "skipped":
-                launch.failed.add((gap.status, case))
+                launch.failed.add((gap.status, _bare(gap.case)))
     for observed in observations.launches:
         end = failure(observed.status)
-        if end is None:
-            continue
-        launch = launches[observed.number]
-        if end not in {status for status, _ in launch.failed}:
-            launch.failed.add((end, observed.at))
-            launch.reached |= {observed.at} if observed.at else set()
+        if end is not None:
+            _add_end(launches[observed.number], end, observed.at)
     return list(launches.values())
+
+
+def _add_end(launch: Launched, end: Lost, case: Case | None) -> None:
+    """Adds how a launch ended, unless it failed so in a case."""
+    if end not in {status for status, _ in launch.failed}:
+        launch.failed.add((end, case))
+        launch.reached.update(present([case]))
 
 
 def find(
@@ -125,13 +128,11 @@ _Launches = list[tuple[Try, Launched]]
 
 
 def _by_owner(studies: Iterable[Iterable[Launched]]) -> dict[Owner, _Launches]:
-    by_owner: dict[Owner, _Launches] = defaultdict(list)
-    for index, launches in enumerate(studies):
-        for launch in launches:
-            by_owner[launch.who, launch.place].append(
-                ((index, launch.session, launch.block), launch)
-            )
-    return by_owner
+    return collected(
+        ((launch.who, launch.place), ((index, launch.session, launch.block), launch))
+        for index, launches in enumerate(studies)
+        for launch in launches
+    )
 
 
 def _questions(owner: Owner, old: _Launches, new: _Launches) -> list[_Question]:
@@ -140,17 +141,21 @@ def _questions(owner: Owner, old: _Launches, new: _Launches) -> list[_Question]:
     before, after = _planned(old), _planned(new)
     # Launches of ceilings that never reached a case do not record which cases were planned.
     common = (before or after) & (after or before)
-    curves: dict[Curve, set[Case]] = defaultdict(set)
-    for case in common:
-        curves[case.curve].add(case)
-    overall = _Question(owner, None, *(_side(side, common, caseless=True) for side in (old, new)))
-    questions = {_answers(overall): overall}
-    for curve, cases in sorted(curves.items()):
-        question = _Question(
-            owner, curve, *(_side(side, cases, caseless=False) for side in (old, new))
+    curves = grouped(common, lambda case: case.curve)
+    parts: list[tuple[Curve | None, set[Case]]] = [
+        (None, common),
+        *((curve, {*curves[curve]}) for curve in sorted(curves)),
+    ]
+    questions = [
+        _Question(
+            owner,
+            curve,
+            _side(old, cases, caseless=curve is None),
+            _side(new, cases, caseless=curve is None),
         )
-        questions.setdefault(_answers(question), question)
-    return list(questions.values())
+        for curve, cases in parts
+    ]
+    return list(firsts(questions, _answers).values())
 
 
 def _planned(launches: _Launches) -> set[Case]:
@@ -169,17 +174,17 @@ def _side(launches: _Launches, cases: set[Case], *, caseless: bool) -> _Side:
     for attempt, launch in launches:
         concerned = not launch.asked.isdisjoint(cases) or (caseless and not launch.asked)
         anywhere = concerned and (caseless or not launch.reached)
-        failed = {end for end in launch.failed if (anywhere if end[1] is None else end[1] in cases)}
+        counting: set[Case | None] = {*cases, None} if anywhere else {*cases}
+        failed = {end for end in launch.failed if end[1] in counting}
         if failed or not launch.reached.isdisjoint(cases):
             tried.add(attempt)
         for end in failed:
             ended[end].add(attempt)
+    wrong = [attempts for (status, _), attempts in ended.items() if status == WRONG_DATA]
     return _Side(
         frozenset(tried),
         frozenset().union(*ended.values()),
-        frozenset().union(
-            *(attempts for (status, _), attempts in ended.items() if status == WRONG_DATA)
-        ),
+        frozenset().union(*wrong),
         Counter({end: len(attempts) for end, attempts in ended.items()}),
     )
 
@@ -190,9 +195,10 @@ def _failing(
     counts = question.counts
     wrong = bool(question.new.wrong) and bool(question.old.tried) and not question.old.wrong
     regressed = judged.more or wrong
+    who, place = question.owner
     return Failing(
-        who=question.owner[0],
-        place=question.owner[1],
+        who=who,
+        place=place,
         curve=question.curve,
         old=_tries(question.old, units),
         new=_tries(question.new, units),

@@ -6,7 +6,8 @@ skipped if it is undecided or allowed to be missing. Failures have their own tes
 between the sides has a test that passes, with its values as output.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
 
 from nearpeak.compare import wording
 from nearpeak.compare.compared import (
@@ -23,6 +24,8 @@ from nearpeak.numbers import extent, interval, number, probability
 from nearpeak.results.names import label
 from nearpeak.statistics.verdicts import UNDECIDED
 from nearpeak.terms.identity import Place
+
+T = TypeVar("T", PlaceChange, Failing, Missing)
 
 
 def to_junit(compared: Compared) -> str:
@@ -45,30 +48,30 @@ def _differences(compared: Compared) -> Iterator[Outcome]:
 
 
 def _tests(compared: Compared, place: Place) -> Iterator[Outcome]:
-    for change in compared.places:
-        if change.place == place:
-            yield from _place_tests(change, wording.possible_reason(change, compared))
-    for curve in compared.missing:
-        if curve.place == place:
-            yield _missing(curve, allowed=compared.allow_missing)
-    for failing in compared.failures:
-        if failing.place == place:
-            yield _failing(failing)
+    for change in _at(place, compared.places):
+        yield from _place_tests(change, wording.possible_reason(change, compared))
+    for curve in _at(place, compared.missing):
+        yield _missing(curve, allowed=compared.allow_missing)
+    yield from map(_failing, _at(place, compared.failures))
+
+
+def _at(place: Place, parts: Iterable[T]) -> list[T]:
+    return [part for part in parts if part.place == place]
 
 
 def _place_tests(place: PlaceChange, reason: str) -> Iterator[Outcome]:
     name = place.who.label
     yield _test(name, "all curves", place.change, [], reason)
     for curve in place.curves:
-        sizes = list(_regressed_sizes(curve))
-        yield _test(name, label(curve.curve), curve.change, sizes, reason)
+        yield _test(name, label(curve.curve), curve.change, _regressed_sizes(curve), reason)
 
 
-def _regressed_sizes(curve: CurveChange) -> Iterator[str]:
-    for cell in curve.cells:
-        if cell.change.regressed:
-            size = extent(cell.case.x, cell.x_unit)
-            yield f"{size}: {wording.figures(cell)}, {_sentence(cell.change)}"
+def _regressed_sizes(curve: CurveChange) -> list[str]:
+    return [
+        f"{extent(cell.case.x, cell.x_unit)}: {wording.figures(cell)}, {_sentence(cell.change)}"
+        for cell in curve.cells
+        if cell.change.regressed
+    ]
 
 
 def _sentence(change: Change) -> str:
@@ -80,10 +83,11 @@ def _sentence(change: Change) -> str:
 
 def _test(who: str, name: str, change: Change, sizes: list[str], reason: str) -> Outcome:
     sentence = _sentence(change)
-    if change.regressed or sizes:
-        failure = sentence if change.regressed else sizes[0]
+    failures = [sentence] * change.regressed + sizes
+    if failures:
         reasons = [f"Possible reason: {reason}"] if reason else []
-        return Outcome(who, name, failure, kind="regression", details="\n".join([*sizes, *reasons]))
+        details = "\n".join([*sizes, *reasons])
+        return Outcome(who, name, failures[0], kind="regression", details=details)
     return Outcome(who, name, skipped=sentence if change.verdict == UNDECIDED else "")
 
 

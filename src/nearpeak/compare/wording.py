@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sentences about a comparison."""
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -20,9 +20,11 @@ from nearpeak.compare.compared import (
     Side,
     Unmatched,
 )
+from nearpeak.grouping import collected, grouped
 from nearpeak.numbers import count, extent, number, percent, probability, span, unit
 from nearpeak.results.names import label
 from nearpeak.statistics.counts import MOST_NEEDED
+from nearpeak.statistics.intervals import all_known
 from nearpeak.statistics.levels import ERROR_RATE
 from nearpeak.statistics.strata import ALONE
 from nearpeak.statistics.verdicts import FASTER, SLOWER, UNDECIDED
@@ -40,6 +42,7 @@ _NO_DISTANCE = (
     " they have"
 )
 _LACKS = {"control": "no control", "session": "one session"}
+
 _BECAUSE = {
     "control": "'no control': with a single session on a side, a library gets a verdict only if its"
     " ceiling was measured beside it. Measure ceilings too, or more sessions.",
@@ -58,13 +61,13 @@ def last_line(compared: Compared) -> str:
 def conclusion(compared: Compared) -> str:
     """The regressions, what is not measured any more, and what could be judged."""
     regressions = "; ".join(_regressions(compared))
+    verdict = f"Regressed: {regressions}." if regressions else _proven(compared)
     gone = _gone(compared)
+    # What must not be missing comes before what is proven.
+    first = bool(regressions) or compared.allow_missing or not gone
     often = [one for one in compared.failures if not one.regressed and _fails_more_often(one)]
     sentences = [
-        f"Regressed: {regressions}." if regressions else "",
-        "" if compared.allow_missing else gone,
-        "" if regressions else _proven(compared),
-        gone if compared.allow_missing else "",
+        *([verdict, gone] if first else [gone, verdict]),
         *_all_of(often, "failed more often, but not proven to have regressed."),
     ]
     return " ".join(filter(None, sentences))
@@ -72,12 +75,11 @@ def conclusion(compared: Compared) -> str:
 
 def _regressions(compared: Compared) -> Iterator[str]:
     regressed = [failing for failing in compared.failures if failing.regressed]
-    wrong = [failing for failing in regressed if failing.wrong_data]
-    often = [failing for failing in regressed if not failing.wrong_data]
+    by_data = grouped(regressed, lambda failing: failing.wrong_data)
     slower = [place for place in compared.places if any(one.regressed for one in place.changes)]
     yield from _all_of(slower, f"slower by more than {tolerance(compared)}")
-    yield from _all_of(wrong, "wrong data")
-    yield from _all_of(often, "fails more often")
+    yield from _all_of(by_data.get(True, []), "wrong data")
+    yield from _all_of(by_data.get(False, []), "fails more often")
 
 
 def _all_of(parts: Iterable[PlaceChange | Failing], event: str) -> Iterator[str]:
@@ -87,10 +89,12 @@ def _all_of(parts: Iterable[PlaceChange | Failing], event: str) -> Iterator[str]
 
 def _gone(compared: Compared) -> str:
     names = missing(compared)
-    rest = f"; and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    listed = "; ".join(names[:_NAMED]) + rest
-    if not names or compared.allow_missing:
-        return f"Not measured now, which is allowed: {listed}." if names else ""
+    if not names:
+        return ""
+    rest = [f"and {len(names) - _NAMED} more"] if len(names) > _NAMED else []
+    listed = "; ".join([*names[:_NAMED], *rest])
+    if compared.allow_missing:
+        return f"Not measured now, which is allowed: {listed}."
     return f"Not measured now: {listed}. Measure it, or accept it with --allow-missing."
 
 
@@ -143,24 +147,22 @@ def verdict(change: Change) -> str:
 def missing(compared: Compared, *, failed: bool = False) -> list[str]:
     """The widest parts that the new side lacks, with the budget that would measure one if a budget
     left out all of it: `path gpu-gpu nvlink`, `library mpich`. `failed`: those that failed."""
-    budgets: dict[str, list[float | None]] = defaultdict(list)
-    for curve in compared.missing:
-        if curve.failed == failed:
-            budgets[_lacking(curve)].append(curve.budget_seconds)
+    curves = [curve for curve in compared.missing if curve.failed == failed]
+    budgets = collected((_lacking(curve), curve.budget_seconds) for curve in curves)
     return [f"{name}{_left_out(needed)}" for name, needed in budgets.items()]
 
 
-def _left_out(budgets: list[float | None]) -> str:
-    seconds = [budget for budget in budgets if budget is not None]
-    if len(seconds) < len(budgets):
+def _left_out(budgets: Sequence[float | None]) -> str:
+    seconds = all_known(budgets)
+    if not seconds:
         return ""
     return f" (left out by the budget: --budget {format_seconds(max(seconds))} has it)"
 
 
 def _lacking(curve: Missing) -> str:
     if curve.lacks == "path":
-        held = curve.place.held
-        return f"path {curve.place.path}" + (f" ({held})" if held else "")
+        held = f" ({curve.place.held})" if curve.place.held else ""
+        return f"path {curve.place.path}{held}"
     if curve.lacks == "library":
         return "all ceilings" if curve.who == CEILING else f"library {curve.who.label}"
     if curve.lacks == "benchmark":
@@ -243,9 +245,9 @@ def figures(cell: CellChange) -> str:
 def sizes(curve: CurveChange) -> str:
     """`faster at 4 KiB (2.12 -> 0.573 µs), undecided elsewhere`; "" if no size is faster or
     slower, or if there is only one."""
-    cells: dict[str, list[CellChange]] = defaultdict(list)
-    for cell in curve.cells:
-        cells[REGRESSED if cell.change.regressed else cell.change.verdict].append(cell)
+    cells = grouped(
+        curve.cells, lambda cell: REGRESSED if cell.change.regressed else cell.change.verdict
+    )
     parts = [
         f"{judged} at {', '.join(map(_size, cells.pop(judged)))}"
         for judged in (FASTER, SLOWER, REGRESSED)
@@ -253,7 +255,7 @@ def sizes(curve: CurveChange) -> str:
     ]
     if not parts or len(curve.cells) == 1:
         return ""
-    return ", ".join([*parts, *([f"{' or '.join(cells)} elsewhere"] if cells else [])])
+    return ", ".join(parts + [f"{' or '.join(cells)} elsewhere"] * bool(cells))
 
 
 def _size(cell: CellChange) -> str:
@@ -317,9 +319,8 @@ def failing_subject(failing: Failing) -> str:
 
 def failure(failing: Failing) -> str:
     """The frequency of a failure, its kinds, and its verdict."""
-    ends: Counter[str] = Counter()
-    for end in failing.new.ended:
-        ends[_ended(end, failing.curve)] += end.tries
+    tries = collected((_ended(end, failing.curve), end.tries) for end in failing.new.ended)
+    ends = Counter({kind: sum(numbers) for kind, numbers in tries.items()})
     kinds = ", ".join(f"{kind} ({count(times, 'time')})" for kind, times in ends.most_common(_ENDS))
     rest = f" and {len(ends) - _ENDS} more" if len(ends) > _ENDS else ""
     return (
@@ -347,16 +348,14 @@ def _counted(failing: Failing) -> str:
     p = f"adjusted p {probability(failing.p_adjusted)}"
     if failing.wrong_data:
         return "regressed: wrong data now, none before"
-    if failing.regressed and failing.p_adjusted > ERROR_RATE:
-        return "regressed: in every block now, in none before"
     if failing.regressed:
-        return f"regressed, {p}"
+        always = failing.p_adjusted > ERROR_RATE
+        return "regressed: in every block now, in none before" if always else f"regressed, {p}"
     if not failing.old.tried:
         return "not tried before"
     if not _fails_more_often(failing):
         return "no more often than before"
+    rare, needed = "few", f"about {failing.needed}"
     if failing.needed is None:
-        return (
-            f"too rare to judge, {p}: more than {MOST_NEEDED} blocks of each side would be needed"
-        )
-    return f"too few to judge, {p}: about {failing.needed} blocks of each side would be needed"
+        rare, needed = "rare", f"more than {MOST_NEEDED}"
+    return f"too {rare} to judge, {p}: {needed} blocks of each side would be needed"

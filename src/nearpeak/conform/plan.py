@@ -10,7 +10,10 @@ import msgspec
 
 from nearpeak.conform.conformance import Memory, Operation
 from nearpeak.errors import UserError, closest
+from nearpeak.grouping import firsts
 from nearpeak.launching.describe import Allocator, Description
+from nearpeak.launching.describe import Operation as Described
+from nearpeak.terms.benchmarks import Benchmark, by_name
 from nearpeak.terms.buffers import in_gpu
 from nearpeak.terms.outcomes import GOOD
 from nearpeak.terms.private import FreeText, Public
@@ -69,55 +72,51 @@ class Chosen(msgspec.Struct, kw_only=True, frozen=True):
 
 def operations(described: Description, chosen: Chosen) -> list[Operation]:
     """Returns the operations to try, by family; UserError for an unknown one."""
-    available = [
-        Operation(name=benchmark.name, family=benchmark.family, summary=benchmark.summary)
+    benchmarks = [
+        benchmark
         for benchmark in described.benchmarks
         if benchmark.ranks.fits(RANKS) and benchmark.over_bytes
     ]
-    available += [
+    described_operations: list[Benchmark | Described] = [*benchmarks, *described.operations]
+    available = [
         Operation(name=operation.name, family=operation.family, summary=operation.summary)
-        for operation in described.operations
+        for operation in described_operations
     ]
-    names = {word for operation in available for word in (operation.name, operation.family)}
-    for name in chosen.operations:
-        if name not in names:
-            raise UserError(f"--operations: unknown {name!r}{closest(name, sorted(names))}")
+    names = {name for operation in available for name in (operation.name, operation.family)}
+    if unknown := [name for name in chosen.operations if name not in names]:
+        raise UserError(f"--operations: unknown {unknown[0]!r}{closest(unknown[0], sorted(names))}")
     wanted = set(chosen.operations) or names
-    selected = [operation for operation in available if wanted & {operation.name, operation.family}]
     return sorted(
-        selected, key=lambda operation: (not operation.family.startswith("pt2pt"), operation.family)
+        (operation for operation in available if wanted & {operation.name, operation.family}),
+        key=lambda operation: (not operation.family.startswith("pt2pt"), operation.family),
     )
 
 
 def memories(described: Description, chosen: Chosen, kinds: Sequence[str]) -> list[Memory]:
     """Returns every allocator of every kind of buffers; UserError for one that provides none of
     them."""
-    for name in chosen.allocators:
-        fitting = {
-            PLAIN,
-            *(allocator.name for allocator in described.allocators if _fits(allocator, kinds)),
-        }
-        if name not in fitting:
-            raise UserError(
-                f"--allocators: {name!r} gives no buffers {' or '.join(kinds)}"
-                f"{closest(name, sorted(fitting))}"
-            )
-    if chosen.depth == "quick" and not chosen.allocators:
-        wanted: Collection[str] = [PLAIN]
-    else:
-        named = (allocator.name for allocator in described.allocators)
-        wanted = chosen.allocators or [PLAIN, *named]
-    selected = []
-    for kind in kinds:
-        selected += [Memory(buffers=kind)] if PLAIN in wanted else []
-        selected += [
-            Memory(buffers=kind, allocator=allocator.name, summary=allocator.summary)
-            for allocator in described.allocators
-            if allocator.name in wanted
-            and _fits(allocator, [kind])
-            and (_alike(kind) or chosen.allocators or chosen.depth == "full")
-        ]
-    return selected
+    offered = {allocator.name for allocator in _offered(described, kinds)}
+    if unknown := [name for name in chosen.allocators if name not in offered]:
+        raise UserError(
+            f"--allocators: {unknown[0]!r} gives no buffers {' or '.join(kinds)}"
+            f"{closest(unknown[0], sorted(offered))}"
+        )
+    # For buffers that are alike, and for others.
+    usual = {"quick": ({PLAIN}, {PLAIN}), "default": (offered, {PLAIN}), "full": (offered, offered)}
+    alike, unlike = [{*chosen.allocators} or wanted for wanted in usual[chosen.depth]]
+    return [
+        Memory(buffers=kind, allocator=allocator.name, summary=allocator.summary)
+        for kind in kinds
+        for allocator in _offered(described, [kind])
+        if allocator.name in (alike if _alike(kind) else unlike)
+    ]
+
+
+def _offered(described: Description, kinds: Iterable[str]) -> list[Allocator]:
+    """The plain allocator, and those that provide buffers of some of these kinds."""
+    letters = {letter for kind in kinds for letter in kind.split(",")}
+    further = [allocator for allocator in described.allocators if allocator.buffers in letters]
+    return [Allocator(name=PLAIN, buffers=""), *further]
 
 
 def cases(
@@ -138,26 +137,26 @@ def cases(
         for benchmark in described.benchmarks
         if benchmark.default and benchmark.family != "datatype"
     }
-    by_name = {operation.name: operation for operation in described.operations}
-    usual_ones |= {name for name, operation in by_name.items() if operation.family == "rma"}
+    one_sided = {operation.name for operation in described.operations if operation.family == "rma"}
+    on_devices = {operation.name for operation in described.operations if operation.on_devices}
+    usual_ones |= one_sided
     if chosen.depth == "quick" and not chosen.operations:
-        tried = [
-            operation for operation in tried if operation.name not in by_name.keys() - usual_ones
-        ]
+        unusual = {operation.name for operation in described.operations} - usual_ones
+        tried = [operation for operation in tried if operation.name not in unusual]
     growing = _growing(tried, usual_ones, chosen)
     among_two, wider = list[TrialCase](), list[TrialCase]()
     for memory, operation in itertools.product(tried_in, tried):
         name = operation.name
-        on_devices = name in by_name and by_name[name].on_devices
-        if on_devices and not in_gpu(memory.buffers):
+        if name in on_devices and not in_gpu(memory.buffers):
             continue
         ways = [case for case in _ways(described, memory, name) if _is_deep(case, chosen, growing)]
+        plainest = [case for case in ways if is_first(case) or _in_place(case)]
         if chosen.depth == "full" or chosen.operations or name in usual_ones:
-            among_more = [case for case in ways if is_first(case) or _in_place(case)]
+            among_more = plainest
+        elif chosen.buffers or memory.buffers in EVERY_OPERATION or name in on_devices:
+            ways, among_more = plainest, [*filter(is_first, ways)]
         else:
-            every = chosen.buffers or memory.buffers in EVERY_OPERATION or on_devices
-            ways = [case for case in ways if every and (is_first(case) or _in_place(case))]
-            among_more = [case for case in ways if is_first(case)]
+            continue
         among_two += ways
         wider += [case for way in among_more for case in _among_more(described, way)]
     threaded = {benchmark.name for benchmark in described.benchmarks if benchmark.threads}
@@ -173,24 +172,20 @@ def _growing(tried: Sequence[Operation], usual: Collection[str], chosen: Chosen)
     addresses."""
     if chosen.operations:
         return {operation.name for operation in tried}
-    first: dict[str, str] = {}
-    for operation in tried:
-        if operation.name in usual:
-            first.setdefault(operation.family, operation.name)
-    return set(first.values())
+    usual_ones = [operation for operation in tried if operation.name in usual]
+    by_family = firsts(usual_ones, lambda operation: operation.family)
+    return {operation.name for operation in by_family.values()}
 
 
 def _ways(described: Description, memory: Memory, operation: str) -> list[TrialCase]:
     """Returns all cases of an operation in a memory between two ranks."""
-    odd = _offset(described, operation)
-    ways = list(itertools.product((0, odd), (DATA, CHURN, LEAK)))
-    benchmark = next(
-        (candidate for candidate in described.benchmarks if candidate.name == operation), None
-    )
-    if benchmark is None or benchmark.sized:
-        ways.append((0, GROW))
-    if benchmark is not None and any(axis.name == "inplace" for axis in benchmark.axes):
-        ways.append((0, IN_PLACE))
+    benchmark = by_name(described.benchmarks).get(operation)
+    axes = {axis.name for axis in benchmark.axes} if benchmark else set[str]()
+    sized = benchmark is None or benchmark.sized
+    # Odd; for operations on numbers one that their types allow.
+    offset = 1 if sized and "type" not in axes else ALIGNED_OFFSET
+    ways = list(itertools.product((0, offset), (DATA, CHURN, LEAK)))
+    ways += [(0, GROW)] * sized + [(0, IN_PLACE)] * ("inplace" in axes)
     return [
         TrialCase(memory.buffers, operation, memory.allocator, offset, check)
         for offset, check in ways
@@ -199,13 +194,13 @@ def _ways(described: Description, memory: Memory, operation: str) -> list[TrialC
 
 def _is_deep(case: TrialCase, chosen: Chosen, growing: Collection[str]) -> bool:
     """True if a run of this depth includes this case of an operation that is tried in all ways."""
-    if chosen.depth == "full" or (case.offset == 0 and case.check == DATA):
+    differs = (case.offset != 0) + (case.check != DATA)
+    if chosen.depth == "full" or not differs:
         return True
-    if chosen.depth == "quick" or case.allocator != PLAIN or not _alike(case.buffers):
+    plain = case.allocator == PLAIN and _alike(case.buffers)
+    if chosen.depth == "quick" or not plain:
         return False
-    if case.check == GROW:
-        return case.operation in growing
-    return case.offset == 0 or case.check == DATA
+    return case.operation in growing if case.check == GROW else differs == 1
 
 
 def _in_place(case: TrialCase) -> bool:
@@ -215,13 +210,11 @@ def _in_place(case: TrialCase) -> bool:
 def _among_more(described: Description, first: TrialCase) -> list[TrialCase]:
     """Returns the same case among more ranks, if the operation supports them and all buffers are
     alike."""
-    if not _alike(first.buffers):
+    benchmark = by_name(described.benchmarks).get(first.operation)
+    if benchmark is None or not _alike(first.buffers):
         return []
-    rules = [
-        benchmark.ranks for benchmark in described.benchmarks if benchmark.name == first.operation
-    ]
-    fitting = {ranks for ranks, rule in itertools.product(MORE_RANKS, rules) if rule.fits(ranks)}
-    return [msgspec.structs.replace(first, ranks=ranks) for ranks in sorted(fitting)]
+    fitting = filter(benchmark.ranks.fits, MORE_RANKS)
+    return [msgspec.structs.replace(first, ranks=ranks) for ranks in fitting]
 
 
 def sizes_of(case: TrialCase, chosen: Chosen) -> list[int]:
@@ -237,25 +230,26 @@ def pointless(left: Sequence[TrialCase], ended: Sequence[Outcome]) -> dict[Trial
     These are cases of an operation that did so in plain memory, and cases in a memory in which most
     operations did; never the first case of an operation, whose behaviour is still unknown.
     """
-    plain: dict[tuple[str, str], str] = {}
-    bad, good = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
-    for outcome in ended:
-        case = outcome.case
-        memory = case.buffers, case.allocator
-        if GOOD in (outcome.status, outcome.alone):
-            good[memory] += 1
-        elif outcome.status in FATAL:
-            bad[memory] += 1
-            if is_first(case):
-                plain[case.buffers, case.operation] = outcome.status
+    good = [outcome.case for outcome in ended if GOOD in (outcome.status, outcome.alone)]
+    bad = {
+        outcome.case: outcome.status
+        for outcome in ended
+        if outcome.status in FATAL and outcome.alone != GOOD
+    }
+    plain = {(case.buffers, case.operation): bad[case] for case in filter(is_first, bad)}
+    good_in, bad_in = Counter(map(_memory, good)), Counter(map(_memory, bad))
     reasons = {}
     for case in itertools.filterfalse(is_first, left):
-        operation, memory = (case.buffers, case.operation), (case.buffers, case.allocator)
+        operation, memory = (case.buffers, case.operation), _memory(case)
         if operation in plain:
             reasons[case] = f"{case.operation} {_PAST[plain[operation]]} with plain buffers already"
-        elif bad[memory] >= ENOUGH and bad[memory] > good[memory]:
-            reasons[case] = f"{bad[memory]} cases have failed with such buffers already"
+        elif bad_in[memory] >= max(ENOUGH, good_in[memory] + 1):
+            reasons[case] = f"{bad_in[memory]} cases have failed with such buffers already"
     return {case: f"{reason}: --full tries it all the same" for case, reason in reasons.items()}
+
+
+def _memory(case: TrialCase) -> tuple[str, str]:
+    return case.buffers, case.allocator
 
 
 _PAST = {"crashed": "crashed", "hung": "hung", "refused": "was refused", "failed": "failed"}
@@ -270,17 +264,3 @@ def is_first(case: TrialCase) -> bool:
 
 def _alike(buffers: str) -> bool:
     return len(set(buffers.split(","))) == 1
-
-
-def _fits(allocator: Allocator, kinds: Iterable[str]) -> bool:
-    return any(allocator.buffers in kind.split(",") for kind in kinds)
-
-
-def _offset(described: Description, operation: str) -> int:
-    """Returns an odd offset; for operations on numbers one that their types allow."""
-    for benchmark in described.benchmarks:
-        if benchmark.name == operation and (
-            not benchmark.sized or any(axis.name == "type" for axis in benchmark.axes)
-        ):
-            return ALIGNED_OFFSET
-    return 1

@@ -76,21 +76,13 @@ def places(
     Without chosen buffers it has all that this machine supports; UserError for buffers without a
     place.
     """
-    host = next(
-        (path for path in paths if path.transport == "memory" and rank_ends(path, HOST)), None
-    )
-    gpus = named or gpu_path(paths)
-    by_kind = {}
-    if host is not None and (ends := rank_ends(host, HOST)):
-        by_kind[HOST] = Place(host, ends, HOST, _most_ends(paths, HOST) or ends)
-    if gpus is not None and (ends := rank_ends(gpus, "D,D")):
-        further = None if named else _most_ends(paths, "D,D")
-        place = Place(gpus, ends, "D,D", further or ends)
-        by_kind |= dict.fromkeys(GPU_BUFFERS, place)
+    on_host = (path for path in paths if path.transport == "memory" and rank_ends(path, HOST))
+    by_kind = _placed([HOST], next(on_host, None), paths)
+    by_kind |= _placed(GPU_BUFFERS, named or gpu_path(paths), [] if named else paths)
     wanted = [parse_buffers(kind) for kind in chosen.buffers] or list(by_kind)
     for kind in wanted:
-        if kind not in by_kind and gpus is not None and len(kind.split(",")) == RANKS:
-            by_kind[kind] = by_kind["D,D"]
+        if "D,D" in by_kind and len(kind.split(",")) == RANKS:
+            by_kind.setdefault(kind, by_kind["D,D"])
         if kind not in by_kind:
             raise UserError(
                 f"--buffers {kind}: there is no place for them on this machine: choose some of "
@@ -101,6 +93,19 @@ def places(
     if named and all(by_kind[kind].path is not named for kind in wanted):
         raise UserError(f"--path {named.id!r}: no --buffers are tried there")
     return {kind: by_kind[kind] for kind in wanted}
+
+
+def _placed(
+    kinds: Sequence[str], path: DataPath | None, paths: Sequence[DataPath]
+) -> dict[str, Place]:
+    """Returns the place of these kinds of buffers on a path that the first of them fit, with the
+    widest of `paths` for more ranks; nothing without a path."""
+    ends = rank_ends(path, kinds[0]) if path else None
+    if path is None or ends is None:
+        return {}
+    wide = [other for other in paths if other.transport == "memory" and len(other.ends) > RANKS]
+    further = filter(None, (rank_ends(other, kinds[0]) for other in wide))
+    return dict.fromkeys(kinds, Place(path, ends, kinds[0], max(further, key=len, default=ends)))
 
 
 def named_path(machine: Machine, path_id: str) -> DataPath:
@@ -124,12 +129,6 @@ def named_path(machine: Machine, path_id: str) -> DataPath:
 
 def _is_between_gpus(path: DataPath) -> bool:
     return len(path.ends) == RANKS and rank_ends(path, "D,D") is not None
-
-
-def _most_ends(paths: Sequence[DataPath], buffers: str) -> Ends | None:
-    """Returns the ends of the path with most, for more than two ranks; None if no path has more."""
-    wide = [path for path in paths if path.transport == "memory" and len(path.ends) > RANKS]
-    return max(filter(None, (rank_ends(path, buffers) for path in wide)), key=len, default=None)
 
 
 def begin(

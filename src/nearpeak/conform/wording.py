@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from nearpeak.conform.conformance import Conformance, Memory, Operation, Tried
+from nearpeak.grouping import collected, grouped
 from nearpeak.numbers import count, size
 from nearpeak.terms.logs import fault, without_addresses
 from nearpeak.terms.outcomes import GOOD, NOT_TRIED, Status
@@ -57,14 +58,12 @@ def cell(outcomes: Sequence[Outcome]) -> str:
     """The worst status for a narrow column: `crashed`; `refused 1/4` if one of four tried was; with
     a star if all of these are ok alone."""
     status = worst(outcomes)
-    short = SHORT.get(status, status)
-    alike = [outcome for outcome in outcomes if outcome.status == status]
+    alone = [outcome.alone == GOOD for outcome in outcomes if outcome.status == status]
     tried = _tried(outcomes)
-    star = "*" if alike and all(outcome.alone == GOOD for outcome in alike) else ""
-    portion = (
-        f" {len(alike)}/{tried}" if status not in (GOOD, NOT_TRIED) and len(alike) < tried else ""
-    )
-    return f"{short}{star}{portion}"
+    star = "*" if alone and all(alone) else ""
+    some_of_them = status not in (GOOD, NOT_TRIED) and len(alone) < tried
+    portion = f" {len(alone)}/{tried}" if some_of_them else ""
+    return f"{SHORT.get(status, status)}{star}{portion}"
 
 
 def listing(outcomes: Sequence[Outcome]) -> str:
@@ -75,13 +74,16 @@ def listing(outcomes: Sequence[Outcome]) -> str:
 def case(outcome: Outcome) -> str:
     """`put, D,D, vmm, offset 1, 64 KiB`."""
     trial = outcome.case
-    parts = [trial.operation, trial.buffers]
-    parts += [trial.allocator] if trial.allocator != PLAIN else []
-    parts += [f"offset {trial.offset}"] if trial.offset else []
-    parts += [CHECKS[trial.check]] if trial.check in CHECKS else []
-    parts += [f"{trial.ranks} ranks"] if trial.ranks > RANKS else []
-    parts += [size(outcome.size_bytes)] if outcome.size_bytes is not None else []
-    return ", ".join(parts)
+    parts = {
+        trial.operation: True,
+        trial.buffers: True,
+        trial.allocator: trial.allocator != PLAIN,
+        f"offset {trial.offset}": trial.offset,
+        CHECKS.get(trial.check, ""): trial.check in CHECKS,
+        f"{trial.ranks} ranks": trial.ranks > RANKS,
+        size(outcome.size_bytes or 0): outcome.size_bytes is not None,
+    }
+    return ", ".join(part for part, differs in parts.items() if differs)
 
 
 def evidence(outcome: Outcome) -> str:
@@ -107,9 +109,7 @@ def _left_out(outcomes: Sequence[Outcome]) -> str:
     text = f"{len(outcomes)} not tried"
     if len(outcomes) > _NAMED:
         return text
-    cases: dict[str, list[str]] = {}
-    for outcome in outcomes:
-        cases.setdefault(outcome.message, []).append(case(outcome))
+    cases = collected((outcome.message, case(outcome)) for outcome in outcomes)
     details = "; ".join(f"{'; '.join(names)}: {reason}" for reason, names in cases.items())
     return f"{text} ({details})"
 
@@ -146,11 +146,9 @@ class Failure:
 
 def failures(tried: Tried) -> list[Failure]:
     """The failures of a library, those of most cases first."""
-    alike: dict[tuple[str, str | None, str], list[Outcome]] = {}
-    for outcome in tried.bad:
-        alike.setdefault((outcome.status, outcome.alone, fault(outcome.message)), []).append(
-            outcome
-        )
+    alike = grouped(
+        tried.bad, lambda outcome: (outcome.status, outcome.alone, fault(outcome.message))
+    )
     return sorted(map(Failure, alike.values()), key=lambda failure: -len(failure.outcomes))
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import msgspec
 
 from nearpeak.errors import UserError, closest
-from nearpeak.terms.benchmarks import EVERYTHING, Benchmark, named
+from nearpeak.grouping import grouped
+from nearpeak.terms.benchmarks import EVERYTHING, Benchmark, by_name, named
 from nearpeak.terms.private import Public
 
 SCHEMA = 3
@@ -57,31 +58,25 @@ class Description(msgspec.Struct, frozen=True):
     def measures(self, variant: Variant, defaults: Mapping[str, str]) -> bool:
         """True if it has the benchmark with these axes. It behaves like `defaults` on an axis that
         it lacks."""
-        for benchmark in self.benchmarks:
-            if benchmark.name == variant.benchmark:
-                offered = {axis.name: axis.values for axis in benchmark.axes}
-                return all(
-                    value in offered.get(name, [defaults[name]])
-                    for name, value in variant.axes.items()
-                )
-        return False
+        benchmark = by_name(self.benchmarks).get(variant.benchmark)
+        if benchmark is None:
+            return False
+        offered = {name: [value] for name, value in defaults.items()}
+        offered |= {axis.name: axis.values for axis in benchmark.axes}
+        return all(value in offered[name] for name, value in variant.axes.items())
 
     def of_families(self, families: Sequence[str]) -> list[str]:
         """Returns the names of the benchmarks of these families; `all` stands for those that are no
         applications. UserError for an unknown family."""
-        offered = sorted({benchmark.family for benchmark in self.benchmarks} - {""})
+        members = grouped(self.benchmarks, lambda benchmark: benchmark.family)
+        offered = sorted(members.keys() - {""})
         over_bytes = {benchmark.family for benchmark in self.benchmarks if benchmark.over_bytes}
         if EVERYTHING in families:
-            families = [family for family in offered if family in over_bytes or family in families]
-        for family in families:
-            if family not in offered:
-                raise UserError(f"there are no operations {family!r}{closest(family, offered)}")
-        return [
-            benchmark.name
-            for family in families
-            for benchmark in self.benchmarks
-            if benchmark.family == family
-        ]
+            families = [family for family in offered if family in {*over_bytes, *families}]
+        if unknown := [family for family in families if family not in offered]:
+            problem = f"there are no operations {unknown[0]!r}"
+            raise UserError(f"{problem}{closest(unknown[0], offered)}")
+        return [benchmark.name for family in families for benchmark in members[family]]
 
     @property
     def defaults(self) -> list[str]:
@@ -92,14 +87,10 @@ class Description(msgspec.Struct, frozen=True):
     def usual(self, names: Iterable[str]) -> list[str]:
         """Benchmarks with each value of their axes that a study measures by itself, as
         `parse_variant` takes them."""
-        by_name = {benchmark.name: benchmark for benchmark in self.benchmarks}
+        described = by_name(self.benchmarks)
         texts = []
         for name in names:
-            choices = [
-                ["" if value == axis.default else f"{axis.name}={value}" for value in axis.usual]
-                for axis in by_name[name].axes
-                if axis.usual
-            ]
+            choices = [axis.usual_settings for axis in described[name].axes if axis.usual]
             for chosen in itertools.product(*choices):
                 texts.append(":".join(filter(None, [name, ",".join(filter(None, chosen))])))
         return texts
@@ -144,16 +135,13 @@ def joined(descriptions: Sequence[Description]) -> Description:
 
 def check_axis(benchmark: Benchmark, name: str, value: str) -> None:
     """UserError when the benchmark has no such axis, or the axis no such value."""
-    for axis in benchmark.axes:
-        if axis.name == name:
-            if value not in axis.values:
-                raise UserError(
-                    f"benchmark {benchmark.name}: {name} cannot be {value!r}"
-                    f"{closest(value, axis.values)}"
-                )
-            return
-    names = [axis.name for axis in benchmark.axes]
-    raise UserError(f"benchmark {benchmark.name} has no axis {name!r}{closest(name, names)}")
+    values = {axis.name: axis.values for axis in benchmark.axes}
+    if name not in values:
+        problem = f"benchmark {benchmark.name} has no axis {name!r}"
+        raise UserError(f"{problem}{closest(name, list(values))}")
+    if value not in values[name]:
+        problem = f"benchmark {benchmark.name}: {name} cannot be {value!r}"
+        raise UserError(f"{problem}{closest(value, values[name])}")
 
 
 def parse_variant(description: Description, text: str, host: bool = True) -> Variant:

@@ -6,7 +6,7 @@ import re
 import shlex
 import socket
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -42,6 +42,7 @@ def check_hosts(hosts: Sequence[str], remote_shell: str | None, *, call: bool = 
     without `call` neither is tried. Nodes of a job are not called: launches show whether they reach
     them. UserError for a remote shell that calls nobody, and outside of a job changes nothing.
     """
+    by_shell = remote_shell is not None or not allocation.has_nodes()
     if not hosts:
         if remote_shell is not None and not allocation.has_nodes():
             raise UserError(
@@ -50,26 +51,23 @@ def check_hosts(hosts: Sequence[str], remote_shell: str | None, *, call: bool = 
             )
         return []
     named = ",".join(hosts)
-    if len(hosts) < 2 or len(set(hosts)) < len(hosts):
+    if len(set(hosts)) < max(2, len(hosts)):
         raise UserError(f"--hosts {named}: name two different hosts or more, like --hosts a,b")
     for host in hosts:
         check_host(host)
     check_nodes(hosts, remote_shell)
-    mine = [host for host in hosts if is_here(host)]
-    if not mine and not call:
-        return list(hosts)
-    if not mine:
+    mine = [*filter(is_here, hosts)]
+    if len(mine) > 1:
+        raise UserError(f"--hosts {named}: {' and '.join(mine)} are both this host: name it once")
+    if call and not mine:
         raise UserError(
             f"--hosts {named}: this host, {socket.gethostname()}, is none of them: start nearpeak "
             f"on one of them{_or_in_a_job()}"
         )
-    if len(mine) > 1:
-        raise UserError(f"--hosts {named}: {' and '.join(mine)} are both this host: name it once")
-    local, others = mine[0], [host for host in hosts if host != mine[0]]
-    if call and (remote_shell is not None or not allocation.has_nodes()):
-        for host in others:
-            _call(host, remote_shell or "ssh")
-    return [local, *others]
+    others = [host for host in hosts if host not in mine]
+    for host in others if call and by_shell else []:
+        _call(host, remote_shell or "ssh")
+    return mine + others
 
 
 def check_same_hosts(hosts: Sequence[str], remote_shell: str | None) -> None:
@@ -92,15 +90,15 @@ def _call(host: str, shell: str) -> None:
                 timeout=HOST_SECONDS,
                 check=False,
             )
-        lines = done.stderr.decode(errors="replace").strip().splitlines()
         if done.returncode == 0:
             return
+        lines = done.stderr.decode(errors="replace").strip().splitlines()
     except subprocess.TimeoutExpired:
         lines = [f"no answer within {HOST_SECONDS:.0f} s"]
     except OSError as error:
         lines = [f"{shell}: {error.strerror}"]
     raise UserError(
-        f"host {host!r} cannot be reached ({lines[-1] if lines else 'no reason given'}): "
+        f"host {host!r} cannot be reached ({['no reason given', *lines][-1]}): "
         f"make `{shell} {host} true` work without a password (--remote-shell names another "
         f"program){_or_in_a_job()}"
     )
@@ -121,26 +119,29 @@ def check_nodes(
 
     `otherwise`: what else may be done.
     """
-    if remote_shell is not None or not allocation.by_srun():
-        return
     job = allocation.current()
-    assert job is not None
-    for host in hosts:
-        if host not in job.nodes:
-            raise UserError(
-                f"host {host!r} is no node of {job}: ask for a job with it (--nodelist="
-                f"{','.join(hosts)}){otherwise}"
-            )
+    if remote_shell is not None or job is None or not allocation.by_srun():
+        return
+    if strangers := [host for host in hosts if host not in job.nodes]:
+        raise UserError(
+            f"host {strangers[0]!r} is no node of {job}: ask for a job with it (--nodelist="
+            f"{','.join(hosts)}){otherwise}"
+        )
 
 
 def check_ranks(ranks: Ranks, wanted: Sequence[str]) -> None:
     """UserError where more ranks than cores may share them, and neither a number of ranks was asked
     for nor is one named by the paths that are wanted."""
-    if ranks.oversubscribe and not (ranks.counts or any(map(_SO_MANY.fullmatch, wanted))):
+    if ranks.oversubscribe and not (ranks.counts or _named_counts(wanted)):
         raise UserError(
             "--oversubscribe is of as many ranks as --ranks says: give --ranks N, or leave"
             " --oversubscribe out"
         )
+
+
+def _named_counts(wanted: Sequence[str]) -> list[int]:
+    """The numbers of ranks in the names of paths."""
+    return [int(match[1]) for match in filter(None, map(_SO_MANY.fullmatch, wanted))]
 
 
 def select_paths(
@@ -160,44 +161,60 @@ def select_paths(
             f"--ranks {','.join(map(str, uneven))}: {len(hosts)} hosts have as many ranks each: "
             f"give a multiple of {len(hosts)}, or leave --ranks out for one on each"
         )
-    counts = ranks.counts
     usual, missing = discover_paths(machine, list(hosts), all_pairs, ranks)
-    by_id = {path.id: path for path in usual}
-    if any(path_id not in by_id for path_id in wanted):  # one of all pairs, or of a number of ranks
-        named_counts = [int(match[1]) for match in map(_SO_MANY.fullmatch, wanted) if match]
-        ranks = Ranks([*counts, *named_counts], ranks.oversubscribe)
-        paths, lacking = discover_paths(machine, list(hosts), True, ranks)
-        by_id |= {path.id: path for path in paths}
-        missing += [reason for reason in lacking if reason not in missing]
-    for path_id in wanted:
-        if path_id not in by_id:
-            if reasons := [reason for reason in missing if reason.path == path_id]:
-                raise UserError(f"there is no path {reasons[0]}")
-            raise UserError(f"unknown path {path_id!r}{closest(path_id, by_id)}")
-    chosen = [path for path in usual if path.between_hosts or not hosts]
-    if all_pairs:
+    if wanted:
+        chosen = _named(machine, hosts, wanted, ranks, usual, missing)
+    elif all_pairs:
         chosen = [path for path in usual if path.pair]
-        if not chosen and not wanted:
+        if not chosen:
             notes = "".join(f" ({note})" for note in machine.gpu_notes)
             raise UserError(
                 f"--all-pairs measures pairs of GPUs, and no GPU can be used here{notes}"
             )
-    named = [
-        msgspec.structs.replace(by_id[path_id], named=True) for path_id in dict.fromkeys(wanted)
-    ]
-    if hosts and counts:
+    else:
+        chosen = [path for path in usual if path.between_hosts or not hosts]
+    if hosts and ranks.counts and not wanted:
         chosen = [path for path in chosen if path.place.hosts == len(hosts)]
-    chosen = _with_rank_counts(named or chosen, counts, missing, hosts, wanted)
-    if wanted and all(path.transport == "local" for path in chosen):
-        others = ", ".join(path.id for path in usual if path.transport != "local")
-        raise UserError(
-            f"{', '.join(wanted)}: one memory and the cores that use it, where ceilings are "
-            f"measured and no MPI; choose a path between ranks{f': {others}' if others else ''}"
-        )
-    if all(path.transport == "local" for path in chosen):
-        reasons_text = "; ".join(map(str, missing)) or "choose another"
-        raise UserError(f"no path for MPI is left: {reasons_text}")
-    return chosen
+    chosen = _with_rank_counts(chosen, ranks.counts, missing, hosts, wanted)
+    if _between_ranks(chosen):
+        return chosen
+    if not wanted:
+        reasons = "; ".join(map(str, missing)) or "choose another"
+        raise UserError(f"no path for MPI is left: {reasons}")
+    others = ", ".join(path.id for path in _between_ranks(usual))
+    raise UserError(
+        f"{', '.join(wanted)}: one memory and the cores that use it, where ceilings are "
+        f"measured and no MPI; choose a path between ranks{f': {others}' if others else ''}"
+    )
+
+
+def _between_ranks(paths: Iterable[DataPath]) -> list[DataPath]:
+    """The paths without those of one memory, where no MPI is measured."""
+    return [path for path in paths if path.transport != "local"]
+
+
+def _named(
+    machine: Machine,
+    hosts: Sequence[str],
+    wanted: Sequence[str],
+    ranks: Ranks,
+    usual: Sequence[DataPath],
+    missing: list[NoPath],
+) -> list[DataPath]:
+    """The paths of these names, of the usual ones, of all pairs or of a number of ranks; adds the
+    reasons for missing ones. UserError for another name."""
+    by_id = {path.id: path for path in usual}
+    if not by_id.keys() >= {*wanted}:
+        ranks = Ranks([*ranks.counts, *_named_counts(wanted)], ranks.oversubscribe)
+        paths, lacking = discover_paths(machine, list(hosts), True, ranks)
+        by_id |= {path.id: path for path in paths}
+        missing += [reason for reason in lacking if reason not in missing]
+    unknown = next((path_id for path_id in wanted if path_id not in by_id), None)
+    if reasons := [reason for reason in missing if reason.path == unknown]:
+        raise UserError(f"there is no path {reasons[0]}")
+    if unknown is not None:
+        raise UserError(f"unknown path {unknown!r}{closest(unknown, by_id)}")
+    return [msgspec.structs.replace(by_id[name], named=True) for name in dict.fromkeys(wanted)]
 
 
 def why_not(path_id: str, machine: Machine, hosts: Sequence[str]) -> str | None:
@@ -227,19 +244,20 @@ def _with_rank_counts(
     `wanted`: the names of the paths, if they were named."""
     if not counts:
         return paths
-    for number in counts:
-        if not any(len(path.ends) == number for path in paths if path.transport != "local"):
-            if wanted:
-                problem = f"--ranks {number}: of the paths {', '.join(wanted)} none has so many"
-                raise UserError(f"{problem}: leave --ranks out, or choose other paths")
-            reasons = [str(reason) for reason in missing if reason.ranks == number]
-            if not hosts and (nodes := hosts_of_job()):
-                reasons.append(
-                    "it is of this node alone; for one rank on each of the job's nodes leave it"
-                    f" out, or give --hosts {','.join(nodes)} too"
-                )
-            raise UserError(f"--ranks {number}: {'; '.join(reasons) or 'no path has so many ends'}")
-    return [path for path in paths if path.transport == "local" or len(path.ends) in counts]
+    measured = {len(path.ends) for path in _between_ranks(paths)}
+    number = next((number for number in counts if number not in measured), None)
+    if number is None:
+        return [path for path in paths if path.transport == "local" or len(path.ends) in counts]
+    if wanted:
+        problem = f"--ranks {number}: of the paths {', '.join(wanted)} none has so many"
+        raise UserError(f"{problem}: leave --ranks out, or choose other paths")
+    reasons = [str(reason) for reason in missing if reason.ranks == number]
+    if not hosts and (nodes := hosts_of_job()):
+        reasons.append(
+            "it is of this node alone; for one rank on each of the job's nodes leave it"
+            f" out, or give --hosts {','.join(nodes)} too"
+        )
+    raise UserError(f"--ranks {number}: {'; '.join(reasons) or 'no path has so many ends'}")
 
 
 def fitting_path(
@@ -250,11 +268,12 @@ def fitting_path(
     One on more hosts comes before one on fewer, and one between two GPUs before one where the ranks
     share a GPU. UserError without one.
     """
-    between = [path for path in paths if path.transport != "local"]
-    for path in sorted(between, key=lambda path: (-path.place.hosts, *_last_resort(path))):
-        if fits(path, benchmark, buffers):
-            return path, rank_ends(path, buffers) or path.ends
-    if any(rank_ends(path, buffers) for path in between):
+    between = _between_ranks(paths)
+    seated = [(path, ends) for path in between if (ends := rank_ends(path, buffers))]
+    fitting = [pair for pair in seated if fits(pair[0], benchmark, buffers)]
+    if fitting:
+        return min(fitting, key=lambda pair: (-pair[0].place.hosts, *_last_resort(pair[0])))
+    if seated:
         names = ", ".join(f"{path.id} ({len(path.ends)})" for path in between)
         raise UserError(
             f"{benchmark.name} runs on {benchmark.ranks.text}, and none of the paths {names} has "
@@ -290,12 +309,8 @@ def fits(path: DataPath, benchmark: Benchmark, buffers: str) -> bool:
 def between_gpus(path: DataPath, buffers: str) -> bool:
     """True if ranks on a path have a GPU of this host each and buffers there, as NCCL requires."""
     separate = len({end.gpu for end in path.ends}) == len(path.ends)
-    return (
-        set(buffers.split(",")) == {"D"}
-        and separate
-        and not path.between_hosts
-        and not path.shares_gpu
-    )
+    on_gpus = set(buffers.split(",")) == {"D"}
+    return on_gpus and separate and not (path.between_hosts or path.shares_gpu)
 
 
 def unfit(buffers: str, paths: Sequence[DataPath]) -> str:

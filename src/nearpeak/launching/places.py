@@ -4,7 +4,7 @@
 A study and `nearpeak run` believe no figure of a launch that ran elsewhere.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -57,11 +57,29 @@ def misplaced(wanted: Wanted, environment: EnvironmentRecord) -> str:
     with another one; "" if all is as requested."""
     reported = {rank.rank: rank for rank in msgspec.convert(environment.ranks, list[_Rank])}
     ranks = [reported.get(number, _Rank(number)) for number in range(len(wanted.hosts))]
+    return next(filter(None, _misplaced(wanted, ranks, environment.library_version)), "")
+
+
+def _misplaced(wanted: Wanted, ranks: Sequence[_Rank], loaded: str | None) -> Iterator[str]:
+    yield from _on_other_hosts(wanted, ranks)
+    for rank, cpus in zip(ranks, wanted.cpus, strict=True):
+        if sorted(rank.cpus) != sorted(cpus):
+            yield f"rank {rank.rank} ran on CPUs {rank.cpus}, wanted {list(cpus)}"
+    for rank, uuid in zip(ranks, wanted.devices, strict=False):
+        device = rank.device.uuid if rank.device else None
+        if uuid not in (None, device or NO_DEVICE):
+            wanted_device = "none" if uuid == NO_DEVICE else uuid
+            yield f"rank {rank.rank} ran on device {device}, wanted {wanted_device}"
+    if None not in (wanted.library, loaded) and loaded != wanted.library:
+        yield f"it ran with {_short(str(loaded))}, wanted {_short(str(wanted.library))}"
+
+
+def _on_other_hosts(wanted: Wanted, ranks: Sequence[_Rank]) -> Iterator[str]:
     firsts: dict[str | None, _Rank] = {}  # of each host that was wanted
     for rank, host in zip(ranks, wanted.hosts, strict=True):
         first = firsts.setdefault(host, rank)
         if rank.host != first.host:
-            return (
+            yield (
                 f"rank {rank.rank} ran on host {rank.host}, "
                 f"wanted that of rank {first.rank}, {first.host}"
             )
@@ -70,19 +88,7 @@ def misplaced(wanted: Wanted, environment: EnvironmentRecord) -> str:
         other = hosts.setdefault(first.host, wanted_host)
         if other != wanted_host:
             both = f"those of {other} and of {wanted_host}" if len(firsts) > 2 else "all ranks"
-            return f"{both} ran on host {first.host}, not on {other} and {wanted_host}"
-    for rank, cpus in zip(ranks, wanted.cpus, strict=True):
-        if sorted(rank.cpus) != sorted(cpus):
-            return f"rank {rank.rank} ran on CPUs {rank.cpus}, wanted {list(cpus)}"
-    for rank, uuid in zip(ranks, wanted.devices, strict=False):
-        device = rank.device.uuid if rank.device else None
-        if uuid is not None and (device or NO_DEVICE) != uuid:
-            wanted_device = "none" if uuid == NO_DEVICE else uuid
-            return f"rank {rank.rank} ran on device {device}, wanted {wanted_device}"
-    loaded = environment.library_version
-    if wanted.library is not None and loaded is not None and loaded != wanted.library:
-        return f"it ran with {_short(loaded)}, wanted {_short(wanted.library)}"
-    return ""
+            yield f"{both} ran on host {first.host}, not on {other} and {wanted_host}"
 
 
 def _short(version_text: str) -> str:

@@ -103,16 +103,14 @@ def _candidates(library: Library) -> Iterator[Library]:
     job. srun comes with each PMI that both the library's family and this Slurm know."""
     if launchers.of_job(library.launcher) is None:
         yield library
-    for name, program in launchers.on_path(SRUN):
-        if not launchers.in_job(name):
-            continue
-        by_job = msgspec.structs.replace(library, launcher=program)
-        if name != SRUN:
-            yield by_job
-            continue
-        offered = srun.offered(program)
-        for pmi in [pmi for pmi in all_families()[library.family].pmi if pmi in offered] or [""]:
-            yield msgspec.structs.replace(by_job, pmi=pmi)
+    in_job = (
+        (name, program) for name, program in launchers.on_path(SRUN) if launchers.in_job(name)
+    )
+    for name, program in in_job:
+        offered = srun.offered(program) if name == SRUN else []
+        pmis = [pmi for pmi in all_families()[library.family].pmi if pmi in offered]
+        for pmi in pmis or [""]:
+            yield msgspec.structs.replace(library, launcher=program, pmi=pmi)
 
 
 def _label(library: Library) -> str:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The MPI libraries of this machine, each as it describes itself."""
 
+import itertools
 import os
 import re
 import subprocess
@@ -11,7 +12,8 @@ import msgspec
 
 from nearpeak.errors import UserError, closest
 from nearpeak.files import is_file, is_folder
-from nearpeak.folders import expanded, home
+from nearpeak.folders import expanded, home, searched
+from nearpeak.grouping import firsts
 from nearpeak.libraries import catalogue, launchers, modules, nccl
 from nearpeak.libraries.families import Family, all_families, is_native, natives, recognise
 from nearpeak.libraries.identify import LIMIT_SECONDS, CannotIdentify, may_ask, version_text
@@ -55,16 +57,15 @@ def discover() -> Discovery:
     for entry in catalogue.libraries().values():
         if entry.installed:
             seen |= _look_at_entry(entry, discovery)
-    for prefix in prefixes_on_path(os.environ.get("PATH", "")):
+    for prefix in prefixes_on_path(searched("PATH")):
         _look(prefix, "path", discovery, seen, owners=owners)
     for prefix in usual_prefixes():
         _look(prefix, "prefix", discovery, seen, owners=owners)
     for module in modules.available():
         env = modules.environment_of(module)
-        new = env.get("PATH", "").split(":")
+        new = [*filter(None, env.get("PATH", "").split(":"))]
         new += [f"{env[name]}/bin" for name in PREFIX_VARIABLES if env.get(name)]
-        searched = os.environ.get("PATH", "").split(":")
-        folders = ":".join(folder for folder in new if folder not in searched)
+        folders = [folder for folder in map(Path, new) if folder not in searched("PATH")]
         modules_owners = owners | of_search_paths(env, PREFIX_VARIABLES, checked=os.environ)
         for prefix in prefixes_on_path(folders):
             _look(prefix, "module", discovery, seen, owners=modules_owners, env=env)
@@ -79,46 +80,49 @@ def resolve(spec: str) -> Library:
     UserError for anything else, with a remedy; UnknownNameError where no other machine can have it
     either.
     """
-    alias = re.fullmatch(r"([A-Za-z0-9][A-Za-z0-9._+-]*)=(.+)", spec)
-    if alias:
+    if alias := re.fullmatch(r"([A-Za-z0-9][A-Za-z0-9._+-]*)=(.+)", spec):
         return msgspec.structs.replace(resolve(alias[2]), name=alias[1])
     if spec.endswith(LAYER) and not expanded(spec).exists():
         return _with_layer(resolve(spec.removesuffix(LAYER)))
     if spec in natives():
         return natives()[spec]
-    if "/" in spec or spec.startswith(("~", ".")):
+    if re.match(r"[~.]|.*/", spec):
         path = expanded(spec).absolute()
         return nccl.at_path(path) if nccl.is_file(path) else at_path(path)
     if nccl.is_name(spec):
         return nccl.resolve(spec)
     if spec in catalogue.libraries():
-        entry = catalogue.entry(spec)
-        if not entry.installed:
-            raise UserError(_not_installed(entry))
-        _check_entry(entry)
-        discovery = Discovery()
-        _look_at_entry(entry, discovery)
-        if not discovery.libraries:
-            searched = os.environ.get("LD_LIBRARY_PATH")
-            first = f"unset LD_LIBRARY_PATH, which is {searched}; else " if searched else ""
-            raise UserError(
-                f"{spec} in {entry.prefix} does not work ({'; '.join(discovery.problems)}): "
-                f"{first}remove that folder and run `nearpeak mpi add {spec}`"
-            )
-        return discovery.libraries[0]
-    libraries = find_libraries()
-    for library in libraries:
-        if library.name == spec:
-            return library
+        return _of_catalogue(catalogue.entry(spec))
+    libraries = {library.name: library for library in find_libraries()}
+    if spec in libraries:
+        return libraries[spec]
     if spec in all_families():
         raise UnknownNameError(
             f"no {all_families()[spec].title} was found here, and none can be added: load its"
             f" module, or name its prefix, like --mpi {spec}=/opt/{spec}"
         )
-    names = sorted({*catalogue.libraries(), *natives(), *(library.name for library in libraries)})
-    wrong = f"unknown MPI library {spec!r}{closest(spec, names)}"
+    names = sorted({*catalogue.libraries(), *natives(), *libraries})
     named = FOUND_NAME.fullmatch(spec)
-    raise UserError(wrong) if named and named[1] in all_families() else UnknownNameError(wrong)
+    elsewhere = named is not None and named[1] in all_families()
+    error = UserError if elsewhere else UnknownNameError
+    raise error(f"unknown MPI library {spec!r}{closest(spec, names)}")
+
+
+def _of_catalogue(entry: catalogue.Entry) -> Library:
+    """An installed library of the catalogue; UserError with a remedy otherwise."""
+    if not entry.installed:
+        raise UserError(_not_installed(entry))
+    _check_entry(entry)
+    discovery = Discovery()
+    _look_at_entry(entry, discovery)
+    if not discovery.libraries:
+        searched = os.environ.get("LD_LIBRARY_PATH")
+        first = f"unset LD_LIBRARY_PATH, which is {searched}; else " if searched else ""
+        raise UserError(
+            f"{entry.name} in {entry.prefix} does not work ({'; '.join(discovery.problems)}): "
+            f"{first}remove that folder and run `nearpeak mpi add {entry.name}`"
+        )
+    return discovery.libraries[0]
 
 
 def _with_layer(library: Library) -> Library:
@@ -170,36 +174,29 @@ def at_path(path: Path) -> Library:
     raise UserError(f"no MPI library that works at {path}{reason}: name its prefix or its mpirun")
 
 
-def prefixes_on_path(path: str) -> list[Path]:
-    """The prefixes of the launchers in a search path, in its order, each once."""
-    prefixes = []
-    for folder in path.split(":"):
-        for name in launchers.of_libraries():
-            launcher = Path(folder) / name
-            if folder and is_file(launcher):
-                prefixes += [launcher.parent.parent, launcher.resolve().parent.parent]
-    return list(dict.fromkeys(prefixes))
+def prefixes_on_path(folders: Iterable[Path]) -> list[Path]:
+    """The prefixes of the launchers in folders of a search path, in its order, each once."""
+    names = launchers.of_libraries()
+    all_launchers = filter(is_file, (folder / name for folder in folders for name in names))
+    prefixes = ((file.parent.parent, file.resolve().parent.parent) for file in all_launchers)
+    return list(dict.fromkeys(itertools.chain.from_iterable(prefixes)))
 
 
 def usual_prefixes() -> list[Path]:
     """The folders that the usual variables name, and the usual folders of libraries."""
     named = [Path(os.environ[name]) for name in PREFIX_VARIABLES if os.environ.get(name)]
-    globbed = []
     for pattern in USUAL_PREFIXES:
         absolute = Path(pattern.replace("~", str(home())))
-        globbed += sorted(Path("/").glob(str(absolute.relative_to("/"))))
-    return [prefix for prefix in dict.fromkeys([*named, *globbed]) if is_folder(prefix)]
+        named += sorted(Path("/").glob(str(absolute.relative_to("/"))))
+    return [*filter(is_folder, dict.fromkeys(named))]
 
 
 def shared_libraries(prefix: Path) -> list[Path]:
     """The MPI libraries in a prefix, each by the name that programs link (its SONAME)."""
-    files: dict[Path, Path] = {}
-    for pattern in LIBRARY_FOLDERS:
-        for folder in sorted(prefix.glob(pattern)):
-            for file in sorted(folder.glob("libmpi*.so.*")):
-                if SONAME.fullmatch(file.name) and file.exists():
-                    files.setdefault(file.resolve(), file)
-    return list(files.values())
+    folders = [folder for pattern in LIBRARY_FOLDERS for folder in sorted(prefix.glob(pattern))]
+    files = [file for folder in folders for file in sorted(folder.glob("libmpi*.so.*"))]
+    linked = [file for file in files if SONAME.fullmatch(file.name) and file.exists()]
+    return list(firsts(linked, Path.resolve).values())
 
 
 def _look_at_entry(entry: catalogue.Entry, discovery: Discovery) -> set[Path]:
@@ -234,8 +231,8 @@ def _look(
     seen: set[Path],
     *,
     owners: Collection[int] | None = None,
-    name: str | None = None,
-    env: Mapping[str, str] | None = None,
+    name: str = "",
+    env: Mapping[str, str] = {},
     network: Settings | None = None,
 ) -> None:
     """Adds the libraries of a prefix that are not `seen` to `discovery`.
@@ -249,9 +246,8 @@ def _look(
         seen.add(libmpi.resolve())
         if owners is not None and not may_ask(libmpi, owners, discovery):
             continue
-        extra = dict(env or {})
-        paths = extra.get("LD_LIBRARY_PATH", os.environ.get("LD_LIBRARY_PATH", ""))
-        environment = {**extra, "LD_LIBRARY_PATH": join_paths(str(libmpi.parent), paths)}
+        paths = env.get("LD_LIBRARY_PATH", os.environ.get("LD_LIBRARY_PATH", ""))
+        environment = {**env, "LD_LIBRARY_PATH": join_paths(str(libmpi.parent), paths)}
         try:
             text = version_text(libmpi, environment)
         except CannotIdentify as error:
@@ -259,15 +255,12 @@ def _look(
             continue
         recognised = recognise(text)
         if recognised is None:
-            first = text.strip().splitlines()[0][:80] if text.strip() else "nothing"
+            first = ["nothing", *text.strip().splitlines()][:2][-1][:80]
             discovery.problems.append(f"{libmpi}: of no known family (it says {first!r})")
             continue
         family, version = recognised
-        files = [
-            file
-            for pattern in launchers.of_libraries()
-            for file in sorted((prefix / "bin").glob(pattern))
-        ]
+        patterns = launchers.of_libraries()
+        files = [file for pattern in patterns for file in sorted((prefix / "bin").glob(pattern))]
         if owners is not None:
             files = [file for file in files if may_ask(file, owners, discovery)]
         launcher, broken = _launcher(files, family, environment)
@@ -289,9 +282,9 @@ def _look(
                 origin=origin,
                 launcher=launcher,
                 libmpi=libmpi,
-                env={key: extra[key] for key in sorted(extra) if NEEDED_VARIABLES.match(key)},
+                env={key: env[key] for key in sorted(env) if NEEDED_VARIABLES.match(key)},
                 network_only=network,
-                entry=name or "",
+                entry=name,
                 lacks=_lacks(prefix),
             )
         )

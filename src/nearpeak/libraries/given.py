@@ -91,16 +91,15 @@ def explained(library: Library) -> list[Given]:
     if is_native(library):
         return []
     values = {(item.owner, item.occasion, item.name): item.value for item in set_by(library)}
-    owners = [OF_ALL, f"library {library.entry}", f"family {library.family}"]
-    owners.append(f"launcher {launcher_of(library)}")
-    variables = []
-    for owner in owners:
-        for occasion, names in reasons().get(owner, {}).items():
-            for name, justification in names.items():
-                key = (owner, occasion, name)
-                if key in values or not owner.startswith(("library", "family")):
-                    variables.append(Given(*key, values.get(key, ""), justification))
-    return variables
+    everywhere = OF_ALL, f"launcher {launcher_of(library)}"
+    owners = OF_ALL, f"library {library.entry}", f"family {library.family}", everywhere[1]
+    return [
+        Given(owner, occasion, name, values.get((owner, occasion, name), ""), justification)
+        for owner in owners
+        for occasion, names in reasons().get(owner, {}).items()
+        for name, justification in names.items()
+        if owner in everywhere or (owner, occasion, name) in values
+    ]
 
 
 def fixed(library: Library) -> dict[str, str]:
@@ -122,13 +121,9 @@ def dispensable(library: Library) -> list[Given]:
     """
     stated = [entry for entry in explained(library) if entry.occasion != "network"]
     needed = {entry.name for entry in stated if entry.why.kind == "needed"}
-    return [
-        entry
-        for entry in stated
-        if entry.owner.startswith(("library", "family"))
-        and entry.name not in needed
-        and not entry.name.startswith("-")
-    ]
+    its_own = [entry for entry in stated if entry.owner.startswith(("library", "family"))]
+    variables = [entry for entry in its_own if not entry.name.startswith("-")]
+    return [entry for entry in variables if entry.name not in needed]
 
 
 def check_unset(library: Library, settings: Settings) -> None:
@@ -136,12 +131,12 @@ def check_unset(library: Library, settings: Settings) -> None:
     Nearpeak does not give them, or that they inherit from the user's shell."""
     free = [entry.name for entry in dispensable(library)] if settings.unset else []
     for name in settings.unset:
-        justifications = [entry.why for entry in explained(library) if entry.name == name]
-        justifications.sort(key=lambda justification: justification.kind != "needed")
-        if not justifications:
+        reasons = [entry.why for entry in explained(library) if entry.name == name]
+        reasons.sort(key=lambda justification: justification.kind != "needed")
+        if not reasons:
             problem = f"Nearpeak gives it no launch of {library.name}{closest(name, free)}"
         elif name not in free:
-            problem = f"the path, the launcher or the library needs it ({justifications[0].reason})"
+            problem = f"the path, the launcher or the library needs it ({reasons[0].reason})"
         elif name in os.environ:
             problem = "launches inherit it from your shell: unset it there"
         else:
@@ -159,15 +154,12 @@ class Flag(NamedTuple):
 def flags(argv: Sequence[str], program: Sequence[str]) -> list[Flag]:
     """The flags of a launch line before `program`, which ranks run, and the binding of ranks."""
     first = next(index for index, word in enumerate(argv) if word in (BINDS, "sh", program[0]))
-    groups: list[Flag] = []
-    for word in argv[1:first]:
-        if word.startswith("-"):
-            groups.append(Flag(word, [word]))
-        elif groups:
-            groups[-1].words.append(word)
-    named = [Flag(_name(flag.words), flag.words) for flag in groups]
-    bound = argv[first] != program[0]
-    return [*named, *([Flag(BINDS, list(argv[first : argv.index(program[0])]))] * bound)]
+    starts = [index for index in range(1, first) if argv[index].startswith("-")]
+    groups = [
+        list(argv[begin:end]) for begin, end in zip(starts, [*starts[1:], first], strict=True)
+    ]
+    binding = list(argv[first : argv.index(program[0])])
+    return [Flag(_name(group), group) for group in groups] + [Flag(BINDS, binding)] * bool(binding)
 
 
 def _name(fragments: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ import os
 import re
 import signal
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -43,12 +43,10 @@ def is_loaded(name: str) -> bool:
     return not load(name, os.RTLD_LAZY | os.RTLD_NOLOAD)
 
 
-def mapped() -> Iterator[Path]:
+def mapped() -> list[Path]:
     """The files that this process has mapped."""
-    for line in Path("/proc/self/maps").read_text("utf-8", errors="replace").splitlines():
-        fields = line.split(maxsplit=5)
-        if len(fields) == 6:
-            yield Path(fields[5])
+    lines = Path("/proc/self/maps").read_text("utf-8", errors="replace").splitlines()
+    return [Path(fields[5]) for line in lines if len(fields := line.split(maxsplit=5)) == 6]
 
 
 def beside(name: str, folder: str) -> list[Path]:
@@ -93,11 +91,9 @@ def module_files(libmpi: str) -> dict[str, str]:
         *((folder, "lib*-fi.so") for folder in libfabric_folders()),
         *((folder, "mca_*.so") for folder in openmpi_folders(libmpi)),
     ]
-    files: dict[str, str] = {}
-    for folder, pattern in places:
-        for file in sorted(folder.glob(pattern)):
-            files.setdefault(file.name, str(file))
-    return files
+    files = [file for folder, pattern in places for file in sorted(folder.glob(pattern))]
+    firsts = {file.name: str(file) for file in reversed(files)}
+    return {file.name: firsts[file.name] for file in files}
 
 
 def missing_libraries(file: str, error: str) -> list[str]:
@@ -123,12 +119,13 @@ def attempt(file: str, others: dict[str, str]) -> dict[str, Any]:
     """
     error = load(file)
     missing = missing_libraries(file, error) if error else []
-    for other in [others[name] for name in missing if name in others]:
+    needed = [others[name] for name in missing if name in others]
+    for other in needed:
         if problem := load(other):
             missing += missing_libraries(other, problem)
-    if error and any(name in others for name in missing):
+    if needed:
         error = load(file)
-        missing = [name for name in dict.fromkeys(missing) if name not in others] if error else []
+        missing = [name for name in dict.fromkeys(missing) if error and name not in others]
     return {"file": file, "missing": missing, "error": error}
 
 

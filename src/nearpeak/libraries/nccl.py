@@ -16,7 +16,8 @@ import msgspec
 
 from nearpeak import files
 from nearpeak.errors import UserError
-from nearpeak.folders import home
+from nearpeak.folders import home, searched
+from nearpeak.grouping import firsts
 from nearpeak.libraries.families import all_families
 from nearpeak.libraries.identify import CannotIdentify, ask, may_ask
 from nearpeak.libraries.library import Discovery, Library
@@ -54,28 +55,29 @@ class MissingError(UserError):
 def discover() -> Discovery:
     """Every NCCL and RCCL of this machine. The first of a family has its name, others a version."""
     discovery = Discovery()
-    seen: set[Path] = set()
     owners = of_search_paths(os.environ, (*PREFIX_VARIABLES, *ENVIRONMENTS))
-    for family, soname in SONAMES.items():
-        for folder in folders():
-            file = folder / soname
-            if not files.is_file(file) or file.resolve() in seen:
-                continue
-            seen.add(file.resolve())
-            if not may_ask(file, owners, discovery):
-                continue
-            try:
-                library = identified(file, family, "found")
-            except CannotIdentify as error:
-                discovery.problems.append(f"{file}: {error}")
-                continue
-            versions = {other.version for other in discovery.libraries if other.family == family}
-            if library.version in versions:
-                continue  # a copy
-            if versions:
-                name = f"{family}-{library.version}"
-                library = msgspec.structs.replace(library, name=name)
-            discovery.libraries.append(library)
+    candidates = [
+        (folder / soname, family)
+        for family, soname in SONAMES.items()
+        for folder in folders()
+        if files.is_file(folder / soname)
+    ]
+    versions: dict[str, set[str]] = {family: set() for family in SONAMES}
+    for file, family in firsts(candidates, lambda pair: pair[0].resolve()).values():
+        if not may_ask(file, owners, discovery):
+            continue
+        try:
+            library = identified(file, family, "found")
+        except CannotIdentify as error:
+            discovery.problems.append(f"{file}: {error}")
+            continue
+        if library.version in versions[family]:
+            continue  # a copy
+        if versions[family]:
+            name = f"{family}-{library.version}"
+            library = msgspec.structs.replace(library, name=name)
+        versions[family].add(library.version)
+        discovery.libraries.append(library)
     return discovery
 
 
@@ -92,16 +94,15 @@ def is_file(path: Path) -> bool:
 def resolve(name: str) -> Library:
     """The library with this name; MissingError with a remedy without one."""
     discovery = discover()
-    for library in discovery.libraries:
-        if library.name == name:
-            return library
+    by_name = {library.name: library for library in reversed(discovery.libraries)}
+    if name in by_name:
+        return by_name[name]
     family = name.partition("-")[0]
     others = [library.name for library in discovery.libraries if library.family == family]
-    details = f"; there is {', '.join(others)}" if others else ""
-    problems = [problem for problem in discovery.problems if SONAMES[family] in problem]
-    details += "".join(f"; {problem}" for problem in problems)
+    details = [f"there is {', '.join(others)}"] if others else []
+    details += [problem for problem in discovery.problems if SONAMES[family] in problem]
     raise MissingError(
-        f"{name} was not found on this machine{details}: "
+        f"{'; '.join([f'{name} was not found on this machine', *details])}: "
         f"name its file, like --mpi {family}=/path/to/{SONAMES[family]}"
     )
 
@@ -119,7 +120,7 @@ def at_path(path: Path) -> Library:
 
 def folders() -> list[Path]:
     """The folders to search, each once, the loader's first."""
-    named = [Path(folder) for folder in os.environ.get("LD_LIBRARY_PATH", "").split(":") if folder]
+    named = searched("LD_LIBRARY_PATH")
     for variable in PREFIX_VARIABLES:
         if prefix := os.environ.get(variable):
             named += [Path(prefix) / "lib", Path(prefix) / "lib64"]

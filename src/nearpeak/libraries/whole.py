@@ -7,11 +7,12 @@ fault.
 """
 
 import functools
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
 
+from nearpeak.grouping import grouped
 from nearpeak.libraries import catalogue, loading
 from nearpeak.libraries.families import is_native
 from nearpeak.libraries.identify import CannotIdentify, ask
@@ -148,13 +149,12 @@ def lines(library: Library) -> Iterator[str]:
     except CannotIdentify as error:
         yield f"they cannot be looked at: {error}"
         return
-    broken = {fault.module: fault for fault in faults(library)}
+    broken = {fault.module: fault.text for fault in faults(library)}
     yield modules.summary(len(broken))
     for module in modules.modules:
-        if fault := broken.get(module.name):
-            yield fault.text
-        elif module.error:
-            yield f"{module.name} needs {_missing(module.missing, 'here')}"
+        if module.error:
+            needs = f"{module.name} needs {_missing(module.missing, 'here')}"
+            yield broken.get(module.name, needs)
 
 
 def not_whole(library: Library, fault: Fault) -> str:
@@ -167,7 +167,8 @@ def _faults(library: Library, module: Module, has: Collection[str]) -> Iterator[
 
     None if all libraries that it lacks come with hardware, of which this machine `has` nothing.
     """
-    ordinary = [name for name in module.missing if _brought_by(name) is None]
+    by_hardware = grouped(module.missing, _brought_by)
+    ordinary = by_hardware.get(None, [])
     missing = ordinary or [name for name in module.missing if _brought_by(name) in has]
     if module.missing and not missing:
         return
@@ -176,7 +177,7 @@ def _faults(library: Library, module: Module, has: Collection[str]) -> Iterator[
     reason = _missing(missing, "found").replace(", which", "") if missing else error
     yield Fault(
         module=module.name,
-        what=f"{module.name} does not load ({reason}): {_without(module.name)}",
+        what=f"{module.name} does not load ({reason}): {_of_prefix(module.name, WITHOUT)}",
         remedy=_remedy(library, Path(module.file), missing, driver=driver),
         driver=driver,
     )
@@ -186,21 +187,24 @@ def _missing(names: list[str], state: str) -> str:
     return f"{listed(names)}, which {'is' if len(names) == 1 else 'are'} not {state}"
 
 
-def _without(module: str) -> str:
-    return next(text for begin, text in WITHOUT.items() if module.startswith(begin))
+def _of_prefix(name: str, texts: Mapping[str, str]) -> str | None:
+    """The first of the texts whose key a name begins with; None: there is none."""
+    return next((text for begin, text in texts.items() if name.startswith(begin)), None)
 
 
 def _brought_by(name: str) -> str | None:
     """The hardware that a library comes with, as in BROUGHT; None: with none."""
-    return next((part for begin, part in BROUGHT.items() if name.startswith(begin)), None)
+    return _of_prefix(name, BROUGHT)
 
 
 def _remedy(library: Library, file: Path, missing: list[str], *, driver: bool) -> str:
+    install = f"install {listed(missing)}"
     if driver:
-        return f"install {listed(missing)} of the driver, or put its folder into LD_LIBRARY_PATH"
-    for entry in catalogue.entries().values():
-        if library.entry and file.resolve().is_relative_to(entry.prefix.resolve()):
-            return f"remove {entry.prefix} and run `nearpeak mpi add {library.entry}`"
+        return f"{install} of the driver, or put its folder into LD_LIBRARY_PATH"
+    prefixes = [entry.prefix for entry in catalogue.entries().values() if library.entry]
+    for prefix in prefixes:
+        if file.resolve().is_relative_to(prefix.resolve()):
+            return f"remove {prefix} and run `nearpeak mpi add {library.entry}`"
     if missing:
-        return f"install {listed(missing)}, or put its folder into LD_LIBRARY_PATH"
+        return f"{install}, or put its folder into LD_LIBRARY_PATH"
     return "install the library again"

@@ -8,15 +8,16 @@ docs/methodology.md says what is compared with what.
 
 import math
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
 import numpy as np
 
+from nearpeak.grouping import collected, grouped, present
 from nearpeak.observations.observed import Block, Observation, Observations
-from nearpeak.results import deviations, overlap, what_if
+from nearpeak.results import deviations, what_if
+from nearpeak.results.blocks import estimated, sessions_of
 from nearpeak.results.ceilings import find_envelope, reached_in
 from nearpeak.results.locality import BEYOND, COPY, cached_bytes, gpu_cache_bytes, lies_in
 from nearpeak.results.prediction import Messages
@@ -33,7 +34,7 @@ from nearpeak.statistics.comparisons import better_in, median_ratio
 from nearpeak.terms.axes import staging
 from nearpeak.terms.benchmarks import Benchmark, by_name
 from nearpeak.terms.identity import CEILING, Axes, Case, Place, Who
-from nearpeak.terms.path import DataPath
+from nearpeak.terms.path import DataPath, by_place
 from nearpeak.terms.work import Work
 
 SCALING, STRONG = "scaling", "strong"  # an axis of applications, and the value that is not "weak"
@@ -58,15 +59,15 @@ def summarise(
     """One for each time among the cells of `problems`; those of `messages` predict theirs."""
     benchmarks = by_name(observations.benchmarks)
     mine = {(cell.who, cell.place, cell.case): cell for cell in problems}
-    observed: dict[Key, list[Observation]] = defaultdict(list)
-    for observation in observations.observed:
-        key = observation.launch.who, observation.launch.place, observation.case
-        if key in mine:
-            observed[key].append(observation)
+    observed = grouped(
+        observations.observed, lambda seen: (seen.launch.who, seen.launch.place, seen.case)
+    )
     memories = _Memories(observations, ceilings, benchmarks)
     predicted = Messages(messages, benchmarks, observations.paths)
     summarised = [
-        _application(key, mine, observed[key], memories, predicted, benchmarks[key[2].benchmark])
+        _application(
+            key, mine, observed.get(key, []), memories, predicted, benchmarks[key[2].benchmark]
+        )
         for key in mine
         if key[2].metric == benchmarks[key[2].benchmark].main.name
     ]
@@ -85,28 +86,27 @@ def _application(
 ) -> Application:
     who, place, case = key
     cell = cells[key]
-    rates = [
-        rate
-        for metric in benchmark.metrics[1:2]
-        if (rate := cells.get((who, place, msgspec.structs.replace(case, metric=metric.name))))
-    ]
-    work = next((launch.work for launch in observed if launch.work), None)
-    copied = work.copied_bytes if work else 0
+    rates = [msgspec.structs.replace(case, metric=metric.name) for metric in benchmark.metrics[1:2]]
+    rate = next(filter(None, (cells.get((who, place, other)) for other in rates)), None)
+    updates = case.axes.get(MODE) != ONLY_COMMUNICATES
+    work = next(filter(None, (launch.work for launch in observed)), None)
     phases = _medians([launch.phases for launch in observed])
-    predicted = (
-        messages.iteration_us(who, place, case.buffers, work) if work and _waits(case) else None
-    )
-    blocks = messages.by_block(who, place, case.buffers, work) if work and predicted else {}
+    predicted, blocks = None, dict[Block, float]()
+    if (
+        work
+        and _waits(case)
+        and (predicted := messages.iteration_us(who, place, case.buffers, work))
+    ):
+        blocks = messages.by_block(who, place, case.buffers, work)
     return Application(
         cell=cell,
-        # It updates nothing.
-        rate=rates[0].median if rates and case.axes.get(MODE) != ONLY_COMMUNICATES else None,
-        rate_unit=rates[0].unit if rates else "",
+        rate=rate.median if rate and updates else None,
+        rate_unit=rate.unit if rate else "",
         phases=phases,
         not_computing=_not_computing(phases, cell.median),
         messages_us=_medians([launch.shortest_phases for launch in observed]).get(COMMUNICATE),
         work=work,
-        roofline=memories.roofline(cell, copied) if copied and cell.median else None,
+        roofline=memories.roofline(cell, work.copied_bytes) if work and cell.median else None,
         scaled=_scaled(key, cells) if scales(work, place) else None,
         # One GPU computes for one rank after the other.
         imbalance=_imbalance(observed) if not place.shared else None,
@@ -131,22 +131,19 @@ def _waits(case: Case) -> bool:
 
 def _medians(launches: Sequence[Mapping[str, float]]) -> dict[str, float]:
     """The median of each phase over the launches that have it."""
-    times: dict[str, list[float]] = defaultdict(list)
-    for phases in launches:
-        for name, us in phases.items():
-            times[name].append(us)
+    times = collected(item for phases in launches for item in phases.items())
     return {name: float(np.median(of_launches)) for name, of_launches in times.items()}
 
 
 def _imbalance(observed: Sequence[Observation]) -> Estimated | None:
     """The longest computation over the mean of all ranks; None for one rank, and without
     computation."""
+    several = [launch for launch in observed if len(launch.launch.place.ends) > 1]
     return _estimated(
         {
-            observation.launch.block: observation.phases[COMPUTE] / mean
-            for observation in observed
-            if len(observation.launch.place.ends) > 1
-            and (mean := observation.mean_phases.get(COMPUTE, 0.0)) > 0
+            launch.launch.block: launch.phases[COMPUTE] / launch.mean_phases[COMPUTE]
+            for launch in several
+            if launch.mean_phases.get(COMPUTE, 0.0) > 0
         }
     )
 
@@ -161,18 +158,15 @@ def _scaled(key: Key, cells: Mapping[Key, Cell]) -> Scaled | None:
     who, place, case = key
     if len(set(place.ends)) > 1:
         return None
-    fewer = [
+    alike = [
         other
         for library, other, problem in cells
-        if (library, problem) == (who, case)
-        and set(other.ends) == set(place.ends)
-        and other.transport == place.transport
-        and not other.shared
-        and len(other.ends) < len(place.ends)
+        if (library, problem, other.transport, set(other.ends), other.shared)
+        == (who, case, place.transport, set(place.ends), False)
     ]
-    if not fewer:
+    base = min(alike, key=lambda other: (len(other.ends), other), default=place)
+    if len(base.ends) >= len(place.ends):
         return None
-    base = min(fewer, key=lambda other: (len(other.ends), other))
     strong = case.axes.get(SCALING) == STRONG
     gain = len(place.ends) / len(base.ends) if strong else 1.0
     shares = better_in(cells[key].by_block, cells[who, base, case].by_block, "lower")
@@ -194,42 +188,41 @@ def _hidden(key: Key, cells: Mapping[Key, Cell], benchmark: Benchmark) -> Estima
 
     Not against the sum of both: either one by itself keeps in caches what the other drives out.
     """
-    usual = next((axis.default for axis in benchmark.axes if axis.name == MODE), None)
-    if usual is None or key[2].axes.get(MODE, usual) in (usual, ONLY_COMPUTES, ONLY_COMMUNICATES):
-        return None
+    usual = {axis.name: axis.default for axis in benchmark.axes}.get(MODE, "")
     modes = (usual, ONLY_COMMUNICATES, ONLY_COMPUTES)
-    others = [cell for mode in modes if (cell := cells.get(_with(key, MODE, mode)))]
-    if len(others) < len(modes):
+    others = present(cells.get(_with(key, MODE, mode)) for mode in modes)
+    if not usual or key[2].axes.get(MODE, usual) in modes or len(others) < len(modes):
         return None
     turns, communicate, compute, both = (cell.by_block for cell in (*others, cells[key]))
     blocks = sorted(turns.keys() & communicate.keys() & compute.keys() & both.keys())
-    shares = [(turns[b] - both[b]) / min(communicate[b], compute[b]) for b in blocks]
-    return overlap.estimated(shares, [block.session for block in blocks]) if blocks else None
+    shares = {b: (turns[b] - both[b]) / min(communicate[b], compute[b]) for b in blocks}
+    return estimated(shares) if shares else None
 
 
 def _beside(key: Key, cells: Mapping[Key, Cell], benchmark: Benchmark) -> Iterable[Beside]:
     """The speedup over the same with the default of one axis; none for the way it is scaled."""
     for axis in benchmark.axes:
         value = key[2].axes.get(axis.name, axis.default)
-        if axis.name == SCALING or value in (axis.default, ONLY_COMPUTES, ONLY_COMMUNICATES):
+        other = cells.get(_with(key, axis.name, axis.default))
+        usual = value in (axis.default, ONLY_COMPUTES, ONLY_COMMUNICATES)
+        if other is None or usual or axis.name == SCALING:
             continue
-        if other := cells.get(_with(key, axis.name, axis.default)):
-            speedup = _estimated(better_in(cells[key].by_block, other.by_block, "lower"))
-            if speedup is not None:
-                yield Beside(axis=axis.name, value=axis.default, speedup=speedup)
+        speedup = _estimated(better_in(cells[key].by_block, other.by_block, "lower"))
+        if speedup is not None:
+            yield Beside(axis=axis.name, value=axis.default, speedup=speedup)
 
 
 def _estimated(values: ByBlock) -> Estimated | None:
     if not values:
         return None
-    ratio = median_ratio(np.log(list(values.values())), [block.session for block in values])
+    ratio = median_ratio(np.log([*values.values()]), sessions_of(values))
     return Estimated(
         value=ratio.value, ci95=ratio.bounds, range=(min(values.values()), max(values.values()))
     )
 
 
 def _in_gpus(path: DataPath) -> bool:
-    return {end.memory for end in path.ends} == {"gpu"}
+    return set(path.memories) == {"gpu"}
 
 
 class _Copied(NamedTuple):
@@ -255,58 +248,50 @@ class _Memories:
         ceilings: Sequence[CeilingPoint],
         benchmarks: Mapping[str, Benchmark],
     ) -> None:
-        self._paths = {path.place: path for path in observations.paths}
+        self._paths = by_place(observations.paths)
         self._machine = observations.machine
-        # By NUMA node, by its own cores.
-        self._copies: dict[int | None, list[Observation]] = defaultdict(list)
-        self._gpu: CeilingPoint | None = None
-        for observation in observations.observed:
-            launch, case = observation.launch, observation.case
-            if (launch.who, launch.place.transport, case.metric) != (CEILING, "local", COPY):
-                continue
-            path = self._paths[launch.place]
-            if lies_in(self._machine, path, case, observation.window) == "shared cache":
-                continue  # it shows nothing of the memory
-            if len({end.numa_node for end in path.ends}) == 1:
-                self._copies[path.ends[0].numa_node].append(observation)
-        for point in ceilings:
-            rate = benchmarks.get(point.case.benchmark)
-            # One way or both: each byte that arrives was copied once.
-            copies = rate is not None and rate.is_pair and rate.main.unit == "GB/s"
-            if point.place.shared and copies and point.kind == "measured":
-                self._gpu = max(filter(None, [self._gpu, point]), key=lambda best: best.value)
+        # By the NUMA nodes of the ends.
+        self._copies = grouped(filter(self._is_copy, observations.observed), self._nodes)
+        # One way or both: each byte that arrives was copied once.
+        pairs = {name for name, described in benchmarks.items() if described.is_pair}
+        rates = {name for name in pairs if benchmarks[name].main.unit == "GB/s"}
+        best = max(
+            (
+                point
+                for point in ceilings
+                if point.place.shared and point.kind == "measured" and point.case.benchmark in rates
+            ),
+            key=lambda point: point.value,
+            default=None,
+        )
+        self._gpu = _Copied(best.place, best.blocks, best.values) if best else None
+
+    def _nodes(self, copy: Observation) -> frozenset[int | None]:
+        return frozenset(end.numa_node for end in self._paths[copy.launch.place].ends)
+
+    def _is_copy(self, seen: Observation) -> bool:
+        """True of a copy in memory; one in caches shows nothing of it."""
+        launch, case = seen.launch, seen.case
+        if (launch.who, launch.place.transport, case.metric) != (CEILING, "local", COPY):
+            return False
+        path = self._paths[launch.place]
+        return lies_in(self._machine, path, case, seen.window) != "shared cache"
 
     def _shared(self, path: DataPath) -> tuple[_Copied | None, int]:
         """The copies of the memory of its ranks, and how many of them share it; None: not
         measured."""
         if _in_gpus(path):
-            gpu = self._gpu
-            copied = _Copied(gpu.place, gpu.blocks, gpu.values) if gpu else None
-            return copied, path.ranks_per_gpu
-        nodes = {end.numa_node for end in path.ends}
-        if len(nodes) != 1 or path.between_hosts:
-            return None, len(path.ends)
-        return self._copied(path.ends[0].numa_node, len(path.ends)), len(path.ends)
+            return self._gpu, path.ranks_per_gpu
+        nodes = frozenset(end.numa_node for end in path.ends)
+        copies = self._copies.get(nodes, []) if not path.between_hosts else []
+        measured = len(nodes) == 1 and len(copies) > 0
+        return _copied(copies, len(path.ends)) if measured else None, len(path.ends)
 
-    def _copied(self, node: int | None, ranks: int) -> _Copied | None:
-        """The copies by as many threads as there are ranks, which compute in one each; else by the
-        next larger number that was measured, or all."""
-        copies = self._copies.get(node)
-        if not copies:
-            return None
-        threads = {copy.method: _threads(copy.method) for copy in copies}
-        most = min((number for number in threads.values() if number >= ranks), default=math.inf)
-        by_method: dict[str, list[Observation]] = defaultdict(list)
-        for copy in copies:
-            if threads[copy.method] <= most:
-                by_method[copy.method].append(copy)
-        envelope = find_envelope(
-            {name: reached_in(launches) for name, launches in by_method.items()}, "higher"
-        )
-        return _Copied(copies[0].launch.place, envelope.blocks, envelope.values)
-
-    def _gpu_cached(self, path: DataPath) -> int:
-        """Bytes that any GPU of their vendor caches: drivers report only the L2."""
+    def _cached(self, path: DataPath) -> int:
+        """Bytes that the caches of its CPUs hold, or that any GPU of their vendor caches: drivers
+        report only the L2."""
+        if not _in_gpus(path):
+            return cached_bytes(self._machine, path)
         uuids = {end.gpu for end in path.ends}
         vendors = {gpu.vendor for gpu in self._machine.gpus if gpu.uuid in uuids}
         return max(map(gpu_cache_bytes, vendors or [""]))
@@ -316,10 +301,8 @@ class _Memories:
         stay in caches."""
         path = self._paths[cell.place]
         copied, sharing = self._shared(path)
-        in_gpus = _in_gpus(path)
-        cached = self._gpu_cached(path) if in_gpus else cached_bytes(self._machine, path)
         all_bytes = sharing * copied_bytes
-        if copied is None or 2 * all_bytes < BEYOND * cached:
+        if not all_bytes or copied is None or 2 * all_bytes < BEYOND * self._cached(path):
             return None
         gbs = float(np.median(copied.gbs))
         if gbs <= 0:
@@ -330,11 +313,26 @@ class _Memories:
             return all_bytes / gbs / 1e3
 
         times = {block: us for block, us in cell.by_block.items() if us > 0}
+        both = {block: us for block, us in times.items() if block in reading}
         fraction = _estimated(
-            {b: least_us(reading[b]) / us for b, us in times.items() if b in reading}
-        ) or _estimated({block: least_us(gbs) / us for block, us in times.items()})
+            {block: least_us(reading.get(block, gbs)) / us for block, us in (both or times).items()}
+        )
         if fraction is None:
             return None
-        if reading.keys().isdisjoint(times):
+        if not both:
             fraction.ci95 = None  # it would not know how the copies scatter
         return Roofline(us=least_us(gbs), gbs=gbs, place=copied.place, fraction=fraction)
+
+
+def _copied(copies: Sequence[Observation], ranks: int) -> _Copied:
+    """The copies by as many threads as there are ranks, which compute in one each; else by the next
+    larger number that was measured, or all."""
+    threads = {copy.method: _threads(copy.method) for copy in copies}
+    most = min((number for number in threads.values() if number >= ranks), default=math.inf)
+    by_method = grouped(
+        (copy for copy in copies if threads[copy.method] <= most), lambda copy: copy.method
+    )
+    envelope = find_envelope(
+        {name: reached_in(launches) for name, launches in by_method.items()}, "higher"
+    )
+    return _Copied(copies[0].launch.place, envelope.blocks, envelope.values)

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import TypeVar
 
 from nearpeak.results.results import CeilingPoint, Cell
+from nearpeak.terms.benchmarks import QUOTED_BYTES
 
 T = TypeVar("T", Cell, CeilingPoint)
 
@@ -19,12 +20,15 @@ def best_cell(cells: Iterable[Cell]) -> Cell | None:
     return _best((cell.median, cell) for cell in cells if cell.median is not None)
 
 
+def quoted_size(sizes: Iterable[int]) -> int:
+    """The size at which times are quoted: that of 8 bytes, or the nearest to it."""
+    return min(sizes, key=lambda x: (abs(x - QUOTED_BYTES), x))
+
+
 def _best(candidates: Iterable[tuple[float, T]]) -> T | None:
     """The highest rate; of times that of the smallest message that is not empty, as a library may
     do worse the less it has to send. The smallest size wins a tie."""
     ordered = sorted(candidates, key=lambda pair: (pair[1].case.x == 0, pair[1].case.x))
-    if not ordered:
-        return None
-    if ordered[0][1].better == "lower":
+    if ordered and ordered[0][1].better == "lower":
         return ordered[0][1]
-    return max(ordered, key=lambda pair: pair[0])[1]
+    return max(ordered, key=lambda pair: pair[0], default=(0.0, None))[1]

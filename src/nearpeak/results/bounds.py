@@ -12,27 +12,33 @@ What a benchmark says of itself that nothing is better than needs no ceiling: an
 import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from itertools import compress
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from nearpeak.grouping import collected, grouped, present
 from nearpeak.machine.machine import Machine
 from nearpeak.numbers import size
 from nearpeak.observations.observed import Block, Observation, Observations
 from nearpeak.results.ceilings import summed_up, under
 from nearpeak.results.locality import lies_in
-from nearpeak.results.results import CeilingKind, CeilingPoint
+from nearpeak.results.results import HOST_CACHES, CeilingKind, CeilingPoint
+from nearpeak.statistics.comparisons import SIGN
 from nearpeak.statistics.strata import alike, strata
-from nearpeak.terms.benchmarks import QUOTED_BYTES, Benchmark, by_name
+from nearpeak.terms.benchmarks import QUOTED_BYTES, Benchmark, by_name, with_ceilings
 from nearpeak.terms.buffers import on_host, turned
 from nearpeak.terms.identity import CEILING, Case, Place
-from nearpeak.terms.path import DataPath
+from nearpeak.terms.path import DataPath, by_place
 
 # A rate holds for messages no larger than those that were measured, or where these are as large as
 # this: from there on no path moves more bytes in a second than at the best size before.
 LARGE_BYTES = 1 << 20
 IDEAL = "ideal"  # the method of what needs none
 SYNC, LOCALLY_COMPLETE = "sync", "flush_local"  # an axis, and the value that waits for no target
+
+
+T = TypeVar("T")
 
 
 class Source(NamedTuple):
@@ -81,44 +87,41 @@ class Bound(NamedTuple):
 
     blocks: list[Block]
     readings: list[list[float]]  # its values, and what these may be too
-    cache_line_ns: list[float | None]  # of each block; empty: not known, or not of the place itself
-    passed: list[Block]  # with the CPUs at another distance than the best one
+    cache_line_ns: Sequence[float] = ()  # of each block; empty: not known, or not of the place
+    passed: Sequence[Block] = ()  # with the CPUs at another distance than the best one
 
 
 def find(observations: Observations, ceilings: Iterable[CeilingPoint]) -> list[CeilingPoint]:
     """The bounds of what was measured of libraries, in order of place and case."""
     benchmarks = by_name(observations.benchmarks)
-    paths = {path.place: path for path in observations.paths}
-    sources: dict[Place, list[Source]] = defaultdict(list)
-    for point in ceilings:
-        benchmark = benchmarks.get(point.case.benchmark)
-        if benchmark is not None and benchmark.ceiling == "measured":
-            sources[point.place].append(Source(point, benchmark, _quickest(point)))
+    paths = by_place(observations.paths)
+    measured = with_ceilings(observations.benchmarks)
+    sources = grouped(
+        (
+            Source(point, benchmarks[point.case.benchmark], _quickest(point))
+            for point in ceilings
+            if point.case.benchmark in measured
+        ),
+        lambda source: source.point.place,
+    )
     wanted: dict[tuple[Place, Case], set[Block]] = defaultdict(set)
     for observation in observations.observed:
         launch, case = observation.launch, observation.case
-        if launch.who == CEILING or benchmarks[case.benchmark].ceiling != "bound":
-            continue
-        if benchmarks[case.benchmark].one_sided and not _crosses(
-            observations.machine, paths, observation
+        if launch.who != CEILING and _is_bounded(
+            observations.machine, paths, observation, benchmarks[case.benchmark]
         ):
-            continue
-        wanted[launch.place, under(case)].add(launch.block)
+            wanted[launch.place, under(case)].add(launch.block)
     points = []
     for place, case in sorted(wanted):
         benchmark = benchmarks[case.benchmark]
-        if (bound := benchmark.bound) is not None:
+        if benchmark.bound is not None:
             if case.metric == benchmark.main.name:
-                blocks = sorted(wanted[place, case])
-                ideal = [[bound] * len(blocks)]
-                methods = {IDEAL: bound}
-                always = Bound(blocks, ideal, [], [])
-                points.append(_point(benchmark, place, case, always, methods, "ideal"))
+                points.append(_ideal(benchmark, place, case, sorted(wanted[place, case])))
             continue
         usable = [
             source
             for other in _within(place, paths)
-            for source in sources[other]
+            for source in sources.get(other, [])
             if source.point.case.axes.items() <= case.axes.items()
         ]
         most = _received_gbs(observations.machine, paths[place])
@@ -128,21 +131,26 @@ def find(observations: Observations, ceilings: Iterable[CeilingPoint]) -> list[C
     return points
 
 
-def _crosses(machine: Machine, paths: Mapping[Place, DataPath], observation: Observation) -> bool:
-    """True if the data of a one-sided operation must cross its path, and has done so in its time.
+def _is_bounded(
+    machine: Machine,
+    paths: Mapping[Place, DataPath],
+    observation: Observation,
+    benchmark: Benchmark,
+) -> bool:
+    """True if a figure has a bound. The data of a one-sided operation must cross its path for it,
+    and have done so in its time.
 
     In host memory only the calling rank copies: data in its own caches crosses nothing, nor does
     what it wrote itself before, where the cache is shared. An operation that is complete for the
     calling rank may still be on its way.
     """
     place, case = observation.launch.place, observation.case
-    if case.axes.get(SYNC) == LOCALLY_COMPLETE:
-        return False
-    if not place.in_host_memory:
-        return True
-    location = lies_in(machine, paths[place], case, observation.window)
-    wrote = case.axes.get("touch", "none") != "none"
-    return location != "core cache" and not (wrote and location == "shared cache")
+    if benchmark.ceiling != "bound" or not benchmark.one_sided:
+        return benchmark.ceiling == "bound"
+    if case.axes.get(SYNC) == LOCALLY_COMPLETE or not place.in_host_memory:
+        return case.axes.get(SYNC) != LOCALLY_COMPLETE
+    crosses_nothing = {"none": ("core cache",)}.get(case.axes.get("touch", "none"), HOST_CACHES)
+    return lies_in(machine, paths[place], case, observation.window) not in crosses_nothing
 
 
 def _within(place: Place, paths: Mapping[Place, DataPath]) -> list[Place]:
@@ -161,14 +169,14 @@ def _quickest(point: CeilingPoint) -> list[dict[Block, float]]:
     ns_by_block = distances(point.blocks, point.cache_line_ns)
     if not ns_by_block:
         return point.readings
-    stratum_of = dict(zip(ns_by_block, map(int, strata(list(ns_by_block.values()))), strict=True))
-    by_stratum: dict[int, list[float]] = defaultdict(list)
-    for block, value in point.readings[0].items():
-        by_stratum[stratum_of[block]].append(value)
-    medians = {stratum: float(np.median(values)) for stratum, values in sorted(by_stratum.items())}
-    best = (max if point.better == "higher" else min)(medians, key=medians.__getitem__)
-    blocks = {block for block, stratum in stratum_of.items() if stratum == best}
-    return [in_blocks(reading, blocks) for reading in point.readings]
+    usual = point.readings[0]
+    numbers = strata(list(ns_by_block.values())).tolist()
+    by_stratum = collected(sorted(zip(numbers, ns_by_block, strict=True)))
+    best = max(
+        by_stratum.values(),
+        key=lambda blocks: SIGN[point.better] * float(np.median([usual[b] for b in blocks])),
+    )
+    return [in_blocks(reading, best) for reading in point.readings]
 
 
 def in_blocks(reading: Mapping[Block, float], blocks: Collection[Block]) -> dict[Block, float]:
@@ -184,24 +192,24 @@ def _terms(
     basis = benchmark.basis(place.ends)
     if basis.same is not None:
         return [
-            _term(source, lambda value: value)
+            _term(source, float)
             for source in sources
             if _is_main_ceiling(source, basis.same, case, benchmark)
         ]
-    terms = []
-    if basis.message and (message := _message(sources, basis.receives is not None)):
-        terms.append(_term(message, lambda us: us))
+    message = _message(sources, basis.receives is not None) if basis.message else None
+    terms = [_term(source, float) for source in present([message])]
     if basis.receives is None:
         return terms
     received, links = basis.receives.bytes(case.x, len(place.ends)), _links(place)
-    if received > 0 and (fastest := _fastest(sources, received / links)):
+    fastest = _fastest(sources, received / links)
+    if received <= 0 or fastest is None:
+        return terms
 
-        def us(value: float) -> float:
-            gbs = fastest.gbs(value)
-            return received / min(links * gbs, max(most, gbs)) / 1e3
+    def us(value: float) -> float:
+        gbs = fastest.gbs(value)
+        return received / min(links * gbs, max(most, gbs)) / 1e3
 
-        terms.append(_term(fastest, us))
-    return terms
+    return [*terms, _term(fastest, us)]
 
 
 def _is_main_ceiling(source: Source, name: str, case: Case, benchmark: Benchmark) -> bool:
@@ -211,14 +219,9 @@ def _is_main_ceiling(source: Source, name: str, case: Case, benchmark: Benchmark
     other = source.point.case
     buffers = turned(case.buffers) if benchmark.one_sided == "get" else case.buffers
     mixed = len(set(on_host(case.buffers))) > 1
-    if mixed and source.benchmark.symmetric and not benchmark.symmetric:
-        return False
-    return (other.benchmark, other.x, other.buffers, other.metric) == (
-        name,
-        case.x,
-        buffers,
-        source.benchmark.main.name,
-    )
+    mean = mixed and source.benchmark.symmetric and not benchmark.symmetric
+    main = name, case.x, buffers, source.benchmark.main.name
+    return not mean and (other.benchmark, other.x, other.buffers, other.metric) == main
 
 
 def _term(source: Source, us: Callable[[float], float]) -> Term:
@@ -283,20 +286,26 @@ def _bound(terms: Sequence[Term], place: Place) -> Bound:
     apart = longest.source.distances if point.place == place else {}
     passed = sorted({*point.blocks} - {*longest.source.readings[0]})
     blocks = sorted(apart or longest.source.readings[0])
+    # The best distance bounds all others, and each distance itself.
+    counting: list[tuple[Term, Collection[Block] | None]] = [(longest, blocks)]
+    for term in terms:
+        if term is not longest:
+            counting += [(term, alike(apart, term.source.distances)), (term, None)]
     readings = []
     for which in range(max(len(term.source.point.readings) for term in terms)):
-        measured = [longest.reading(which, blocks)]
-        for term in terms:
-            if term is not longest:
-                # The best distance bounds all others, and each distance itself.
-                measured.append(term.reading(which, alike(apart, term.source.distances)))
-                measured.append(term.reading(which))
+        measured = [term.reading(which, counted) for term, counted in counting]
         readings.append([_longest(measured, block) for block in blocks])
-    return Bound(blocks, readings, [apart[block] for block in blocks] if apart else [], passed)
+    return Bound(blocks, readings, [apart[block] for block in blocks if apart], passed)
 
 
 def _longest(times: Iterable[Mapping[Block, float]], block: Block) -> float:
     return max(reading[block] for reading in times if block in reading)
+
+
+def _ideal(benchmark: Benchmark, place: Place, case: Case, blocks: list[Block]) -> CeilingPoint:
+    best = benchmark.bound or 0.0
+    always = Bound(blocks, [[best] * len(blocks)])
+    return _point(benchmark, place, case, always, {IDEAL: best}, "ideal")
 
 
 def _point(
@@ -310,23 +319,21 @@ def _point(
     values, *others = bound.readings
     others = [other for other in others if other != values]
     metric = benchmark.metric(case.metric)
-    best = [index for index, block in enumerate(bound.blocks) if block not in bound.passed]
+    at_best = [block not in bound.passed for block in bound.blocks]
 
-    def at_best(reading: Sequence[float]) -> list[float]:
-        return [reading[index] for index in best]
+    def best(series: Iterable[T]) -> list[T]:
+        return [*compress(series, at_best)]
 
-    summed = summed_up(
-        [bound.blocks[index] for index in best], at_best(values), [*map(at_best, others)]
-    )
+    summed = summed_up(best(bound.blocks), best(values), [*map(best, others)])
     return CeilingPoint(
         place=place,
         case=case,
         unit=metric.unit,
         better=metric.better,
         **summed | {"values": values, "otherwise": others, "blocks": bound.blocks},
-        cache_line_ns=bound.cache_line_ns,
+        cache_line_ns=[*bound.cache_line_ns],
         method=max(methods, key=methods.__getitem__),
         methods=methods,
         kind=kind,
-        passed_over=bound.passed,
+        passed_over=[*bound.passed],
     )

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from nearpeak.files import write_whole
+from nearpeak.grouping import grouped
 from nearpeak.observations.observed import Library, Observations
 from nearpeak.results import (
     applications,
@@ -33,11 +34,13 @@ from nearpeak.results import (
     precision,
     theoretical,
 )
-from nearpeak.results.results import SCHEMA, LibraryInfo, Results, SessionInfo
+from nearpeak.results.blocks import sessions_of
+from nearpeak.results.results import SCHEMA, Cell, Drift, LibraryInfo, Results, SessionInfo
 from nearpeak.results.shared import expand, once
 from nearpeak.terms.awareness import unaware
 from nearpeak.terms.benchmarks import by_name
 from nearpeak.terms.identity import Who
+from nearpeak.terms.path import by_place
 
 NAME = "results.json"
 
@@ -61,35 +64,21 @@ def write_results(results: Results, folder: Path) -> None:
 def summarise(observations: Observations) -> Results:
     """The results of what was observed; nearpeak.findings adds what stands out in them."""
     measured = ceilings.find(observations)
-    paths = {path.place: path for path in observations.paths}
-    locality.locate(observations.machine, paths, measured)
+    locality.locate(observations.machine, by_place(observations.paths), measured)
     points = [*measured, *bounds.find(observations, measured)]
     theoretical.compare(measured, observations.paths, observations.benchmarks)
     drifts = drift.find(measured)
-    changed = {(shift.place, block) for shift in drifts for block in shift.changed}
     limits = ceilings.Ceilings(points)
-    every = cells.summarise(observations, limits, changed)
-    benchmarks = by_name(observations.benchmarks)
-    messages = [cell for cell in every if benchmarks[cell.case.benchmark].over_bytes]
-    problems = [cell for cell in every if not benchmarks[cell.case.benchmark].over_bytes]
-    for cell in messages:
-        benchmark = benchmarks[cell.case.benchmark]
-        bandwidths.add(cell, benchmark)
-        if benchmark.ceiling == "measured" or benchmark.one_sided:
-            cell.lies_in = locality.lies_in(
-                observations.machine, paths[cell.place], cell.case, cell.window
-            )
-    native = {library.who for library in observations.libraries if library.native}
+    of_sizes = _cells(observations, limits, drifts)
+    messages, problems = of_sizes[True], of_sizes[False]
     guests = _guests(observations.libraries)
+    native = {library.who for library in observations.libraries if library.native}
     mine = [cell for cell in messages if cell.who not in guests]
-    compared = comparisons.compare(
-        (cell for cell in mine if cell.who not in native),
-        [session for session in observations.sessions if not (guests and session.source)],
-    )
+    rivals = [cell for cell in mine if cell.who not in native]
+    sessions = [session for session in observations.sessions if not (guests and session.source)]
+    compared = comparisons.compare(rivals, sessions)
     computing = applications.summarise(observations, problems, messages, measured)
     failed, skipped = failures.failures(observations), failures.skipped(observations)
-    blocks = {block for cell in every for block in cell.blocks}
-    blocks_in = Counter(block.session for block in blocks)
     results = Results(
         schema=SCHEMA,
         nearpeak=observations.nearpeak,
@@ -97,20 +86,7 @@ def summarise(observations: Observations) -> Results:
         started=observations.started,
         complete=observations.complete,
         ended=observations.ended,
-        sessions=[
-            SessionInfo(
-                session=session.number,
-                started=session.started,
-                nearpeak=session.nearpeak,
-                forced=session.forced,
-                fingerprint=session.fingerprint,
-                blocks=blocks_in[session.number],
-                verdicts=session.number in compared.sessions,
-                added=session.added,
-                source=session.source,
-            )
-            for session in observations.sessions
-        ],
+        sessions=_sessions(observations, [*messages, *problems], compared.sessions),
         machine=observations.machine,
         libraries=_libraries(observations.libraries),
         paths=observations.paths,
@@ -124,6 +100,7 @@ def summarise(observations: Observations) -> Results:
         judging=compared.judging,
         conditions=conditions.find(observations),
         headlines=headlines.find(mine, compared.cases, native, limits, compared.judging.left_out),
+        gpu_memory=gpu_memory.find(rivals, observations.paths, observations.benchmarks),
         failures=failed,
         failure_kinds=failures.kinds(failed),
         skipped=skipped,
@@ -141,18 +118,57 @@ def summarise(observations: Observations) -> Results:
             skipped,
         ),
     )
+    _add_derived(results, limits)
+    return results
+
+
+def _cells(
+    observations: Observations, limits: ceilings.Ceilings, drifts: Iterable[Drift]
+) -> dict[bool, list[Cell]]:
+    """The cells of messages (True), with what follows from their paths, and of applications."""
+    paths, benchmarks = by_place(observations.paths), by_name(observations.benchmarks)
+    changed = {(shift.place, block) for shift in drifts for block in shift.changed}
+    of_sizes: dict[bool, list[Cell]] = {True: [], False: []}
+    for cell in cells.summarise(observations, limits, changed):
+        benchmark = benchmarks[cell.case.benchmark]
+        of_sizes[benchmark.over_bytes].append(cell)
+        if benchmark.over_bytes:
+            bandwidths.add(cell, benchmark)
+        if benchmark.over_bytes and (benchmark.ceiling == "measured" or benchmark.one_sided):
+            path = paths[cell.place]
+            cell.lies_in = locality.lies_in(observations.machine, path, cell.case, cell.window)
+    return of_sizes
+
+
+def _sessions(
+    observations: Observations, measured: Iterable[Cell], judged: Collection[int]
+) -> list[SessionInfo]:
+    """The sessions. `judged`: those that verdicts rest on."""
+    blocks = Counter(sessions_of({block for cell in measured for block in cell.blocks}))
+    return [
+        SessionInfo(
+            session=session.number,
+            started=session.started,
+            nearpeak=session.nearpeak,
+            forced=session.forced,
+            fingerprint=session.fingerprint,
+            blocks=blocks[session.number],
+            verdicts=session.number in judged,
+            added=session.added,
+            source=session.source,
+        )
+        for session in observations.sessions
+    ]
+
+
+def _add_derived(results: Results, limits: ceilings.Ceilings) -> None:
+    """Adds what follows from the rest of the results."""
     results.precision = precision.find(results.cells)
     results.peaks = peaks.find(results)
     results.modes = modes.find(results)
     results.pairs = pairs.find(results)
     results.furthest = furthest.find(results)
-    results.gpu_memory = gpu_memory.find(
-        [cell for cell in mine if cell.who not in native],
-        observations.paths,
-        observations.benchmarks,
-    )
     results.imported = imported.find(results, limits)
-    return results
 
 
 def _guests(libraries: Sequence[Library]) -> set[Who]:
@@ -168,25 +184,21 @@ def _without(observations: Observations, guests: Collection[Who]) -> Observation
 
 
 def _libraries(libraries: Iterable[Library]) -> list[LibraryInfo]:
-    infos: dict[str, LibraryInfo] = {}
-    for library in libraries:
-        name = library.who.library
-        info = infos.setdefault(
-            name,
-            LibraryInfo(
-                name=name,
-                family=library.family,
-                version=library.version,
-                version_text=library.version_text,
-                env=library.env,
-                settings=[],
-                native=library.native,
-                lacks=library.lacks,
-                broken=list(library.broken),
-                mpi=library.mpi,
-                scope=library.scope,
-                imported=library.imported,
-            ),
+    by_library = grouped(libraries, lambda library: library.who.library)
+    return [
+        LibraryInfo(
+            name=name,
+            family=first.family,
+            version=first.version,
+            version_text=first.version_text,
+            env=first.env,
+            settings=[library.given for library in (first, *others)],
+            native=first.native,
+            lacks=first.lacks,
+            broken=list(first.broken),
+            mpi=first.mpi,
+            scope=first.scope,
+            imported=first.imported,
         )
-        info.settings.append(library.given)
-    return list(infos.values())
+        for name, (first, *others) in by_library.items()
+    ]

@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rates and times of each path without MPI, and the one lookup of the ceiling of a case."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 import numpy as np
 
+from nearpeak.grouping import collected, grouped, present
 from nearpeak.observations.observed import Block, Observation, Observations
+from nearpeak.results.blocks import sessions_of
 from nearpeak.results.results import HOST_CACHES, Attainable, CeilingPoint, Pace
 from nearpeak.statistics.bimodal import borders, in_better_mode
 from nearpeak.statistics.choice import Choice
-from nearpeak.statistics.comparisons import better_by
+from nearpeak.statistics.comparisons import SIGN, better_by
 from nearpeak.statistics.intervals import of_readings
 from nearpeak.terms.axes import state_of
 from nearpeak.terms.benchmarks import GPU_FACTS, Better
@@ -45,12 +46,14 @@ def find(observations: Observations) -> list[CeilingPoint]:
     the path can carry. Where that is not sure, the interval spans both. In a block the method
     counts that is best in the other half of the blocks (statistics/choice.py).
     """
-    observed: dict[Key, dict[str, list[Observation]]] = defaultdict(lambda: defaultdict(list))
-    for observation in observations.observed:
-        launch = observation.launch
-        if launch.who == CEILING:
-            observed[launch.place, observation.case][observation.method].append(observation)
-    return [_point(key, observed[key]) for key in sorted(observed)]
+    observed = grouped(
+        (observation for observation in observations.observed if observation.launch.who == CEILING),
+        lambda observation: (observation.launch.place, observation.case),
+    )
+    return [
+        _point(key, grouped(observed[key], lambda observation: observation.method))
+        for key in sorted(observed)
+    ]
 
 
 def reached_in(launches: list[Observation]) -> dict[Block, Reached]:
@@ -118,7 +121,7 @@ def _point(key: Key, observed: Mapping[str, list[Observation]]) -> CeilingPoint:
 
 def _middle(reached: Mapping[Block, Reached]) -> float:
     """The median of a method over its blocks."""
-    return float(np.median([median.value for median in reached.values()]))
+    return float(np.median([*_values(reached).values()]))
 
 
 class Envelope(NamedTuple):
@@ -137,11 +140,8 @@ class Envelope(NamedTuple):
     @property
     def stand_ins(self) -> dict[str, list[Block]]:
         """The methods that count in place of the best one, with their blocks."""
-        others: dict[str, list[Block]] = defaultdict(list)
-        for name, block in self.counted:
-            if name != self.method:
-                others[name].append(block)
-        return dict(others)
+        counting = collected(self.counted)
+        return {name: blocks for name, blocks in counting.items() if name != self.method}
 
 
 def summed_up(
@@ -151,7 +151,7 @@ def summed_up(
     block and what these may be too: the interval spans those of all."""
     return {
         "value": float(np.median(values)),
-        "ci95": of_readings((values, *otherwise), [block.session for block in blocks]),
+        "ci95": of_readings((values, *otherwise), sessions_of(blocks)),
         "range": (min(values), max(values)),
         "values": values,
         "otherwise": otherwise,
@@ -182,13 +182,12 @@ def _attainable(
 def _capped(envelope: Envelope, ceiling: Envelope, better: Better) -> Envelope:
     """The envelope capped by the ceiling in each block: each was chosen by other blocks, and may be
     the better one there by noise."""
+    sign = SIGN[better]
     most = dict(zip(ceiling.blocks, ceiling.values, strict=True))
-    worse = min if better == "higher" else max
+    limits = [sign * most.get(block, sign * np.inf) for block in envelope.blocks]
 
     def capped(values: list[float]) -> list[float]:
-        return [
-            worse(v, most.get(block, v)) for block, v in zip(envelope.blocks, values, strict=True)
-        ]
+        return (sign * np.minimum(sign * np.array(values), limits)).tolist()  # type: ignore[no-any-return]
 
     return envelope._replace(
         values=capped(envelope.values), otherwise=[*map(capped, envelope.otherwise)]
@@ -251,19 +250,12 @@ def _undisturbed(name: str, methods: Methods, block: Block, better: Better) -> t
     Not wherever one of these is better at all: each is among the luckiest of its block, and the
     ceiling would be too high (benchmarks/ceiling_choice.py).
     """
-    measured = methods[name][block]
-    if not measured.trial:
-        return name, measured
-    full = [
-        (other, reached[block])
-        for other, reached in methods.items()
-        if block in reached and not reached[block].trial
-    ]
-    order = max if better == "higher" else min
-    best = order(full, key=lambda pair: pair[1].value, default=(name, measured))
-    return (
-        best if better_by(best[1].value, measured.value, better) > DISTURBED else (name, measured)
-    )
+    mine = name, methods[name][block]
+    in_block = [(other, reached[block]) for other, reached in methods.items() if block in reached]
+    full = [(other, reached) for other, reached in in_block if not reached.trial]
+    best = max(full, key=lambda pair: SIGN[better] * pair[1].value, default=mine)
+    disturbed = mine[1].trial and better_by(best[1].value, mine[1].value, better) > DISTURBED
+    return best if disturbed else mine
 
 
 def _distance(carried: Reached, methods: Methods, block: Block) -> float | None:
@@ -271,8 +263,8 @@ def _distance(carried: Reached, methods: Methods, block: Block) -> float | None:
     then the median of the measured methods; None: nothing."""
     if carried.cache_line_ns is not None:
         return carried.cache_line_ns
-    all_ns = [blocks[block].cache_line_ns for blocks in methods.values() if block in blocks]
-    known_ns = [distance for distance in all_ns if distance is not None]
+    in_block = [blocks[block] for blocks in methods.values() if block in blocks]
+    known_ns = present(reached.cache_line_ns for reached in in_block)
     return float(np.median(known_ns)) if known_ns else None
 
 
@@ -299,25 +291,20 @@ class Ceilings:
     """
 
     def __init__(self, points: Iterable[CeilingPoint]) -> None:
-        self._points: dict[tuple[Place, str, str, str], dict[int, list[CeilingPoint]]] = {}
-        for point in points:
-            curves = self._points.setdefault((point.place, *_figure(point.case)), {})
-            curves.setdefault(point.case.x, []).append(point)
+        self._points = grouped(points, lambda point: (point.place, *_figure(point.case)))
         self._plateaus: dict[tuple[Place, Curve], CeilingPoint | None] = {}
 
     def point(self, place: Place, case: Case) -> CeilingPoint | None:
         """The best ceiling that holds for a case; None if none was measured."""
-        points = self._points.get((place, *_figure(case)), {}).get(case.x, [])
-        holding = [point for point in points if _holds(point, case)]
-        if not holding:
-            return None
-        sign = 1 if holding[0].better == "higher" else -1
-        return max(holding, key=lambda point: sign * point.value)
+        points = self._points.get((place, *_figure(case)), [])
+        holding = [point for point in points if point.case.x == case.x and _holds(point, case)]
+        return max(holding, key=lambda point: SIGN[point.better] * point.value, default=None)
 
     def curve(self, place: Place, curve: Curve) -> list[CeilingPoint]:
         """The ceiling under a curve, in the order of x."""
-        points = self._points.get((place, *_figure(curve)), {})
-        return [point for x in sorted(points) if (point := self.point(place, curve.at(x)))]
+        points = self._points.get((place, *_figure(curve)), [])
+        sizes = sorted({point.case.x for point in points})
+        return present(self.point(place, curve.at(x)) for x in sizes)
 
     def plateau(self, place: Place, curve: Curve, better: Better) -> CeilingPoint | None:
         """The best that the ceiling under a curve of rates reaches at any size; None of times.

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """From observations to cells: the launches of each case, its failures, and the summaries."""
 
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from itertools import chain, starmap
 from typing import NamedTuple
 
 import numpy as np
 
+from nearpeak.grouping import collected, grouped
 from nearpeak.observations.observed import Block, Gap, Observation, Observations
 from nearpeak.results import reference
+from nearpeak.results.blocks import sessions_of
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.overlap import overlap
 from nearpeak.results.results import (
@@ -45,23 +47,19 @@ Key = tuple[Who, Place, Case]
 class Gathered:
     """Everything known of one cell: the launches that measured it, and those that did not."""
 
-    measured: list[Observation] = field(default_factory=list)
-    gaps: list[Gap] = field(default_factory=list)
+    measured: list[Observation]
+    gaps: list[Gap]
 
     @property
-    def wrong(self) -> set[CellStatus]:
-        """The reasons why launches did not measure it.
-
-        One that failed before it came to it says something only where no other launch does.
-        """
-        reached: set[CellStatus] = {gap.status for gap in self.gaps if gap.reached}
-        return reached if reached or self.measured else {gap.status for gap in self.gaps}
+    def counting(self) -> list[Gap]:
+        """The gaps that say something of it: one that failed before it came to it does so only
+        where no other launch does."""
+        reached = [gap for gap in self.gaps if gap.reached]
+        return reached if reached or self.measured else self.gaps
 
     def ended(self, status: CellStatus) -> int:
-        """The number of launches that ended so in it; those that failed before count where no other
-        does."""
-        mine = [gap for gap in self.gaps if gap.status == status]
-        return sum(gap.reached for gap in mine) or len(mine)
+        """The number of launches that ended so in it."""
+        return sum(gap.status == status for gap in self.counting)
 
     @property
     def believed(self) -> list[Observation]:
@@ -86,15 +84,17 @@ class Gathered:
 
 def gather(observations: Observations) -> dict[Key, Gathered]:
     """Every cell that a launch measured or tried to."""
-    cells: dict[Key, Gathered] = defaultdict(Gathered)
-    for observation in observations.observed:
-        launch = observation.launch
-        if launch.who != CEILING:
-            cells[launch.who, launch.place, observation.case].measured.append(observation)
-    for gap in observations.gaps:
-        if gap.launch.who != CEILING:
-            cells[gap.launch.who, gap.launch.place, gap.case].gaps.append(gap)
-    return cells
+    observed = [seen for seen in observations.observed if seen.launch.who != CEILING]
+    missed = [gap for gap in observations.gaps if gap.launch.who != CEILING]
+    measured, gaps = grouped(observed, _key), grouped(missed, _key)
+    return {
+        key: Gathered(measured.get(key, []), gaps.get(key, []))
+        for key in dict.fromkeys([*measured, *gaps])
+    }
+
+
+def _key(seen: Observation | Gap) -> Key:
+    return seen.launch.who, seen.launch.place, seen.case
 
 
 def summarise(
@@ -163,7 +163,7 @@ def _cell(
         flags=[],
         command=gathered.command,
     )
-    wrong = set(gathered.wrong)
+    wrong: set[CellStatus] = {gap.status for gap in gathered.counting}
     if believed:
         _sum_up(cell, believed)
         cell.flags = _flags(cell, believed, drifted)
@@ -188,7 +188,7 @@ def _cell(
 def _sum_up(cell: Cell, believed: list[Observation]) -> None:
     medians = cell.launch_medians
     cell.median = float(np.median(medians))
-    cell.ci95 = interval(medians, sessions=[block.session for block in cell.blocks], positive=True)
+    cell.ci95 = interval(medians, sessions=sessions_of(cell.blocks), positive=True)
     cell.range = (min(medians), max(medians))
     summaries = [observation.summary for observation in believed]
     cell.minimum = min(all_known(summary.minimum for summary in summaries), default=None)
@@ -208,7 +208,7 @@ def _flags(
     cell: Cell, believed: list[Observation], drifted: Collection[tuple[Place, Block]]
 ) -> list[Flag]:
     enough = cell.launches >= FEWEST_FOR_INTERVAL
-    sessions = [block.session for block in cell.blocks]
+    sessions = sessions_of(cell.blocks)
     flags: dict[Flag, bool] = {
         "few launches": not enough,
         "mean": any(observation.summary.mean for observation in believed),
@@ -284,11 +284,11 @@ def of_plateau(
 ) -> OfPlateau | None:
     """The fraction of the plateau; None where no block has both, there is none, or it is one of
     memory and the cell's bytes, like those of its ceiling, lie in the host's caches."""
-    cached = [point is not None and point.lies_in in HOST_CACHES for point in (ceiling, plateau)]
-    if cached == [True, False]:
+    in_cache = ceiling is not None and ceiling.lies_in in HOST_CACHES
+    if plateau is None or (in_cache and plateau.lies_in not in HOST_CACHES):
         return None
-    reached = None if plateau is None else _fraction(cell, reference.against(cell, plateau))
-    if plateau is None or reached is None:
+    reached = _fraction(cell, reference.against(cell, plateau))
+    if reached is None:
         return None
     return OfPlateau(
         value=plateau.value,
@@ -317,17 +317,12 @@ def _fraction(cell: Cell, readings: Sequence[dict[Block, float]]) -> _Fraction |
     shares = [better_in(cell.by_block, reading, cell.better) for reading in readings]
     if not shares[0]:
         return None
-    logs = [np.log(list(by_block.values())) for by_block in shares]
-    with_sessions = list(zip(logs, map(_sessions, shares), strict=True))
-    ratios = [median_ratio(*pair) for pair in with_sessions]
-    values = [value for by_block in shares for value in by_block.values()]
+    with_sessions = [(np.log([*s.values()]), sessions_of(s)) for s in shares]
+    ratios = list(starmap(median_ratio, with_sessions))
+    values = [*chain.from_iterable(by_block.values() for by_block in shares)]
     bounds = spanning(ratio.bounds for ratio in ratios)
-    differ = bounds is not None and any(apart(*pair) for pair in with_sessions)
+    differ = bounds is not None and any(starmap(apart, with_sessions))
     return _Fraction(ratios[0].value, bounds, (min(values), max(values)), len(shares[0]), differ)
-
-
-def _sessions(blocks: Iterable[Block]) -> list[int]:
-    return [block.session for block in blocks]
 
 
 def operation_us(cell: Cell, value: float, benchmark: Benchmark) -> float | None:
@@ -351,10 +346,8 @@ def _modes(believed: list[Observation]) -> list[Mode]:
     upper = two_modes([observation.summary.median for observation in believed])
     if upper is None:
         return []
-    sides = list(zip(believed, upper, strict=True))
-    low = [observation for observation, is_upper in sides if not is_upper]
-    high = [observation for observation, is_upper in sides if is_upper]
-    return [_mode(low, high), _mode(high, low)]
+    sides = collected(zip(map(bool, upper), believed, strict=True))
+    return [_mode(sides[False], sides[True]), _mode(sides[True], sides[False])]
 
 
 def _mode(launches: list[Observation], others: list[Observation]) -> Mode:
@@ -368,13 +361,10 @@ def _mode(launches: list[Observation], others: list[Observation]) -> Mode:
 
 def _apart(launches: list[Observation], others: list[Observation]) -> dict[str, str]:
     """The conditions that all of these launches share, and none of the others."""
-    conditions = launches[0].launch.conditions
-    telling = set(conditions.items())
-    for launch in launches:
-        telling &= launch.launch.conditions.items()
-    for other in others:
-        telling -= other.launch.conditions.items()
-    return {name: value for name, value in conditions.items() if (name, value) in telling}
+    first, *rest = ([*observation.launch.conditions.items()] for observation in launches)
+    theirs = (observation.launch.conditions.items() for observation in others)
+    telling = set(first).intersection(*rest).difference(*theirs)
+    return dict(filter(telling.__contains__, first))
 
 
 def _distance(launches: list[Observation], others: list[Observation]) -> dict[str, str]:

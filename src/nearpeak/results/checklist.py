@@ -7,9 +7,10 @@ The rules are given here in our own words.
 """
 
 from collections import Counter
-from itertools import filterfalse
+from collections.abc import Iterable
 from typing import Final
 
+from nearpeak.grouping import grouped
 from nearpeak.numbers import count, listed
 from nearpeak.observations.observed import Observations
 from nearpeak.results.cells import is_defect
@@ -79,11 +80,30 @@ def _state(good: bool) -> RuleState:
     return MET if good else NOT_MET
 
 
+Clause = tuple[object, str]  # a count or a condition, and the text unless it is 0 or False
+
+
+def _clauses(*clauses: Clause) -> list[str]:
+    return [text for applies, text in clauses if applies]
+
+
+def _reason(first: str, *clauses: Clause) -> str:
+    return "; ".join([first, *_clauses(*clauses)])
+
+
+def _measured_by_intervals(intervals: Iterable[object]) -> tuple[int, int]:
+    """The number of those that are not None, and of all."""
+    every = [interval is not None for interval in intervals]
+    return sum(every), len(every)
+
+
 def _speedups(applications: list[Application]) -> tuple[RuleState, str]:
     scaled = sum(application.scaled is not None for application in applications)
     beside = sum(len(application.beside) for application in applications)
-    clauses = [f"{count(scaled, 'efficiency')} against the fewest ranks"] if scaled else []
-    clauses += [f"{count(beside, 'speed-up')} against the default of an axis"] if beside else []
+    clauses = _clauses(
+        (scaled, f"{count(scaled, 'efficiency')} against the fewest ranks"),
+        (beside, f"{count(beside, 'speed-up')} against the default of an axis"),
+    )
     if not clauses:
         return NOT_APPLICABLE, "no speed-up over a serial run is reported"
     return MET, f"{listed(clauses)}: the time of each base case stands in the same table"
@@ -91,106 +111,103 @@ def _speedups(applications: list[Application]) -> tuple[RuleState, str]:
 
 def _left_out(data: Observations, cells: list[Cell], skipped: list[Skip]) -> tuple[RuleState, str]:
     empty = [cell for cell in cells if cell.median is None]
-    unexplained = sum(cell.status == "ok" for cell in empty)
-    reason = f"{len(empty)} of {len(cells)} cells have no number, each with its reason as status"
-    if skipped:
-        reason += f"; skipped, each with its reason: {count(len(skipped), 'kind')} of cases"
-    if not data.complete:
-        reason += "; the study was cut off before the end of its plan"
-    return _state(data.complete and not unexplained), reason
+    unexplained = any(cell.status == "ok" for cell in empty)
+    return _state(data.complete and not unexplained), _reason(
+        f"{len(empty)} of {len(cells)} cells have no number, each with its reason as status",
+        (skipped, f"skipped, each with its reason: {count(len(skipped), 'kind')} of cases"),
+        (not data.complete, "the study was cut off before the end of its plan"),
+    )
 
 
 def _ratios(cells: list[Cell], applications: list[Application]) -> tuple[RuleState, str]:
     shares = sum(cell.fraction is not None for cell in cells)
     rooflines = sum(application.roofline is not None for application in applications)
-    clauses = [f"each of {shares} fractions stands beside its median and its ceiling"]
-    clauses = clauses if shares else []
-    if rooflines:
-        clauses.append(f"each of {rooflines} shares of a roofline stands beside its time")
+    clauses = _clauses(
+        (shares, f"each of {shares} fractions stands beside its median and its ceiling"),
+        (rooflines, f"each of {rooflines} shares of a roofline stands beside its time"),
+    )
     if not clauses:
         return NOT_APPLICABLE, "no fraction is reported"
     return MET, f"{', '.join(clauses)}; no mean is taken over cells"
 
 
 def _intervals(measured: list[Cell]) -> tuple[RuleState, str]:
-    sure = sum(cell.ci95 is not None for cell in measured)
-    reason = f"{sure} of {len(measured)} cells have a 95 % interval over at least"
-    reason += f" {FEWEST_FOR_INTERVAL} launches"
-    if sure < len(measured):
-        reason += "; the others show a range instead of an interval"
-    return _state(0 < len(measured) == sure), reason
+    sure, every = _measured_by_intervals(cell.ci95 for cell in measured)
+    return _state(0 < every == sure), _reason(
+        f"{sure} of {every} cells have a 95 % interval over at least {FEWEST_FOR_INTERVAL}"
+        " launches",
+        (sure < every, "the others show a range instead of an interval"),
+    )
 
 
 def _normality(measured: list[Cell]) -> tuple[RuleState, str]:
-    reason = (
-        "intervals come from order statistics, verdicts from flipping the signs of whole blocks:"
-        " neither assumes a distribution"
-    )
     apart = {"sessions apart", "fractions apart"}
     student = sum(
         not apart.isdisjoint(cell.flags) and 2 < cell.sessions < FEWEST_FOR_INTERVAL
         for cell in measured
     )
-    if student:
-        reason += (
-            f"; the interval of {count(student, 'cell')}, whose few sessions differ, is Student's,"
-            " which assumes that sessions are normal"
-        )
-    return _state(not student), reason
+    return _state(not student), _reason(
+        "intervals come from order statistics, verdicts from flipping the signs of whole blocks:"
+        " neither assumes a distribution",
+        (
+            student,
+            f"the interval of {count(student, 'cell')}, whose few sessions differ, is Student's,"
+            " which assumes that sessions are normal",
+        ),
+    )
 
 
 def _comparisons(
     comparisons: list[Comparison], judging: Judging, applications: list[Application]
 ) -> tuple[RuleState, str]:
-    beside = [other.speedup for application in applications for other in application.beside]
-    if not comparisons and beside:
-        sure = sum(speedup.ci95 is not None for speedup in beside)
-        return _state(sure == len(beside)), (
-            f"{sure} of {count(len(beside), 'speed-up')} have a 95 % interval of the ratio of"
-            " launches interleaved in blocks; no verdict is given"
-        )
     if not comparisons:
-        return NOT_APPLICABLE, "nothing was compared"
-    sure = sum(c.ci95 is not None for c in comparisons)
-    reason = (
-        f"{sure} of {len(comparisons)} comparisons have a 95 % interval of the ratio of launches "
+        return _speedups_judged(applications)
+    sure, every = _measured_by_intervals(comparison.ci95 for comparison in comparisons)
+    modes = sum(comparison.verdict == TWO_MODES for comparison in comparisons)
+    have = "has" if modes == 1 else "have"
+    judge = "judges" if judging.blocks == 1 else "judge"
+    return _state(sure == every and not judging.left_out), _reason(
+        f"{sure} of {every} comparisons have a 95 % interval of the ratio of launches "
         "interleaved in blocks; at most 5 % of studies have a false verdict, whatever the "
-        "distribution of launches"
-    )
-    if modes := sum(c.verdict == TWO_MODES for c in comparisons):
-        have = "has" if modes == 1 else "have"
-        reason += f"; {count(modes, 'comparison')} of cells with two modes {have} no verdict"
-    if judging.left_out:
-        reason += (
-            f"; {count(judging.blocks, 'block')} judge{'s' if judging.blocks == 1 else ''}"
+        "distribution of launches",
+        (modes, f"{count(modes, 'comparison')} of cells with two modes {have} no verdict"),
+        (
+            judging.left_out,
+            f"{count(judging.blocks, 'block')} {judge}"
             f" {judging.pairs - len(judging.left_out)} of {judging.pairs} pairs,"
-            f" all pairs need {judging.blocks_needed}"
-        )
-    return _state(sure == len(comparisons) and not judging.left_out), reason
+            f" all pairs need {judging.blocks_needed}",
+        ),
+    )
+
+
+def _speedups_judged(applications: list[Application]) -> tuple[RuleState, str]:
+    beside = [other.speedup.ci95 for application in applications for other in application.beside]
+    if not beside:
+        return NOT_APPLICABLE, "nothing was compared"
+    sure, every = _measured_by_intervals(beside)
+    return _state(sure == every), (
+        f"{sure} of {count(every, 'speed-up')} have a 95 % interval of the ratio of"
+        " launches interleaved in blocks; no verdict is given"
+    )
 
 
 def _means(measured: list[Cell]) -> tuple[RuleState, str]:
-    reason = (
+    summed = sum(cell.p05 is None for cell in measured)
+    return _state(not summed), _reason(
         "medians within and over launches; only logarithms of ratios are averaged: "
-        "over the sizes of a curve for its verdict, over cells for a headline"
+        "over the sizes of a curve for its verdict, over cells for a headline",
+        (summed, f"{summed} of {count(len(measured), 'figure')} came summed up by another tool"),
     )
-    if summed := sum(cell.p05 is None for cell in measured):
-        reason += f"; {summed} of {count(len(measured), 'figure')} came summed up by another tool"
-    return _state(not summed), reason
 
 
 def _percentiles(measured: list[Cell]) -> tuple[RuleState, str]:
     modes = sum(bool(cell.modes) for cell in measured)
-    with_percentiles = sum(cell.p05 is not None for cell in measured)
-    share = (
-        f"each of {with_percentiles}"
-        if with_percentiles == len(measured)
-        else f"{with_percentiles} of {len(measured)}"
-    )
-    return _state(bool(measured) and with_percentiles == len(measured)), (
-        f"5th and 95th percentile and minimum beside {share} medians; "
-        f"{count(modes, 'cell')} fall{'s' if modes == 1 else ''} into two modes, which are both"
-        " shown"
+    with_percentiles, every = _measured_by_intervals(cell.p05 for cell in measured)
+    share = "each" if with_percentiles == every else f"{with_percentiles}"
+    fall = "falls" if modes == 1 else "fall"
+    return _state(0 < every == with_percentiles), (
+        f"5th and 95th percentile and minimum beside {share} of {every} medians; "
+        f"{count(modes, 'cell')} {fall} into two modes, which are both shown"
     )
 
 
@@ -224,48 +241,53 @@ def _bounds(
     data: Observations, messages: list[Cell], applications: list[Application]
 ) -> tuple[RuleState, str]:
     state, reason = _ceilings(data, messages)
-    rooflines = sum(application.roofline is not None for application in applications)
-    if not rooflines:
-        return state, reason
-    clause = f"{rooflines} of {len(applications)} problems of applications have a roofline"
-    return (MET, clause) if state == NOT_APPLICABLE else (state, f"{reason}; {clause}")
+    rooflines, every = _measured_by_intervals(problem.roofline for problem in applications)
+    clause = f"{rooflines} of {every} problems of applications have a roofline"
+    if rooflines and state == NOT_APPLICABLE:
+        return MET, clause
+    return state, _reason(reason, (rooflines, clause))
 
 
 def _ceilings(data: Observations, measured: list[Cell]) -> tuple[RuleState, str]:
     can_be = with_ceilings(data.benchmarks)
 
     def wants(cell: Cell) -> bool:
-        possible = cell.case.benchmark in can_be and (cell.case.x or cell.better == "lower")
-        return cell.ceiling is not None or bool(possible)
+        possible = cell.case.benchmark in can_be and (cell.case.x > 0 or cell.better == "lower")
+        return cell.ceiling is not None or possible
 
-    wanting, others = list(filter(wants, measured)), list(filterfalse(wants, measured))
+    sides = grouped(measured, wants)
+    wanting, others = sides.get(True, []), sides.get(False, [])
     if not wanting:
         return NOT_APPLICABLE, "nothing was measured that has a ceiling"
-    bound = sum(cell.ceiling is not None for cell in wanting)
+    kinds = Counter(cell.ceiling.kind for cell in wanting if cell.ceiling is not None)
+    bound, derived, ideal = kinds.total(), kinds["bound"], kinds["ideal"]
     above = sum(map(is_defect, wanting))
     noisy = sum("above ceiling" in cell.flags for cell in wanting) - above
-    reason = f"{bound} of {len(wanting)} cells are compared with a ceiling of the same blocks"
-    if derived := sum(c.ceiling is not None and c.ceiling.kind == "bound" for c in wanting):
-        reason += f", {derived} of them with a bound that follows from such ceilings"
-    if ideal := sum(c.ceiling is not None and c.ceiling.kind == "ideal" for c in wanting):
-        reason += f", {ideal} with the best possible value"
-    if others:
-        names = ", ".join(sorted({cell.case.benchmark for cell in others}))
-        reason += f"; {count(len(others), 'other')} ({names}) have none"
-    if above:
-        reason += f"; {above} are above it: there the ceiling is wrong"
-    if noisy:
-        reason += f"; {noisy} are above it, but their intervals reach down to it"
-    return _state(len(wanting) == bound and not above), reason
+    names = ", ".join(sorted({cell.case.benchmark for cell in others}))
+    of_ceilings = [
+        f"{bound} of {len(wanting)} cells are compared with a ceiling of the same blocks",
+        *_clauses(
+            (derived, f"{derived} of them with a bound that follows from such ceilings"),
+            (ideal, f"{ideal} with the best possible value"),
+        ),
+    ]
+    return _state(len(wanting) == bound and not above), _reason(
+        ", ".join(of_ceilings),
+        (others, f"{count(len(others), 'other')} ({names}) have none"),
+        (above, f"{above} are above it: there the ceiling is wrong"),
+        (noisy, f"{noisy} are above it, but their intervals reach down to it"),
+    )
 
 
 def _plots(messages: list[Cell], applications: list[Application]) -> tuple[RuleState, str]:
     sizes = Counter((cell.who, cell.place, cell.case.curve) for cell in messages)
-    clauses = []
-    if max(sizes.values(), default=0) >= 2:
-        clauses.append(f"{count(len(sizes), 'curve')} over the sizes")
-    if any(application.scaled is not None for application in applications):
-        clauses.append("applications over the number of ranks")
+    clauses = _clauses(
+        (max(sizes.values(), default=0) >= 2, f"{count(len(sizes), 'curve')} over the sizes"),
+        (
+            any(application.scaled is not None for application in applications),
+            "applications over the number of ranks",
+        ),
+    )
     if not clauses:
         return NOT_APPLICABLE, "no curve has more than one size"
     return MET, (

@@ -1,21 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every two alternatives side by side, in the blocks that both ran in, judged all together."""
 
-from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from itertools import combinations
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from itertools import chain, combinations
 from typing import NamedTuple
 
 import numpy as np
 
 from nearpeak.arrays import Floats
+from nearpeak.grouping import grouped, present
 from nearpeak.observations.observed import Block, Session
+from nearpeak.results.blocks import sessions_of
 from nearpeak.results.results import Cell, Comparison, CurveComparison, Judging, Unjudged
 from nearpeak.statistics import verdicts
 from nearpeak.statistics.blocks import blocks_needed
 from nearpeak.statistics.comparisons import better_in
 from nearpeak.terms.fingerprints import alike
-from nearpeak.terms.identity import Curve, Place, Who
+from nearpeak.terms.identity import Who
 
 
 class Pair(NamedTuple):
@@ -24,6 +26,12 @@ class Pair(NamedTuple):
     cells: list[tuple[Cell, Cell]]
     blocks: list[Block]
     log_ratios: Floats  # cells x blocks, above 0: the second is better; nan: not both ran there
+
+    @property
+    def owners(self) -> tuple[Who, Who]:
+        """The two alternatives."""
+        first, second = self.cells[0]
+        return first.who, second.who
 
     @property
     def two_modes(self) -> list[bool]:
@@ -52,23 +60,20 @@ def compare(cells: Iterable[Cell], sessions: Sequence[Session]) -> Compared:
     All of it rests on sessions of one machine and software, and is about these sessions. Of several
     such groups (by --force) the one with the most blocks counts.
     """
-    curves: dict[tuple[Place, Curve], dict[Who, list[Cell]]] = defaultdict(dict)
     chosen = [c for c in cells if c.median is not None and (c.case.x > 0 or c.better == "lower")]
     counting = _alike(chosen, sessions)
-    for cell in chosen:
-        if any(block.session in counting for block in cell.blocks):
-            curves[cell.place, cell.case.curve].setdefault(cell.who, []).append(cell)
-    families: dict[tuple[Who, Who], list[Pair]] = defaultdict(list)
-    for alternatives in curves.values():
-        for first, second in combinations(alternatives.values(), 2):
-            if (pair := pair_of(first, second, counting)) is not None:
-                families[first[0].who, second[0].who].append(pair)
-    questions = [_questions(family) for family in families.values()]
-    judged = [
-        (pair, answer)
-        for family, answers in zip(families.values(), verdicts.judge(questions), strict=True)
-        for pair, answer in zip(family, answers, strict=True)
-    ]
+    curves = grouped(
+        (cell for cell in chosen if not counting.isdisjoint(sessions_of(cell.blocks))),
+        lambda cell: (cell.place, cell.case.curve),
+    )
+    pairs: list[Pair | None] = []
+    for curve in curves.values():
+        rivals = grouped(curve, lambda cell: cell.who).values()
+        pairs += [pair_of(*both, counting) for both in combinations(rivals, 2)]
+    families = grouped(present(pairs), lambda pair: pair.owners)
+    questions = [*map(_questions, families.values())]
+    answers = chain.from_iterable(verdicts.judge(questions))
+    judged = list(zip(chain.from_iterable(families.values()), answers, strict=True))
     return Compared(
         counting,
         [case for pair, answer in judged for case in _cases(pair, answer)],
@@ -105,8 +110,8 @@ def _with(first: Session, sessions: Iterable[Session]) -> list[int]:
     have more libraries, each of which is unchanged."""
     group = [first]
     for session in sessions:
-        fingerprint = session.fingerprint
-        if session is not first and all(alike(fingerprint, member.fingerprint) for member in group):
+        like_all = all(alike(session.fingerprint, member.fingerprint) for member in group)
+        if session is not first and like_all:
             group.append(session)
     return [session.number for session in group]
 
@@ -120,13 +125,12 @@ def pair_of(
     ratios = [(pair, by_block) for pair in both if (by_block := log_ratios(*pair, sessions))]
     if not ratios:
         return None
-    blocks = sorted({block for _, by_block in ratios for block in by_block})
-
-    def row(by_block: Mapping[Block, float]) -> list[float]:
-        return [by_block.get(block, np.nan) for block in blocks]
-
-    table = [row(by_block) for _, by_block in ratios]
-    return Pair([pair for pair, _ in ratios], blocks, np.array(table))
+    pairs, rows = zip(*ratios, strict=True)
+    blocks = sorted(set[Block]().union(*rows))
+    table = np.full((len(rows), len(blocks)), np.nan)
+    for number, row in enumerate(rows):
+        table[number, [blocks.index(block) for block in row]] = [*row.values()]
+    return Pair(list(pairs), blocks, table)
 
 
 def log_ratios(first: Cell, second: Cell, sessions: Collection[int]) -> dict[Block, float]:

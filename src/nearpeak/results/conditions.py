@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Other work on the machine during the measurement."""
 
-from collections import defaultdict
+from collections.abc import Sequence
 from statistics import median
 
+from nearpeak.grouping import collected
 from nearpeak.machine.states import overloaded
 from nearpeak.observations.observed import Observations
 from nearpeak.results.results import Conditions
@@ -22,32 +23,36 @@ def find(observations: Observations) -> Conditions | None:
     fewest ranks of a session show that best.
     """
     cores = len(observations.machine.cores)
-    loads: dict[int, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for launch in observations.launches:
-        if launch.load is not None:
-            loads[launch.block.session][len(launch.place.ends)].append(launch.load)
-    diagnoses = [diagnosis for diagnosis in observations.machine.diagnoses if diagnosis.id == LOAD]
+    loads = collected(
+        (launch.block.session, (len(launch.place.ends), launch.load))
+        for launch in observations.launches
+        if launch.load is not None
+    )
+    severities = [d.severity for d in observations.machine.diagnoses if d.id == LOAD]
     if not loads:
-        bad = any(diagnosis.severity == "bad" for diagnosis in diagnoses)
-        return Conditions(cores=cores, loaded=bad) if diagnoses else None
-    narrow = {session: min(of_ranks) for session, of_ranks in sorted(loads.items())}
-    medians = {session: median(loads[session][ranks]) for session, ranks in narrow.items()}
-    others = {session: max(0.0, load - narrow[session]) for session, load in medians.items()}
-    loaded = [
-        session
-        for session, load in others.items()
-        if cores
-        and (
-            overloaded(load, cores, narrow[session])
-            or overloaded(load - LEFT_BEHIND * cores, cores, max(loads[session]))
-        )
-    ]
-    highest = max(medians, key=lambda session: others[session])
+        return Conditions(cores=cores, loaded="bad" in severities) if severities else None
+    sessions = {session: _Session(cores, loads[session]) for session in sorted(loads)}
+    loaded = [number for number, session in sessions.items() if session.loaded]
+    highest = max(sessions.values(), key=lambda session: session.others)
     return Conditions(
         cores=cores,
-        load=medians[highest],
-        ranks=narrow[highest],
-        busy_cores=min(others[highest], cores),
+        load=highest.load,
+        ranks=highest.narrow,
+        busy_cores=min(highest.others, cores),
         loaded=bool(loaded),
-        sessions=loaded if len(loaded) < len(medians) else [],
+        sessions=loaded if len(loaded) < len(sessions) else [],
     )
+
+
+class _Session:
+    """The load of a session, by the launches with the fewest ranks."""
+
+    def __init__(self, cores: int, loads: Sequence[tuple[int, float]]) -> None:
+        by_ranks = collected(loads)
+        self.narrow = min(by_ranks)
+        self.load = median(by_ranks[self.narrow])
+        self.others = max(0.0, self.load - self.narrow)
+        self.loaded = cores > 0 and (
+            overloaded(self.others, cores, self.narrow)
+            or overloaded(self.others - LEFT_BEHIND * cores, cores, max(by_ranks))
+        )

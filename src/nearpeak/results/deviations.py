@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Messages of applications that took another time than those of the study, and the causes."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
+from nearpeak.grouping import grouped, present
 from nearpeak.results.results import Application, Cell, Deviation, MessageTime
 from nearpeak.terms.benchmarks import Benchmark
-from nearpeak.terms.identity import Place, Who
 
 FAR = 0.2  # relative: a prediction that is off by more is reported
 PAUSE_US = 500.0  # after which messages of device memory were slower (docs/methodology.md)
@@ -16,12 +15,12 @@ def add(
     applications: Sequence[Application], cells: Iterable[Cell], benchmarks: Mapping[str, Benchmark]
 ) -> None:
     """Sets the deviation of each problem whose messages were measured and predicted."""
-    times: dict[tuple[Who, Place], dict[int, float]] = defaultdict(dict)  # us, by bytes
-    for cell in cells:
-        if benchmarks[cell.case.benchmark].one_message and cell.median:
-            times[cell.who, cell.place].setdefault(cell.case.x, cell.median)
+    messages = [cell for cell in cells if benchmarks[cell.case.benchmark].one_message]
+    measured = grouped(messages, lambda cell: (cell.who, cell.place))
     for problem in applications:
-        problem.deviation = _deviation(problem, times[problem.cell.who, problem.cell.place])
+        mine = measured.get((problem.cell.who, problem.cell.place), [])
+        times = {cell.case.x: cell.median for cell in reversed(mine) if cell.median}
+        problem.deviation = _deviation(problem, times)
 
 
 def _deviation(problem: Application, times: Mapping[int, float]) -> Deviation | None:
@@ -47,8 +46,9 @@ def _deviation(problem: Application, times: Mapping[int, float]) -> Deviation | 
 
 def _around(largest: int, times: Mapping[int, float]) -> list[MessageTime]:
     """The two sizes next to it that were measured, where their times are far from each other."""
-    below = max((x for x in times if x <= largest), default=largest)
-    above = min((x for x in times if x >= largest), default=largest)
-    if below not in times or above not in times or abs(times[below] / times[above] - 1) <= FAR:
+    below = max((x for x in times if x <= largest), default=None)
+    above = min((x for x in times if x >= largest), default=None)
+    sizes = present([below, above])
+    if len(sizes) < 2 or abs(times[sizes[0]] / times[sizes[1]] - 1) <= FAR:
         return []
-    return [MessageTime(size_bytes=x, us=times[x]) for x in (below, above)]
+    return [MessageTime(size_bytes=x, us=times[x]) for x in sizes]

@@ -5,13 +5,15 @@ The ceilings are the probes: they move the same bytes in every block, on every p
 among them, and no library is part of them.
 """
 
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
+from nearpeak.grouping import collected, grouped
 from nearpeak.observations.observed import Block
+from nearpeak.results.bounds import in_blocks
 from nearpeak.results.results import AtDistance, CeilingPoint, Drift
+from nearpeak.statistics.comparisons import SIGN
 from nearpeak.statistics.drift import changes, least_steps
 from nearpeak.statistics.strata import strata
 from nearpeak.terms.identity import Place
@@ -23,10 +25,8 @@ def find(points: Iterable[CeilingPoint]) -> list[Drift]:
     A block's deviation is the median over the ceilings of its path, each against its own median
     block, so that a block which lacks some does not look different for it.
     """
-    places: dict[Place, list[CeilingPoint]] = defaultdict(list)
-    for point in points:
-        if not point.fact and point.value > 0:
-            places[point.place].append(point)
+    probes = [point for point in points if not point.fact and point.value > 0]
+    places = grouped(probes, lambda point: point.place)
     drifts = [_drift(place, group) for place, group in places.items()]
     series = [np.log1p(drift.deviations) for drift in drifts]
     for drift, change, least in zip(drifts, changes(series), least_steps(series), strict=True):
@@ -39,16 +39,19 @@ def find(points: Iterable[CeilingPoint]) -> list[Drift]:
     return drifts
 
 
+def _medians(values: Iterable[tuple[Block, float]]) -> dict[Block, float]:
+    """The median of the values of each block, in order of blocks."""
+    by_block = collected(values)
+    return {block: float(np.median(by_block[block])) for block in sorted(by_block)}
+
+
 def _drift(place: Place, points: Sequence[CeilingPoint]) -> Drift:
-    deviations: dict[Block, list[float]] = defaultdict(list)
-    for point in points:
-        for block, off in _deviations(point).items():
-            deviations[block].append(off)
+    deviations = _medians(pair for point in points for pair in _deviations(point).items())
     widest = max(points, key=_apart)
     return Drift(
         place=place,
-        blocks=sorted(deviations),
-        deviations=[float(np.expm1(np.median(deviations[block]))) for block in sorted(deviations)],
+        blocks=list(deviations),
+        deviations=[float(np.expm1(off)) for off in deviations.values()],
         widest=_apart(widest),
         widest_case=widest.case,
         distances=_distances(points),
@@ -57,9 +60,8 @@ def _drift(place: Place, points: Sequence[CeilingPoint]) -> Drift:
 
 def _deviations(point: CeilingPoint) -> dict[Block, float]:
     """The deviation of each block from the median of all: a logarithm, above 0 is faster."""
-    sign = 1 if point.better == "higher" else -1
     return {
-        block: sign * float(np.log(value / point.value))
+        block: SIGN[point.better] * float(np.log(value / point.value))
         for block, value in point.by_block.items()
         if value > 0
     }
@@ -77,43 +79,36 @@ def _step_range(
     highest."""
     steps = []
     for point in points:
-        off = _deviations(point)
-        inside = [value for block, value in off.items() if block in changed]
-        outside = [value for block, value in off.items() if block not in changed]
-        if inside and outside:
-            steps.append(float(np.expm1(float(np.median(inside)) - float(np.median(outside)))))
+        sides = collected((block in changed, off) for block, off in _deviations(point).items())
+        if len(sides) == 2:
+            inside, outside = float(np.median(sides[True])), float(np.median(sides[False]))
+            steps.append(float(np.expm1(inside - outside)))
     return (min(steps), max(steps)) if steps else None
+
+
+def _at_distance(
+    blocks: list[Block], ns: Mapping[Block, float], deviations: Iterable[Mapping[Block, float]]
+) -> AtDistance:
+    inside = filter(None, (in_blocks(off, blocks) for off in deviations))
+    relative = [float(np.expm1(np.median([*off.values()]))) for off in inside]
+    apart = [ns[block] for block in blocks]
+    return AtDistance(
+        ns=(min(apart), max(apart)),
+        blocks=blocks,
+        deviation=float(np.median(relative)),
+        range=(min(relative), max(relative)),
+    )
 
 
 def _distances(points: Sequence[CeilingPoint]) -> list[AtDistance]:
     """The distances that the CPUs were at, where there are several: a block's is the middle of
     what its ceilings found."""
-    by_block: dict[Block, list[float]] = defaultdict(list)
-    for point in points:
-        for block, ns in zip(point.blocks, point.cache_line_ns, strict=False):
-            if ns:
-                by_block[block].append(ns)
-    middles = {block: float(np.median(by_block[block])) for block in sorted(by_block)}
-    numbers: list[int] = strata([*middles.values()]).tolist()
-    if len(set(numbers)) < 2:
+    measured = [
+        pair for point in points for pair in zip(point.blocks, point.cache_line_ns, strict=False)
+    ]
+    middles = _medians((block, ns) for block, ns in measured if ns)
+    by_stratum = collected(zip(strata([*middles.values()]).tolist(), middles, strict=True))
+    if len(by_stratum) < 2:
         return []
     every = [_deviations(point) for point in points]
-    distances = []
-    for stratum in sorted(set(numbers)):
-        blocks = [
-            block for block, number in zip(middles, numbers, strict=True) if number == stratum
-        ]
-        apart = [middles[block] for block in blocks]
-        off = []
-        for deviations in every:
-            if inside := [deviations[block] for block in blocks if block in deviations]:
-                off.append(float(np.expm1(np.median(inside))))
-        distances.append(
-            AtDistance(
-                ns=(min(apart), max(apart)),
-                blocks=blocks,
-                deviation=float(np.median(off)),
-                range=(min(off), max(off)),
-            )
-        )
-    return distances
+    return [_at_distance(by_stratum[stratum], middles, every) for stratum in sorted(by_stratum)]

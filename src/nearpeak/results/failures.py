@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gaps of a study: launches that failed, by how they did, and cases that were left out."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
+from nearpeak.grouping import collected, grouped
 from nearpeak.observations.observed import Launch, Observations
 from nearpeak.results.results import EndedIn, Failure, FailureKind, Skip
 from nearpeak.terms.benchmarks import x_unit
-from nearpeak.terms.identity import Place, Who
+from nearpeak.terms.identity import Curve, Place, Who
 from nearpeak.terms.logs import fault
 from nearpeak.terms.outcomes import failure
 
@@ -36,9 +36,9 @@ def failures(observations: Observations) -> list[Failure]:
 
 
 def _benchmarks(launch: Launch) -> list[str]:
-    if launch.at:
-        return [launch.at.benchmark]
-    return list(dict.fromkeys(curve.benchmark for curve in launch.curves))
+    """The benchmark that a launch did not survive, else all that it was to measure."""
+    curves: Sequence[Curve] = [launch.at] if launch.at else launch.curves
+    return list(dict.fromkeys(curve.benchmark for curve in curves))
 
 
 Key = tuple[Who, Place, str, str]
@@ -49,9 +49,7 @@ def kinds(ended: Iterable[Failure]) -> list[FailureKind]:
 
     One whose launcher names no cause is of the first with a cause that measured the same.
     """
-    groups: dict[Key, list[Failure]] = {}
-    for failed in ended:
-        groups.setdefault(_key(failed), []).append(failed)
+    groups = grouped(ended, _key)
     for key in [key for key in groups if not key[-1]]:
         groups[key] = [failed for failed in groups[key] if not _joined(failed, groups)]
     return sorted(map(_kind, filter(None, groups.values())), key=lambda kind: kind.launches)
@@ -95,21 +93,20 @@ def _kind(group: Sequence[Failure]) -> FailureKind:
 
 def skipped(observations: Observations) -> list[Skip]:
     """The cases that a program did not measure, each reason once with all its sizes."""
-    sizes: dict[tuple[Who, Place, str, str, str], set[int]] = defaultdict(set)
-    for gap in observations.gaps:
-        if gap.said and gap.status == "skipped":
-            launch, benchmark = gap.launch, gap.case.benchmark
-            key = (launch.who, launch.place, benchmark, gap.method, gap.message)
-            sizes[key].add(gap.case.x)
+    gaps = [gap for gap in observations.gaps if gap.said and gap.status == "skipped"]
+    reasons = collected(
+        ((g.launch.who, g.launch.place, g.case.benchmark, g.method, g.message), g.case.x)
+        for g in gaps
+    )
     return [
         Skip(
             who=who,
             place=place,
             benchmark=benchmark,
             method=method,
-            sizes=sorted(xs),
+            sizes=sorted({*sizes}),
             x_unit=x_unit(observations.benchmarks, benchmark),
             message=message,
         )
-        for (who, place, benchmark, method, message), xs in sizes.items()
+        for (who, place, benchmark, method, message), sizes in reasons.items()
     ]

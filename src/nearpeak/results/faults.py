@@ -2,28 +2,31 @@
 """The faults of a study, a line each: the reasons for exit status 1."""
 
 from collections import Counter
+from collections.abc import Sequence
 
+from nearpeak.grouping import grouped
 from nearpeak.numbers import count
-from nearpeak.results.results import Results
+from nearpeak.results.results import Failure, Results
 from nearpeak.terms.identity import CEILING
+
+SAID = {"wrong data": "received wrong data"}  # of a status that is no verb
 
 
 def faults(results: Results) -> list[str]:
     """The endings of each library that failed, and whether anything is left of it."""
-    endings: dict[str, Counter[str]] = {}
-    for failure in results.failures:
-        endings.setdefault(failure.who.label, Counter())[failure.status] += 1
+    endings = grouped(results.failures, lambda failure: failure.who.label)
     measured = {cell.who.label for cell in results.cells if cell.median is not None}
     if results.ceilings:
         measured.add(CEILING.label)
     return [
-        f"{name}: {_counted(statuses)}" + ("" if name in measured else ", and nothing was measured")
-        for name, statuses in endings.items()
+        f"{name}: {_counted(failed)}" + ("" if name in measured else ", and nothing was measured")
+        for name, failed in endings.items()
     ]
 
 
-def _counted(statuses: Counter[str]) -> str:
+def _counted(failed: Sequence[Failure]) -> str:
+    statuses = Counter(failure.status for failure in failed)
     return ", ".join(
-        f"{count(number, 'launch')} {'received wrong data' if status == 'wrong data' else status}"
+        f"{count(number, 'launch')} {SAID.get(status, status)}"
         for status, number in statuses.items()
     )

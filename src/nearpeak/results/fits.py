@@ -2,9 +2,9 @@
 """Hockney's model where it describes a curve over the sizes: of libraries, and of ceilings."""
 
 import math
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from nearpeak.grouping import collected
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.cells import ABOVE
 from nearpeak.results.results import CeilingPoint, Cell, Fit
@@ -28,16 +28,15 @@ def fit(
     how fast large messages are.
     """
     ways = {benchmark.name: benchmark.moves.ways for benchmark in benchmarks}
-    curves: Points = defaultdict(list)
     measured: list[tuple[Who, float, Cell | CeilingPoint]] = [
         *((cell.who, cell.median or 0.0, cell) for cell in cells),
         *((CEILING, point.value, point) for point in ceilings),
     ]
-    for who, value, point in measured:
-        case, both = point.case, ways.get(point.case.benchmark, 1)
-        if point.unit in _RATES and value > 0 and (case.x > 0 or not in_gpu(case.buffers)):
-            us = value if point.better == "lower" else both * case.x / value / 1e3
-            curves[who, point.place, case.curve].append((case.x, us))
+    curves = collected(
+        ((who, point.place, point.case.curve), (point.case.x, us))
+        for who, value, point in measured
+        if value > 0 and (us := _us(point, value, ways)) is not None
+    )
     fits = [
         Fit(who=who, place=place, curve=curve, **fitted._asdict())
         for (who, place, curve), points in curves.items()
@@ -51,6 +50,15 @@ def fit(
         if fitted.who == CEILING
         or fitted.asymptotic_gbs <= ABOVE * limits.get(_ceiling(index, fitted), math.inf)
     ]
+
+
+def _us(point: Cell | CeilingPoint, value: float, ways: Mapping[str, int]) -> float | None:
+    """The time of a message, us; None: its curve has no such time."""
+    case = point.case
+    if point.unit not in _RATES or (case.x == 0 and in_gpu(case.buffers)):
+        return None
+    both = ways.get(case.benchmark, 1)
+    return value if point.better == "lower" else both * case.x / value / 1e3
 
 
 def _fastest(points: Iterable[tuple[int, float]]) -> float:

@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The least fraction of each family and place."""
 
-from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+from nearpeak.grouping import grouped
 from nearpeak.results.names import reference
 from nearpeak.results.order import guests, no_mpi
 from nearpeak.results.results import Cell, Furthest, Results, Share
 from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL
-from nearpeak.terms.benchmarks import by_name
-from nearpeak.terms.identity import Place
+from nearpeak.terms.benchmarks import with_ceilings
 
 
 def find(results: Results) -> list[Furthest]:
@@ -17,32 +16,33 @@ def find(results: Results) -> list[Furthest]:
     have no measured ceiling. Libraries other than MPI stand beside it, or by themselves where no
     MPI is there. Imported libraries are left out, as their fractions are of another time. Fewer
     than 6 blocks give no entry: a few unlike launches would decide."""
-    benchmarks = by_name(results.benchmarks)
-    others = {
-        benchmark.family for benchmark in results.benchmarks if benchmark.ceiling != "measured"
-    }
+    families = {benchmark.name: benchmark.family for benchmark in results.benchmarks}
+    measured = with_ceilings(results.benchmarks)
+    others = {family for name, family in families.items() if name not in measured}
     beside, imported = no_mpi(results), guests(results)
-    groups: dict[tuple[str, Place, str], list[Cell]] = defaultdict(list)
-    for cell in results.cells:
-        family = benchmarks[cell.case.benchmark].family
-        if family in others and cell.who.library not in imported:
-            groups[family, cell.place, cell.case.buffers].append(cell)
-    furthest: list[Furthest] = []
-    for (family, *_), group in groups.items():
-        libraries = [cell for cell in group if cell.who.library not in beside]
-        furthest += _of_group(
-            family, libraries or group, [c for c in group if c.who.library in beside]
-        )
-    return furthest
+    mine = [cell for cell in results.cells if cell.who.library not in imported]
+    groups = grouped(
+        (cell for cell in mine if families[cell.case.benchmark] in others),
+        lambda cell: (families[cell.case.benchmark], cell.place, cell.case.buffers),
+    )
+    return [
+        furthest
+        for (family, *_), group in groups.items()
+        for furthest in _of_group(family, grouped(group, lambda c: c.who.library in beside))
+    ]
 
 
-def _of_group(family: str, cells: list[Cell], beside: list[Cell]) -> Iterator[Furthest]:
+def _of_group(family: str, cells: Mapping[bool, list[Cell]]) -> Iterator[Furthest]:
+    """The entries of a group; `cells`: of libraries of MPI (False), and of others."""
+    beside = cells.get(True, [])
     compared = [
-        cell for cell in cells if cell.fraction is not None and _blocks(cell) >= FEWEST_FOR_INTERVAL
+        cell
+        for cell in cells.get(False, beside)
+        if cell.fraction is not None and _blocks(cell) >= FEWEST_FOR_INTERVAL
     ]
     every = sorted({cell.case.x for cell in compared})
     sizes = [x for x in every if x > 0] or every  # a barrier has no sizes
-    for x in dict.fromkeys((sizes[0], sizes[-1]) if sizes else ()):
+    for x in dict.fromkeys([*sizes[:1], *sizes[-1:]]):
         worst = min((cell for cell in compared if cell.case.x == x), key=_share)
         yield Furthest(
             family=family,

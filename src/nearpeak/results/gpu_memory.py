@@ -2,17 +2,17 @@
 """The slowdown of a library's operations with all buffers in GPU memory, relative to all in host
 memory."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 import numpy as np
 
-from nearpeak.results.overlap import estimated
+from nearpeak.grouping import collected, grouped
+from nearpeak.results.blocks import estimated
 from nearpeak.results.results import Cell, InGpuMemory, SlowerInGpuMemory
 from nearpeak.statistics.comparisons import better_in
-from nearpeak.terms.benchmarks import Benchmark, by_name
-from nearpeak.terms.identity import Place, Who
+from nearpeak.terms.benchmarks import Benchmark
+from nearpeak.terms.identity import Case, Place, Who
 from nearpeak.terms.path import DataPath
 
 
@@ -21,25 +21,21 @@ def find(
 ) -> list[InGpuMemory]:
     """The slowdown of each library between GPUs, at each size, relative to the first path of as
     many ranks within host memory. Ratios of overlap are left out: they say nothing of a memory."""
-    described = by_name(benchmarks)
+    ratios = {benchmark.name for benchmark in benchmarks if benchmark.bound is not None}
     beside = [
         path.place
         for path in paths
         if path.place.in_host_memory and not path.pair and not path.shares_cores
     ]
+    by_size = grouped(beside, lambda place: (len(place.ends), place.hosts))
     every = {(cell.who, cell.place, cell.case): cell for cell in cells}
-    slowdowns: dict[tuple[Who, Place, Place, int], list[SlowerInGpuMemory]] = defaultdict(list)
-    for cell in cells:
-        place, case = cell.place, cell.case
-        if described[case.benchmark].bound is not None or set(case.buffers) != {"D", ","}:
-            continue
-        in_host = msgspec.structs.replace(case, buffers=case.buffers.replace("D", "H"))
-        for host in beside:
-            other = every.get((cell.who, host, in_host))
-            if other and len(host.ends) == len(place.ends) and host.hosts == place.hosts:
-                if slower := _slower(cell, other):
-                    slowdowns[cell.who, place, host, case.x].append(slower)
-                break
+    in_gpus = [cell for cell in cells if set(cell.case.buffers) == {"D", ","}]
+    compared = [cell for cell in in_gpus if cell.case.benchmark not in ratios]
+    slowdowns = collected(
+        ((cell.who, cell.place, other.place, cell.case.x), slower)
+        for cell in compared
+        if (other := _in_host(cell, by_size, every)) and (slower := _slower(cell, other))
+    )
     return [
         InGpuMemory(
             who=who,
@@ -53,6 +49,18 @@ def find(
     ]
 
 
+def _in_host(
+    cell: Cell,
+    places: Mapping[tuple[int, int], Sequence[Place]],
+    cells: Mapping[tuple[Who, Place, Case], Cell],
+) -> Cell | None:
+    """The same in host memory, on the first of the places with as many ranks and hosts that has
+    it."""
+    case = msgspec.structs.replace(cell.case, buffers=cell.case.buffers.replace("D", "H"))
+    hosts = places.get((len(cell.place.ends), cell.place.hosts), ())
+    return next(filter(None, (cells.get((cell.who, host, case)) for host in hosts)), None)
+
+
 def _value(operation: SlowerInGpuMemory) -> float:
     return operation.slower.value
 
@@ -62,7 +70,4 @@ def _slower(cell: Cell, host: Cell) -> SlowerInGpuMemory | None:
     ratios = better_in(host.by_block, cell.by_block, cell.better)
     if not ratios or cell.window != host.window:
         return None
-    sessions = [block.session for block in ratios]
-    return SlowerInGpuMemory(
-        case=cell.case, slower=estimated(list(ratios.values()), sessions), blocks=len(ratios)
-    )
+    return SlowerInGpuMemory(case=cell.case, slower=estimated(ratios), blocks=len(ratios))

@@ -5,10 +5,12 @@ Times are reported at 8 bytes; rates, and ratios of times, at the largest messag
 """
 
 import math
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
+from itertools import filterfalse
 
+from nearpeak.grouping import grouped
 from nearpeak.observations.observed import Block
+from nearpeak.results.best import quoted_size
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.cells import FAILED, is_defect
 from nearpeak.results.names import bare
@@ -23,14 +25,14 @@ from nearpeak.results.results import (
     Unjudged,
 )
 from nearpeak.statistics import ranks
-from nearpeak.statistics.comparisons import better_by
+from nearpeak.statistics.comparisons import SIGN
 from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL
 from nearpeak.statistics.verdicts import EQUIVALENT, TWO_MODES, UNDECIDED
 from nearpeak.terms.axes import staging
-from nearpeak.terms.benchmarks import QUOTED_BYTES
-from nearpeak.terms.identity import Case, Curve, Place, Who
+from nearpeak.terms.identity import Case, Place, Who
 
-Judged = dict[tuple[frozenset[Who], Place, Case], Comparison]
+Judged = dict[tuple[frozenset[Who | None], Place, Case], Comparison]
+NOT_APART = (UNDECIDED, EQUIVALENT, TWO_MODES)
 
 
 def find(
@@ -42,19 +44,18 @@ def find(
 ) -> list[Headline]:
     """One for each path and curve. `native`: the ceiling in the place of a library, which is no
     rival of one. `left_out`: the pairs that blocks are too few for."""
-    curves: dict[tuple[Place, Curve], list[Cell]] = defaultdict(list)
-    for cell in cells:
-        curves[cell.place, bare(cell.case.curve)].append(cell)
-    judged = {(frozenset({two.first, two.second}), two.place, two.case): two for two in comparisons}
+    curves = grouped(cells, lambda cell: (cell.place, bare(cell.case.curve)))
+    judged: Judged = {
+        (frozenset({two.first, two.second}), two.place, two.case): two for two in comparisons
+    }
     headlines = [_headline(_at_one_size(mine), judged, native) for mine in curves.values()]
-    without = [{pair.first, pair.second} for pair in left_out]
+    without = {frozenset({pair.first, pair.second}) for pair in left_out}
     for headline in headlines:
+        pairs = {who: frozenset({who, headline.best}) for who in headline.tied}
         headline.unjudged = [
             who
-            for who in headline.tied
-            if headline.best is not None
-            and (pair := frozenset({who, headline.best})) in without
-            and judged[pair, headline.place, headline.case].verdict == UNDECIDED
+            for who, pair in pairs.items()
+            if pair in without and judged[pair, headline.place, headline.case].verdict == UNDECIDED
         ]
         _set_references(headline, ceilings)
     return headlines
@@ -94,16 +95,12 @@ def _at_one_size(cells: list[Cell]) -> list[Cell]:
     All alternatives were to be measured there, and those without a figure failed: a size that one
     left out for a reason is no size to compare at. Where there is none, the size that most have.
     """
-    by_size: dict[int, list[Cell]] = defaultdict(list)
-    for cell in [cell for cell in cells if cell.case.x > 0] or cells:
-        by_size[cell.case.x].append(cell)
+    by_size = grouped([cell for cell in cells if cell.case.x > 0] or cells, lambda c: c.case.x)
     answered = {x: sum(map(_answers, group)) for x, group in by_size.items()}
-    most = max(answered.values())
+    complete = {x for x, number in answered.items() if number == max(answered.values())}
     measured = {cell.case.x for cell in cells if cell.median is not None}
-    usable = [x for x in by_size if answered[x] == most and x in measured] or list(by_size)
-    if cells[0].unit != "us":
-        return by_size[max(usable)]
-    return by_size[min(usable, key=lambda x: (abs(x - QUOTED_BYTES), x))]
+    usable = complete & measured or set(by_size)
+    return by_size[quoted_size(usable) if cells[0].unit == "us" else max(usable)]
 
 
 def _answers(cell: Cell) -> bool:
@@ -121,39 +118,35 @@ def _headline(chosen: list[Cell], judged: Judged, native: Collection[Who]) -> He
         tied=[],
         standing="unknown",
     )
-    rivals = [
-        cell
-        for cell in chosen
-        if _answers(cell) and staging(cell.case.axes) is None and cell.who not in native
-    ]
-    # The best lost less than half of its launches, and is not above its ceiling.
-    sound = [
-        cell
-        for cell in rivals
-        if cell.median is not None and cell.failed < cell.launches and not is_defect(cell)
-    ]
-    if not sound:
+    direct = [cell for cell in chosen if staging(cell.case.axes) is None]
+    rivals = [cell for cell in direct if _answers(cell) and cell.who not in native]
+    best = max(filter(_is_sound, rivals), key=_signed, default=None)
+    if best is None:
         return headline
-    best = (max if example.better == "higher" else min)(sound, key=lambda cell: cell.median or 0.0)
-    others = [cell for cell in rivals if cell is not best]
     headline.best, headline.value = best.who, best.median
     headline.fraction, headline.fraction_ci95 = best.fraction, best.fraction_ci95
+    others = [cell for cell in rivals if cell is not best]
     if not others:
         headline.standing = "alone"
-    elif not any(is_defect(cell) and _ahead(cell, best) for cell in others):
-        tied = _tied(best, [cell for cell in others if not is_defect(cell)], judged)
+    elif not any(_signed(cell) > _signed(best) for cell in filter(is_defect, others)):
+        tied = _tied(best, [*filterfalse(is_defect, others)], judged)
         if tied is not None:
             headline.tied = [cell.who for cell in tied]
-            verdicts = [_compared(best, cell, judged) for cell in tied]
-            alike = all(verdict and verdict.verdict == EQUIVALENT for verdict in verdicts)
-            headline.standing = "first" if not tied else "tie" if alike else "undecided"
+            compared = [_compared(best, cell, judged) for cell in tied]
+            verdicts = {two and two.verdict for two in compared}
+            headline.standing = "tie" if verdicts == {EQUIVALENT} else "undecided"
+            if not tied:
+                headline.standing = "first"
     return headline
 
 
-def _ahead(cell: Cell, best: Cell) -> bool:
-    return bool(cell.median and best.median) and (
-        better_by(cell.median or 0.0, best.median or 0.0, cell.better) > 1
-    )
+def _is_sound(cell: Cell) -> bool:
+    """True if it lost less than half of its launches, and is not above its ceiling."""
+    return cell.median is not None and cell.failed < cell.launches and not is_defect(cell)
+
+
+def _signed(cell: Cell) -> float:
+    return SIGN[cell.better] * (cell.median or 0.0)
 
 
 def _tied(best: Cell, others: list[Cell], judged: Judged) -> list[Cell] | None:
@@ -162,40 +155,33 @@ def _tied(best: Cell, others: list[Cell], judged: Judged) -> list[Cell] | None:
     blocks are too few to tell."""
     cells = [best, *others]
     scores = _scores(cells)
-    leading = [] if scores is None else ranks.leaders(ranks.first_shares(scores))
-    if not leading:
-        return None
+    leading = ranks.leaders(ranks.first_shares(scores)) if scores else []
     tied = [cells[index] for index in leading if index]
-    for cell in others:
-        compared = _compared(best, cell, judged)
-        if compared is None:
-            continue
-        if compared.blocks < FEWEST_FOR_INTERVAL:
-            if cell.status in FAILED:  # too few blocks, as it failed in the others
-                continue
-            return None
-        if cell not in tied and compared.verdict in (UNDECIDED, EQUIVALENT, TWO_MODES):
-            tied.append(cell)
-    return tied
+    compared = [(cell, two) for cell in others if (two := _compared(best, cell, judged))]
+    # Too few blocks are no obstacle where it failed in the others.
+    few = [cell for cell, two in compared if two.blocks < FEWEST_FOR_INTERVAL]
+    if not leading or any(cell.status not in FAILED for cell in few):
+        return None
+    alike = [cell for cell, two in compared if two.verdict in NOT_APART]
+    return tied + [cell for cell in alike if cell not in tied and cell not in few]
 
 
 def _compared(best: Cell, cell: Cell, judged: Judged) -> Comparison | None:
     return judged.get((frozenset({best.who, cell.who}), cell.place, cell.case))
 
 
-def _scores(cells: Sequence[Cell]) -> list[list[float]] | None:
+def _scores(cells: Sequence[Cell]) -> list[list[float]]:
     """The scores that ranks are made of: alternatives x blocks, above is better, -inf where one
     failed.
 
-    None where they have fewer blocks in common than an interval needs.
+    Empty where they have fewer blocks in common than an interval needs.
     """
     sound = [set(cell.blocks) for cell in cells if cell.status not in FAILED]
     blocks = {block for cell in cells for block in cell.blocks}
-    common = sorted(set.intersection(*sound) if sound else blocks)
-    return [_score(cell, common) for cell in cells] if len(common) >= FEWEST_FOR_INTERVAL else None
+    common = sorted(blocks.intersection(*sound))
+    return [_score(cell, common) for cell in cells] if len(common) >= FEWEST_FOR_INTERVAL else []
 
 
 def _score(cell: Cell, blocks: Iterable[Block]) -> list[float]:
-    sign = 1.0 if cell.better == "higher" else -1.0
-    values = cell.by_block
-    return [sign * math.log(values[b]) if values.get(b, 0.0) > 0 else -math.inf for b in blocks]
+    values = [cell.by_block.get(block, 0.0) for block in blocks]
+    return [SIGN[cell.better] * math.log(v) if v > 0 else -math.inf for v in values]

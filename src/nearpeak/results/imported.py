@@ -2,9 +2,10 @@
 """Figures of other tools compared with those of a study on the same path: the size at which both
 are reported, and their differences."""
 
-from collections import defaultdict
 from collections.abc import Sequence
 
+from nearpeak.grouping import grouped
+from nearpeak.results.best import quoted_size
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.order import guests
 from nearpeak.results.reference import distance_ranges
@@ -16,11 +17,10 @@ from nearpeak.results.results import (
     Reference,
     Results,
 )
-from nearpeak.statistics.comparisons import better_by
+from nearpeak.statistics.comparisons import SIGN, better_by
 from nearpeak.terms.axes import staging
-from nearpeak.terms.benchmarks import QUOTED_BYTES
 from nearpeak.terms.buffers import ceiling_buffers
-from nearpeak.terms.identity import Curve, Place, Who
+from nearpeak.terms.identity import Curve, Place
 
 BUFFERS, FIGURE = "buffers", "figure"  # what differs, besides axes
 # One figure of a path, in the same memories, whatever the axes.
@@ -33,20 +33,17 @@ def find(results: Results, ceilings: Ceilings) -> list[Imported]:
     Times are reported at 8 bytes, rates at the largest size: of the sizes that a library of the
     study has too, else of all.
     """
-    theirs: dict[Figure, list[Cell]] = defaultdict(list)
-    curves: dict[tuple[Who, Place, Curve], list[Cell]] = defaultdict(list)
     native = {info.name for info in results.libraries if info.native}
     imported = guests(results)
-    for cell in results.cells:
-        if cell.median is None:
-            continue
-        if cell.who.library in imported:
-            curves[cell.who, cell.place, cell.case.curve].append(cell)
-        elif cell.who.library not in native and staging(cell.case.axes) is None:
-            theirs[_figure(cell.place, cell.case)].append(cell)
+    cells = [cell for cell in results.cells if cell.median is not None]
+    mine = [cell for cell in cells if cell.who.library in imported]
+    direct = [cell for cell in cells if staging(cell.case.axes) is None]
+    others = [cell for cell in direct if cell.who.library not in native | imported]
+    theirs = grouped(others, lambda cell: _figure(cell.place, cell.case))
+    curves = grouped(mine, lambda cell: (cell.who, cell.place, cell.case.curve))
     return [
-        _beside(cells, theirs[_figure(place, curve)], ceilings)
-        for (_, place, curve), cells in curves.items()
+        _beside(group, theirs.get(_figure(place, curve), []), ceilings)
+        for (_, place, curve), group in curves.items()
     ]
 
 
@@ -58,15 +55,11 @@ def _beside(cells: list[Cell], theirs: Sequence[Cell], ceilings: Ceilings) -> Im
     sizes = {other.case.x for other in theirs}
     cell = _at_reported_size([cell for cell in cells if cell.case.x in sizes] or cells)
     # Of the same curve, where the study has it; else of that which it measures first.
-    curves = [other.case.curve for other in theirs]
     imported_curve = cell.case.curve
-    curve = imported_curve if imported_curve in curves or not curves else curves[0]
+    curves = [other.case.curve for other in theirs] or [imported_curve]
+    curve = min(curves, key=lambda curve: curve != imported_curve)
     rivals = [other for other in theirs if other.case == curve.at(cell.case.x)]
-    best = max(
-        rivals,
-        key=lambda other: better_by(other.median or 0.0, cell.median or 1.0, cell.better),
-        default=None,
-    )
+    best = max(rivals, key=lambda o: SIGN[cell.better] * (o.median or 0.0), default=None)
     comparison = Imported(
         who=cell.who,
         place=cell.place,
@@ -76,6 +69,7 @@ def _beside(cells: list[Cell], theirs: Sequence[Cell], ceilings: Ceilings) -> Im
         value=cell.median or 0.0,
         library=best.who if best else None,
         library_value=best.median if best else None,
+        differs=_differences(imported_curve, curve),
     )
     same_case = ceilings.point(cell.place, cell.case)
     point = same_case or ceilings.point(cell.place, curve.at(cell.case.x))
@@ -87,7 +81,6 @@ def _beside(cells: list[Cell], theirs: Sequence[Cell], ceilings: Ceilings) -> Im
         comparison.ceiling_ns = distance_ranges(point)
         if same_case is not None and len(comparison.ceiling_ns) < 2 and comparison.value > 0:
             comparison.fraction = better_by(comparison.value, point.value, cell.better)
-    comparison.differs = _differences(imported_curve, curve)
     if "mean" in cell.flags:
         comparison.differs.append(Difference(name=FIGURE, own="mean", study="median"))
     return comparison
@@ -95,10 +88,9 @@ def _beside(cells: list[Cell], theirs: Sequence[Cell], ceilings: Ceilings) -> Im
 
 def _at_reported_size(cells: list[Cell]) -> Cell:
     """The cell at the size that is reported."""
-    sized = [cell for cell in cells if cell.case.x > 0] or cells
-    if cells[0].better == "higher":
-        return max(sized, key=lambda cell: cell.case.x)
-    return min(sized, key=lambda cell: (abs(cell.case.x - QUOTED_BYTES), cell.case.x))
+    by_size = {cell.case.x: cell for cell in reversed(cells)}
+    sizes = [x for x in by_size if x > 0] or [*by_size]
+    return by_size[max(sizes) if cells[0].better == "higher" else quoted_size(sizes)]
 
 
 def _reference(point: CeilingPoint) -> Reference:

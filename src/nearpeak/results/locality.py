@@ -5,11 +5,13 @@ It follows from the sizes of its buffers at each end and of the machine's caches
 lie in a cache is called memory.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 
+from nearpeak.grouping import grouped
 from nearpeak.machine.machine import Cache, Machine
 from nearpeak.results.results import CeilingPoint, LiesIn
-from nearpeak.terms.buffers import kinds_of, on_host, rank_ends
+from nearpeak.terms.buffers import rank_ends
 from nearpeak.terms.identity import Case, Place
 from nearpeak.terms.path import DataPath, Endpoint
 
@@ -31,18 +33,13 @@ def lies_in(machine: Machine, path: DataPath, case: Case, window: int | None) ->
         return None
     if path.transport == "local":
         return "memory" if 2 * case.x >= BEYOND * cached_bytes(machine, path) else "shared cache"
-    ends = rank_ends(path, case.buffers)
-    kinds = kinds_of(case.buffers, len(path.ends))
-    if ends is None or kinds is None:
-        return None
+    ends = rank_ends(path, case.buffers) or ()
     reuse = case.axes.get("reuse", "fixed")
-    if reuse == "rotating":  # over more than twice the caches
+    if ends and reuse == "rotating":  # over more than twice the caches
         return "memory"
     footprint = case.x * (1 if reuse == "single" else window)
-    hosts = [end for end, host in zip(ends, on_host(",".join(kinds)), strict=True) if host]
-    gpus = [end for end in ends if end not in hosts]
-    locations = {_in_host(machine, end, hosts, footprint) for end in hosts}
-    locations |= {_in_gpu(machine, end, gpus, footprint) for end in gpus}
+    alike = grouped(ends, lambda end: end.memory)
+    locations = {_IN[end.memory](machine, end, alike[end.memory], footprint) for end in ends}
     return next((place for place in ORDER if place in locations), None)
 
 
@@ -71,7 +68,7 @@ def _in_host(
     last = _last(caches)
     if last is None:
         return None
-    core = next((set(core.cpus) for core in machine.cores if cpu in core.cpus), {cpu})
+    core = {cpu}.union(*(core.cpus for core in machine.cores if cpu in core.cpus))
     private = [cache.size_bytes for cache in caches if set(cache.cpus) <= core]
     if len(ends) * footprint <= max(private, default=0):
         return "core cache"
@@ -95,23 +92,25 @@ def _in_gpu(
     return "memory" if sharing * footprint >= BEYOND * cache else "device cache"
 
 
+_IN = {"host": _in_host, "gpu": _in_gpu}  # by the memory of an end
+
+
 def locate(
     machine: Machine, paths: Mapping[Place, DataPath], points: Sequence[CeilingPoint]
 ) -> None:
     """Sets where the bytes of measured ceilings lie. Marks those in host memory that exceed what
     the memory copies, which is a defect."""
     for point in points:
-        path = paths.get(point.place)
-        if path is not None and not point.fact:
-            point.lies_in = lies_in(machine, path, point.case, point.window)
+        if point.place in paths and not point.fact:
+            point.lies_in = lies_in(machine, paths[point.place], point.case, point.window)
+    in_memory = [point for point in points if point.lies_in == "memory"]
     copies = [
         point.value
-        for point in points
-        if (point.case.metric, point.place.transport, point.lies_in) == (COPY, "local", "memory")
+        for point in in_memory
+        if (point.case.metric, point.place.transport) == (COPY, "local")
     ]
-    for point in points:
-        low = (point.ci95 or point.range)[0]
-        within = point.lies_in == "memory" and set(point.place.ends) == {"host"}
-        rate = point.unit == "GB/s" and point.place.transport == "memory"
-        if within and rate and copies and low > ABOVE * max(copies):
-            point.above_memory = max(copies)
+    highest = max(copies, default=math.inf)
+    for point in in_memory:
+        rate = point.unit == "GB/s" and point.place.in_host_memory
+        if rate and (point.ci95 or point.range)[0] > ABOVE * highest:
+            point.above_memory = highest

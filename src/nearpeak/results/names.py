@@ -9,6 +9,7 @@ import msgspec
 from nearpeak.numbers import count, number, unit
 from nearpeak.results.results import CeilingPoint, CeilingValue, Cell, Reference
 from nearpeak.terms.axes import STAGING, staging
+from nearpeak.terms.buffers import HOST
 from nearpeak.terms.identity import Case, Curve
 from nearpeak.terms.outcomes import TOO_SLOW
 
@@ -22,6 +23,13 @@ LIES_IN = {
 # Copy is compared with messages, which count their bytes once. STREAM counts what is read and what
 # is written: two arrays of a copy, three of a triad (https://www.cs.virginia.edu/stream/ref.html).
 STREAM_OF_COPY = 2.0  # times the rate of copy
+# By the kind of the reason.
+NO_FRACTION = {
+    None: "",
+    "other distance": "the CPUs were at another distance in its blocks than where its ceiling was"
+    " measured",
+    "other blocks": "what it is held against was measured in other blocks",
+}
 
 
 def in_cache(point: CeilingPoint | Reference) -> str:
@@ -72,8 +80,8 @@ def axes_words(axes: Mapping[str, str]) -> list[str]:
 def case(curve: Curve) -> str:
     """`bw`, `bw D,D`, `bw D,D staged by the benchmark (pinned)`: in running text."""
     kind = staging(curve.axes)
-    buffers = "" if curve.buffers == "H,H" else curve.buffers
-    return " ".join(filter(None, [curve.figure, buffers, "" if kind is None else staged(kind)]))
+    buffers = curve.buffers.replace(HOST, "")
+    return " ".join(filter(None, [curve.figure, buffers, kind and staged(kind)]))
 
 
 def counted(curve: Curve, gbs: float) -> str:
@@ -95,8 +103,4 @@ def label(curve: Curve) -> str:
 
 def no_fraction(cell: Cell) -> str:
     """The reason why it has none; empty where nothing is missing."""
-    if cell.no_fraction == "other distance":
-        return "the CPUs were at another distance in its blocks than where its ceiling was measured"
-    if cell.no_fraction == "other blocks":
-        return "what it is held against was measured in other blocks"
-    return ""
+    return NO_FRACTION[cell.no_fraction]

@@ -4,6 +4,7 @@
 from collections.abc import Callable
 from itertools import product
 
+from nearpeak.grouping import firsts, grouped, present
 from nearpeak.results.names import bare
 from nearpeak.results.results import Cell, Headline, Results
 from nearpeak.terms.axes import staging
@@ -64,10 +65,11 @@ def figures(results: Results) -> list[str]:
 
 def ranking(results: Results) -> Callable[[Curve], int]:
     """The key of a curve's position in tables; curves that no benchmark measures come last."""
-    order: dict[tuple[str, str], int] = {}
-    for benchmark in sorted(results.benchmarks, key=lambda benchmark: benchmark.place):
-        for metric in benchmark.metrics:
-            order.setdefault((benchmark.name, metric.name), len(order))
+    ordered = sorted(results.benchmarks, key=lambda benchmark: benchmark.place)
+    figures = [
+        (benchmark.name, metric.name) for benchmark in ordered for metric in benchmark.metrics
+    ]
+    order = {figure: number for number, figure in enumerate(dict.fromkeys(figures))}
     return lambda curve: order.get((curve.benchmark, curve.metric), len(order))
 
 
@@ -76,10 +78,8 @@ def default_curves(results: Results) -> list[Curve]:
     Curves that were only imported are left out."""
     ordered, imported = curves(results), guests(results)
     measured = {cell.case.curve for cell in results.cells if cell.who.library not in imported}
-    first: dict[tuple[str, str], Curve] = {}
-    for curve in sorted(ordered, key=lambda curve: staging(curve.axes) is not None):
-        if curve in measured:
-            first.setdefault((curve.figure, curve.buffers), curve)
+    direct_first = sorted(measured, key=lambda c: (staging(c.axes) is not None, ordered.index(c)))
+    first = firsts(direct_first, lambda curve: (curve.figure, curve.buffers))
     return sorted(first.values(), key=ordered.index)
 
 
@@ -91,13 +91,12 @@ def headlines(results: Results) -> list[list[Headline]]:
     reported = {
         (headline.place, bare(headline.case.curve)): headline for headline in results.headlines
     }
-    kinds: dict[str, list[Curve]] = {}  # by buffers
-    for curve in defaults:
-        kinds.setdefault(curve.buffers, []).append(bare(curve))
+    kinds = grouped(map(bare, defaults), lambda curve: curve.buffers)
+    pairs = product(places(results), kinds.values())
     groups = []
-    for place, kind in product(places(results), kinds.values()):
-        groups.append([reported[place, curve] for curve in kind if (place, curve) in reported])
-    return [group for group in groups if group]
+    for place, kind in pairs:
+        groups.append(present(reported.get((place, curve)) for curve in kind))
+    return [*filter(None, groups)]
 
 
 def of_headlines(results: Results) -> list[Cell]:

@@ -5,38 +5,42 @@ The share of the shorter one that is hidden may be 0 or below, so that no logari
 it. docs/methodology.md says what is measured.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from operator import itemgetter
 
 import numpy as np
 
 from nearpeak.observations.observed import Observation
-from nearpeak.results.results import Estimated, Overlap
-from nearpeak.statistics.intervals import interval
+from nearpeak.results.blocks import estimated
+from nearpeak.results.results import Overlap
 
 COMMUNICATE, COMPUTE, BOTH = "communicate", "compute", "both"  # as bench/overlap names its phases
+PHASES = (COMMUNICATE, COMPUTE, BOTH)
 DEVICE_ALONE, DEVICE_BESIDE = "device alone", "device beside"
 
 
 def overlap(launches: Sequence[Observation]) -> Overlap | None:
     """The overlap in the launches of a cell; None where they did not compute."""
-    every = [observation.phases for observation in launches]
-    if not every or not all({COMMUNICATE, COMPUTE, BOTH} <= times.keys() for times in every):
+    times = {observation.launch.block: observation.phases for observation in launches}
+    if not times or not all(map(_is_complete, times.values())):
         return None
-    if not all(min(times[COMMUNICATE], times[COMPUTE]) > 0 for times in every):
-        return None
-    sessions = [observation.launch.block.session for observation in launches]
-    slowdowns = [
-        times[DEVICE_BESIDE] / times[DEVICE_ALONE]
-        for times in every
-        if times.get(DEVICE_ALONE, 0.0) > 0
-    ]
+    slowdowns = {
+        block: phases[DEVICE_BESIDE] / phases[DEVICE_ALONE]
+        for block, phases in times.items()
+        if phases.get(DEVICE_ALONE, 0.0) > 0
+    }
+    middles = np.median([*map(itemgetter(*PHASES), times.values())], axis=0).tolist()
     return Overlap(
-        hidden=estimated(list(map(hidden, every)), sessions),
-        communicate_us=float(np.median([times[COMMUNICATE] for times in every])),
-        compute_us=float(np.median([times[COMPUTE] for times in every])),
-        both_us=float(np.median([times[BOTH] for times in every])),
-        device_slowdown=estimated(slowdowns, sessions) if len(slowdowns) == len(every) else None,
+        hidden=estimated({block: hidden(phases) for block, phases in times.items()}),
+        communicate_us=middles[0],
+        compute_us=middles[1],
+        both_us=middles[2],
+        device_slowdown=estimated(slowdowns) if len(slowdowns) == len(times) else None,
     )
+
+
+def _is_complete(phases: Mapping[str, float]) -> bool:
+    return phases.keys() >= {*PHASES} and min(phases[COMMUNICATE], phases[COMPUTE]) > 0
 
 
 def hidden(times: dict[str, float]) -> float:
@@ -44,12 +48,3 @@ def hidden(times: dict[str, float]) -> float:
     where both at once take longer than one after the other."""
     communicate, compute = times[COMMUNICATE], times[COMPUTE]
     return (communicate + compute - times[BOTH]) / min(communicate, compute)
-
-
-def estimated(values: Sequence[float], sessions: Sequence[int]) -> Estimated:
-    """The median of the values of single launches, or blocks, and their sessions."""
-    return Estimated(
-        value=float(np.median(values)),
-        ci95=interval(values, sessions=sessions),
-        range=(min(values), max(values)),
-    )

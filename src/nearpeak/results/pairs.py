@@ -2,8 +2,7 @@
 """Studies of all pairs: a matrix for each kind of pair and benchmark, and which pair is slowest."""
 
 import math
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import TypeVar
@@ -11,6 +10,7 @@ from typing import TypeVar
 import numpy as np
 
 from nearpeak.arrays import Floats
+from nearpeak.grouping import collected, firsts, grouped
 from nearpeak.observations.observed import Block
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.results import (
@@ -78,26 +78,15 @@ class Source:
 
 def by_gpu(source: Source) -> Source:
     """The same of each GPU instead of each pair: the median of its pairs."""
-    in_block: dict[Block, dict[Pair, float]] = defaultdict(dict)
-    for pair, by_block in source.blocks.items():
-        for block, value in by_block.items():
-            in_block[block][pair] = value
     values: dict[Pair, float] = {}
     blocks: dict[Pair, dict[Block, float]] = {}
     for gpu in dict.fromkeys(gpu for pair in source.values for gpu in pair):
-        all_pairs = _with_gpu(gpu, source.values)
-        measured = {block: _with_gpu(gpu, in_pairs) for block, in_pairs in in_block.items()}
-        values[gpu,] = median(all_pairs)
-        blocks[gpu,] = {
-            block: median(of_pairs)
-            for block, of_pairs in measured.items()
-            if len(of_pairs) == len(all_pairs)
-        }
+        pairs = [pair for pair in source.values if gpu in pair]
+        values[gpu,] = median(source.values[pair] for pair in pairs)
+        measured = collected(item for pair in pairs for item in source.blocks.get(pair, {}).items())
+        complete = [block for block, in_pairs in measured.items() if len(in_pairs) == len(pairs)]
+        blocks[gpu,] = {block: median(measured[block]) for block in complete}
     return Source(source.who, values, source.better, blocks)
-
-
-def _with_gpu(gpu: str, values: Mapping[Pair, float]) -> list[float]:
-    return [value for pair, value in values.items() if gpu in pair]
 
 
 @dataclass(frozen=True)
@@ -203,13 +192,12 @@ def _matrices(results: Results) -> list[Matrix]:
 
 def _by_kind(measured: Iterable[T]) -> dict[tuple[str, str, str], list[T]]:
     """The points by kind of pair, figure and buffers, of the first curve that has these."""
-    groups: dict[tuple[str, str, str], list[T]] = defaultdict(list)
-    first: dict[tuple[str, str], Curve] = {}
-    for point in measured:
-        curve = point.case.curve
-        if first.setdefault((curve.figure, curve.buffers), curve) == curve:
-            groups[point.place.kind, curve.figure, curve.buffers].append(point)
-    return groups
+    by_curve = grouped(measured, lambda point: point.case.curve)
+    first = firsts(by_curve, lambda curve: (curve.figure, curve.buffers))
+    return grouped(
+        (point for curve in first.values() for point in by_curve[curve]),
+        lambda point: (point.place.kind, point.case.figure, point.case.buffers),
+    )
 
 
 def _largest(measured: list[T]) -> T:
@@ -223,16 +211,24 @@ def _matrix(
     directed: Callable[[Curve], bool],
 ) -> Matrix:
     """The matrix of the case of `largest`."""
-    values: dict[Who, dict[Pair, float]] = defaultdict(dict)
-    blocks: dict[Who, dict[Pair, dict[Block, float]]] = defaultdict(dict)
-    for point in limits:
-        if point.case.x == largest.case.x and point.value > 0:
-            values[CEILING][point.place.pair] = point.value
-            blocks[CEILING][point.place.pair] = point.by_block
-    for cell in cells:
-        if cell.case.x == largest.case.x and cell.median:
-            values[cell.who][cell.place.pair] = cell.median
-            blocks[cell.who][cell.place.pair] = cell.by_block
-    sources = [Source(who, by_pair, largest.better, blocks[who]) for who, by_pair in values.items()]
+    figures = [
+        *((CEILING, (point.value, point)) for point in limits),
+        *((cell.who, (cell.median or 0.0, cell)) for cell in cells),
+    ]
+    by_owner = collected(
+        (who, (value, point))
+        for who, (value, point) in figures
+        if point.case.x == largest.case.x and value > 0
+    )
+    sources = [_source(who, figures, largest.better) for who, figures in by_owner.items()]
     symmetric = len(set(largest.place.ends)) == 1 and not directed(largest.case.curve)
     return Matrix(largest.place, largest.case, largest.unit, sources, symmetric)
+
+
+def _source(who: Who, figures: Sequence[tuple[float, Cell | CeilingPoint]], better: str) -> Source:
+    return Source(
+        who,
+        {point.place.pair: value for value, point in figures},
+        better,
+        {point.place.pair: point.by_block for _, point in figures},
+    )

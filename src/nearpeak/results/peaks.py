@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The best that each path carries without MPI, and whether its links and memories are sound."""
 
-from collections import defaultdict
-
+from nearpeak.grouping import grouped
 from nearpeak.results.best import best_point
 from nearpeak.results.order import places, ranking
-from nearpeak.results.results import CeilingPoint, Peak, Results
+from nearpeak.results.results import Peak, Results
 from nearpeak.terms.buffers import on_host
-from nearpeak.terms.identity import Curve, Place
 from nearpeak.terms.subjects import one_way
 
 HEALTHY = 0.8  # of the theoretical rate: below, a link or a memory is worth a look,
@@ -16,15 +14,13 @@ JUDGED_FROM = 64 << 20  # bytes of a message: of smaller ones, a fast link or me
 
 def find(results: Results) -> list[Peak]:
     """One for each path and curve: the best of the measured ceiling."""
-    paths = {path.place: path for path in results.paths}
-    points: dict[tuple[Place, Curve], list[CeilingPoint]] = defaultdict(list)
-    for point in results.ceilings:
-        if point.kind == "measured":
-            points[point.place, point.case.curve].append(point)
-    order = {place: number for number, place in enumerate(places(results))}
-    rank, comparable = ranking(results), one_way(results.benchmarks)
+    rates = {path.place: path.theoretical_gbs for path in results.paths}
+    measured = [point for point in results.ceilings if point.kind == "measured"]
+    points = grouped(measured, lambda point: (point.place, point.case.curve))
+    order, rank = places(results), ranking(results)
+    comparable = one_way(results.benchmarks)
     peaks = []
-    for place, curve in sorted(points, key=lambda key: (order[key[0]], rank(key[1]))):
+    for place, curve in sorted(points, key=lambda key: (order.index(key[0]), rank(key[1]))):
         best = best_point(points[place, curve])
         assert best is not None  # a curve has at least the point that made it
         peaks.append(
@@ -37,7 +33,7 @@ def find(results: Results) -> list[Peak]:
                 fact=best.fact,
                 largest=max(point.case.x for point in points[place, curve]),
                 one_way=comparable(curve),
-                theoretical_gbs=paths[place].theoretical_gbs if place in paths else None,
+                theoretical_gbs=rates.get(place),
                 of_theoretical=best.of_theoretical,
             )
         )
@@ -49,14 +45,15 @@ def _judge(peaks: list[Peak]) -> None:
     """Marks those that are worth a look.
 
     Pageable memory or rotating buffers may well be slow on a sound link: only the best of each
-    direction of a path speaks of its health.
+    direction of a path speaks of its health. Managed memory moves, and says nothing.
     """
-    best: dict[tuple[Place, tuple[bool, ...]], Peak] = {}
-    for peak in peaks:
-        buffers = peak.case.buffers
-        managed = "M" in buffers  # such memory moves
-        if peak.of_theoretical is not None and peak.largest >= JUDGED_FROM and not managed:
-            key = (peak.place, on_host(buffers))
-            best[key] = max(best.get(key, peak), peak, key=lambda rate: rate.of_theoretical or 0)
-    for peak in best.values():
-        peak.suspect = (peak.of_theoretical or 0.0) < HEALTHY
+    judged = [
+        (peak.of_theoretical, peak)
+        for peak in peaks
+        if peak.of_theoretical is not None and peak.largest >= JUDGED_FROM
+    ]
+    unmanaged = [pair for pair in judged if "M" not in pair[1].case.buffers]
+    ways = grouped(unmanaged, lambda pair: (pair[1].place, on_host(pair[1].case.buffers)))
+    for group in ways.values():
+        share, best = max(group, key=lambda pair: pair[0])
+        best.suspect = share < HEALTHY

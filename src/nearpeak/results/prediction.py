@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
+from nearpeak.grouping import collected
 from nearpeak.observations.observed import Block
 from nearpeak.results.results import Cell
 from nearpeak.terms.axes import State, staging, state_of
@@ -68,10 +69,11 @@ class Messages:
 
     @cached_property
     def _of_blocks(self) -> dict[Block, Measured]:
-        values: dict[Block, list[tuple[Cell, float]]] = defaultdict(list)
-        for cell in self._cells:
-            for block, median in cell.by_block.items():
-                values[block].append((cell, median))
+        values = collected(
+            (block, (cell, median))
+            for cell in self._cells
+            for block, median in cell.by_block.items()
+        )
         return {block: self._table(values[block]) for block in sorted(values)}
 
     def _counts(self, cell: Cell) -> bool:
@@ -84,15 +86,16 @@ class Messages:
     def _table(self, medians: Iterable[tuple[Cell, float]]) -> Measured:
         table: Measured = defaultdict(_Measured)
         for cell, median in medians:
-            case, benchmark = cell.case, self._benchmarks[cell.case.benchmark]
             if median <= 0:
                 continue
+            case, benchmark = cell.case, self._benchmarks[cell.case.benchmark]
             mine = table[cell.who, cell.place, case.buffers, state_of(case.axes)]
+            moves = benchmark.moves
             if benchmark.one_message:
                 mine.alone[case.x] = median
             elif benchmark.one_way:
                 mine.one_way[case.x] = case.x / median / 1e3
-            elif benchmark.is_pair and benchmark.moves.window and benchmark.moves.ways == 2:
+            elif benchmark.is_pair and (moves.window, moves.ways) == (True, 2):
                 mine.both_ways[case.x] = 2 * case.x / median / 1e3
         return table
 
@@ -107,11 +110,11 @@ class Messages:
 
     def by_block(self, who: Who, place: Place, buffers: str, work: Work) -> dict[Block, float]:
         """The same from the measurements of each block by itself."""
-        times = {
-            block: self._iteration_us(measured, who, place, buffers, work)
+        return {
+            block: us
             for block, measured in self._of_blocks.items()
+            if (us := self._iteration_us(measured, who, place, buffers, work)) is not None
         }
-        return {block: us for block, us in times.items() if us is not None}
 
     def _iteration_us(
         self, measured: Measured, who: Who, place: Place, buffers: str, work: Work
@@ -125,14 +128,10 @@ class Messages:
     def _us(
         self, measured: Measured, who: Who, place: Place, buffers: str, messages: Sequence[int]
     ) -> float | None:
-        by_state: dict[State, _Measured] = {}
-        for candidate in [place, *self._within(place)]:
-            by_state = by_state or {
-                state: mine
-                for (*key, state), mine in measured.items()
-                if key == [who, candidate, buffers] and mine.alone
-            }
-        if not by_state or not messages:
+        places = [place, *self._within(place)]
+        states = (_states(measured, [who, candidate, buffers]) for candidate in places)
+        by_state = next(filter(None, states), None)
+        if by_state is None or not messages:
             return None
         # The measured state that is most like messages that were just written.
         fresh = max(
@@ -147,15 +146,19 @@ class Messages:
         return [pair.place for path in wide for pair in pairs if path.holds(pair)]
 
 
+def _states(measured: Measured, owner: list[Who | Place | str]) -> dict[State, _Measured]:
+    return {state: mine for (*key, state), mine in measured.items() if key == owner and mine.alone}
+
+
 def _interpolated(times: Times, size_bytes: int) -> float:
     """The time of a size on the line of the logarithms of its neighbours; beyond the largest size
     at its rate, below the smallest its time."""
-    sizes = sorted(times)
-    if size_bytes <= sizes[0]:
-        return times[sizes[0]]
-    if size_bytes >= sizes[-1]:
-        return times[sizes[-1]] * size_bytes / sizes[-1]
-    upper = next(size for size in sizes if size >= size_bytes)
-    lower = sizes[sizes.index(upper) - 1]
+    largest = max(times)
+    if size_bytes >= largest:
+        return times[largest] * size_bytes / largest
+    upper = min(size for size in times if size >= size_bytes)
+    lower = max((size for size in times if size < size_bytes), default=upper)
+    if lower == upper:
+        return times[upper]
     share = math.log(size_bytes / lower) / math.log(upper / lower)
     return math.exp((1 - share) * math.log(times[lower]) + share * math.log(times[upper]))

@@ -4,13 +4,16 @@
 docs/study.md describes them.
 """
 
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import NamedTuple
 
 from nearpeak.errors import UserError, closest
+from nearpeak.grouping import firsts, grouped
 from nearpeak.numbers import count, extent, number, percent, spread, unit
 from nearpeak.results.best import best_point
 from nearpeak.results.ceilings import Ceilings
@@ -21,7 +24,7 @@ from nearpeak.results.results import CeilingPoint, Cell, Judgement, Results
 from nearpeak.terms.amounts import parse_amount
 from nearpeak.terms.axes import staging
 from nearpeak.terms.benchmarks import QUOTED_BYTES
-from nearpeak.terms.identity import CEILING, Case, Curve, Place, Who
+from nearpeak.terms.identity import CEILING, Case, Place, Who
 from nearpeak.terms.left_out import LeftOut
 from nearpeak.terms.sizes import format_seconds, format_sizes, parse_bytes
 from nearpeak.terms.subjects import Subject
@@ -30,11 +33,14 @@ FORM = re.compile(
     r"(?:(?P<library>[^,]+),)?(?P<path>[^,:]+):(?P<figure>[^:<>]+)(?::(?P<size>[^:<>]+))?"
     r"(?P<relation>[<>]=)(?P<amount>[^<>=]+?)(?P<strict>\s+strict)?\s*"
 )
-FRACTION = re.compile(r"(?P<number>\d*\.?\d+)\s*(?P<percent>%?)\s*(?P<of>\D.*)?")
+FRACTION = re.compile(
+    r"(?P<number>\d*\.?\d+)\s*(?P<percent>%?)\s*(?P<of>|of\s+ceiling|of\s+theoretical)"
+)
 # The reason why a study has no path of this id, though there is one; None: no such path exists.
 WhyNot = Callable[[str], str | None]
 OF_CEILING, OF_THEORETICAL = "of ceiling", "of theoretical"  # what a fraction is one of
-FRACTIONS = {"": OF_CEILING, OF_CEILING: OF_CEILING, OF_THEORETICAL: OF_THEORETICAL}
+FRACTIONS = (OF_CEILING, OF_THEORETICAL)
+SCALE = {"": 1, "%": 100}
 
 
 @dataclass(frozen=True)
@@ -90,22 +96,22 @@ def parse_requirement(text: str) -> Requirement:
 
 def _bound(text: str, *, at_most: bool, strict: bool) -> Bound:
     share = FRACTION.fullmatch(text)
-    base = " ".join((share["of"] or "").split()) if share else ""
-    if share and base in FRACTIONS:
-        amount, measure = float(share["number"]) / (100 if share["percent"] else 1), FRACTIONS[base]
-        valid = 0 < amount <= 1
-    else:
-        amount, measure = parse_amount(text) or (0.0, "")
-        valid = amount > 0
-    if not valid:
+    amount, measure = _fraction(share) if share else parse_amount(text) or (0.0, "")
+    fraction = measure in FRACTIONS
+    if not 0 < amount <= (1 if fraction else math.inf):
         raise UserError(
             f"{text!r} is neither a fraction nor a figure: write a fraction above 0 and up to 1, "
             "like 0.9 or 90% (of the ceiling) or 80% of theoretical; or a number with GB/s, MB/s, "
             "kB/s, M/s, ms, us or ns, like 11GB/s"
         )
-    if at_most and measure in FRACTIONS.values():
+    if at_most and fraction:
         raise UserError(f"a fraction needs >=: write >={text}")
     return Bound(amount, measure, at_most, strict)
+
+
+def _fraction(share: re.Match[str]) -> tuple[float, str]:
+    base = " ".join(share["of"].split()) or OF_CEILING
+    return float(share["number"]) / SCALE[share["percent"]], base
 
 
 def check(
@@ -119,14 +125,18 @@ def check(
     for wanted in requirements:
         try:
             _named(wanted, subjects, why_not)
-        except UserError:
-            for left in left_out:
-                if left.holds(wanted.path, wanted.figure.split()[0], {}, wanted.library):
-                    raise UserError(
-                        f"--require {wanted.text!r}: the study left out {left.label}, as its budget"
-                        f" was too short: --budget {format_seconds(left.budget_seconds)} has it"
-                    ) from None
-            raise
+        except UserError as error:
+            benchmark = wanted.figure.split()[0]
+            parts = (o for o in left_out if o.holds(wanted.path, benchmark, {}, wanted.library))
+            left = next(parts, None)
+            raise (
+                error
+                if left is None
+                else UserError(
+                    f"--require {wanted.text!r}: the study left out {left.label}, as its budget"
+                    f" was too short: --budget {format_seconds(left.budget_seconds)} has it"
+                )
+            ) from None
 
 
 def _named(
@@ -146,51 +156,58 @@ def _named(
 
 def _find(wanted: Requirement, subjects: Sequence[Subject], why_not: WhyNot) -> list[Subject]:
     labels = dict.fromkeys(subject.who.label for subject in subjects)
-    if wanted.library is not None and wanted.library not in labels:
+    if wanted.library not in (None, *labels):
         raise UserError(
-            f"the study has no library {wanted.library!r}{closest(wanted.library, labels)}"
+            f"the study has no library {wanted.library!r}{closest(str(wanted.library), labels)}"
         )
-    paths = dict.fromkeys(subject.place.path for subject in subjects)
+    paths = grouped(subjects, lambda subject: subject.place.path)
     if wanted.path not in paths:
         reason = why_not(wanted.path)
         other = f": {reason}" if reason else closest(wanted.path, paths)
         raise UserError(f"the study has no path {wanted.path!r}{other}")
-    ceiling = wanted.library == CEILING.label
-    on_path = [subject for subject in subjects if subject.place.path == wanted.path]
-    if ceiling:
-        on_path = [subject for subject in on_path if subject.who.label == CEILING.label]
-    elif wanted.library is not None:
-        on_path = [subject for subject in on_path if subject.who != CEILING]
+    on_path = [subject for subject in paths[wanted.path] if _may_be(subject, wanted.library)]
     matches = [subject for subject in on_path if subject.curve.figure == wanted.figure]
+    missing, of_ceiling = NOT_MEASURED[wanted.library == CEILING.label]
     if not on_path:
-        missing = "the ceiling is not" if ceiling else "no library is"
         raise UserError(f"{missing} measured on that path")
     if not matches:
         figures = dict.fromkeys(subject.curve.figure for subject in on_path)
         raise UserError(
-            f"{wanted.figure!r} is not measured {'of the ceiling ' if ceiling else ''}on that path"
+            f"{wanted.figure!r} is not measured {of_ceiling}on that path"
             f"{closest(wanted.figure, figures)}"
         )
     return [subject for subject in matches if subject.who != CEILING] or matches
 
 
+# Of a library, and of the ceiling.
+NOT_MEASURED = [("no library is", ""), ("the ceiling is not", "of the ceiling ")]
+
+
+def _may_be(subject: Subject, library: str | None) -> bool:
+    """True of the ceiling if it is named, of libraries if one of them is."""
+    return library is None or (subject.who == CEILING) == (library == CEILING.label)
+
+
 def _check_bound(wanted: Requirement, subject: Subject) -> None:
     bound, figure = wanted.bound, wanted.figure
     lower = subject.better == "lower"
-    form = f"{'<=' if lower else '>='}NUMBER{subject.unit}"
-    if bound.unit == OF_CEILING and not subject.has_ceiling:
-        reason = "the ceiling cannot be a fraction of itself" if subject.who == CEILING else None
-        raise UserError(f"{reason or f'{figure} has no ceiling to be a fraction of'}: write {form}")
-    if bound.unit == OF_THEORETICAL and subject.theoretical_gbs is None:
-        raise UserError(
-            f"no theoretical rate of {figure} is known on that path (only rates in one direction of"
-            f" a link have one, like bw): write {form}"
-        )
-    fraction = bound.unit in (OF_CEILING, OF_THEORETICAL)
-    if not fraction and (bound.unit, bound.at_most) != (subject.unit, lower):
-        raise UserError(
-            f"{figure} is measured in {subject.unit}, and {subject.better} is better: write {form}"
-        )
+    problems = {
+        "the ceiling cannot be a fraction of itself": (
+            bound.unit == OF_CEILING and subject.who == CEILING
+        ),
+        f"{figure} has no ceiling to be a fraction of": (
+            bound.unit == OF_CEILING and not subject.has_ceiling
+        ),
+        f"no theoretical rate of {figure} is known on that path (only rates in one direction of"
+        " a link have one, like bw)": (
+            bound.unit == OF_THEORETICAL and subject.theoretical_gbs is None
+        ),
+        f"{figure} is measured in {subject.unit}, and {subject.better} is better": (
+            bound.unit not in FRACTIONS and (bound.unit, bound.at_most) != (subject.unit, lower)
+        ),
+    }
+    if problem := next((problem for problem, met in problems.items() if met), None):
+        raise UserError(f"{problem}: write {'<=' if lower else '>='}NUMBER{subject.unit}")
 
 
 def _check_size(wanted: Requirement, matches: Sequence[Subject]) -> None:
@@ -225,63 +242,41 @@ def _judge(
     requirement: Requirement, subjects: Sequence[Subject], measured: "_Measured"
 ) -> list[Judgement]:
     named = _named(requirement, subjects)
-    owners = [CEILING]
-    if named[0].who != CEILING:
-        # Libraries other than MPI are measured where they can be, and owe nothing elsewhere.
-        with_figure = {subject.who for subject in named}
-        everyone = dict.fromkeys(subject.who for subject in subjects)
-        owners = [
-            who
-            for who in everyone
-            if who != CEILING and requirement.library in (None, who.label)
-            if who in with_figure or who.library not in measured.no_mpi or requirement.library
-        ]
-    judgements = []
-    for subject in _first_curves(named):
-        name = label(subject.curve) if _is_one_of_several(subject, named) else case(subject.curve)
-        for who in owners:
-            figure = measured.figure(requirement, who, subject, name)
-            judgements.append(_judgement(requirement, who, figure, measured.loaded))
-    return judgements
+    # Libraries other than MPI are measured where they can be, and owe nothing elsewhere.
+    with_figure = {subject.who for subject in named}
+    everyone = dict.fromkeys(subject.who for subject in subjects)
+    owners = [
+        who
+        for who in everyone
+        if who != CEILING and requirement.library in (None, who.label)
+        if who in with_figure or who.library not in measured.no_mpi or requirement.library
+    ]
+    if named[0].who == CEILING:
+        owners = [CEILING]
+    return [
+        measured.judgement(requirement, who, subject, _name(subject, named))
+        for subject, who in product(_first_curves(named), owners)
+    ]
 
 
-def _judgement(
-    requirement: Requirement, who: Who, figure: "_Figure | str", loaded: bool
-) -> Judgement:
-    made = Judgement(
-        requirement=requirement.text,
-        path=requirement.path,
-        who=who,
-        met=False,
-        unit=requirement.bound.unit,
-        words=f"missed it: {figure}",
-    )
-    if isinstance(figure, str):
-        return made
-    made.met, made.words = _judged(requirement.bound, figure)
-    made.value, made.ci95, made.range = figure.value, figure.ci95, figure.range
-    if loaded:
-        made.words += "; other work took the ranks' time"
-    return made
+def _name(subject: Subject, named: Iterable[Subject]) -> str:
+    """The name of its curve; in full, if it is of a library, and libraries have further curves of
+    the same name and buffers, with other axes."""
+    curve = subject.curve
+    others = [
+        other.curve
+        for other in named
+        if other.who != CEILING and other.curve.buffers == curve.buffers
+    ]
+    plain = {other for other in others if staging(other.axes) is None} - {curve}
+    return label(curve) if plain and subject.who != CEILING else case(curve)
 
 
-def _first_curves(named: Sequence[Subject]) -> list[Subject]:
+def _first_curves(named: Sequence[Subject]) -> Iterable[Subject]:
     """For each kind of buffers the first curve, which has the axes that tables show, with the sizes
     of all libraries; one that the benchmark stages only where no other is."""
-    first: dict[str, Subject] = {}
-    for subject in sorted(named, key=lambda subject: staging(subject.curve.axes) is not None):
-        first.setdefault(subject.curve.buffers, subject)
-    return list(first.values())
-
-
-def _is_one_of_several(subject: Subject, named: Iterable[Subject]) -> bool:
-    """True if it is of a library, and libraries have further curves of the same name and buffers,
-    with other axes."""
-    curve = subject.curve
-    others = (other.curve for other in named if other.who != CEILING and other.curve != curve)
-    return subject.who != CEILING and any(
-        other.buffers == curve.buffers and staging(other.axes) is None for other in others
-    )
+    direct_first = sorted(named, key=lambda subject: staging(subject.curve.axes) is not None)
+    return firsts(direct_first, lambda subject: subject.curve.buffers).values()
 
 
 class _Figure(NamedTuple):
@@ -294,6 +289,10 @@ class _Figure(NamedTuple):
     defect: str = ""  # why it is not to be believed
 
 
+class _Unmeasured(Exception):
+    """The reason why there is no figure."""
+
+
 class _Measured:
     """The figures that results have of a subject."""
 
@@ -302,68 +301,87 @@ class _Measured:
         self._ceilings = Ceilings(results.ceilings)
         self._failures = results.failures
         self.no_mpi = no_mpi(results)
-        self.loaded = results.loaded
+        self._clause = "; other work took the ranks' time" if results.loaded else ""
 
-    def figure(
+    def judgement(
         self, requirement: Requirement, who: Who, subject: Subject, name: str
-    ) -> _Figure | str:
-        """The figure of a library or of the ceiling; or the reason why there is none. `name`: its
-        name for people."""
+    ) -> Judgement:
+        """The judgement of a library, or of the ceiling. `name`: of the figure, for people."""
+        made = Judgement(
+            requirement=requirement.text,
+            path=requirement.path,
+            who=who,
+            met=False,
+            unit=requirement.bound.unit,
+            words="",
+        )
+        try:
+            figure = self._figure(requirement, who, subject, name)
+        except _Unmeasured as reason:
+            made.words = f"missed it: {reason}"
+            return made
+        made.met, verdict = _judged(requirement.bound, figure)
+        made.words = f"{verdict}: {figure.words}{self._clause}"
+        made.value, made.ci95, made.range = figure.value, figure.ci95, figure.range
+        return made
+
+    def _figure(self, requirement: Requirement, who: Who, subject: Subject, name: str) -> "_Figure":
         x = requirement.size
         if x is None:
-            points = self._ceilings.curve(subject.place, subject.curve)
-            if who != CEILING:
-                sizes = self._sizes(subject.place, subject.curve)
-                points = [point for point in points if point.case.x in sizes]
-            best = best_point(points)
-            if best is None:
-                return f"no ceiling of {name} was measured{self._failed(subject.place)}"
-            x = best.case.x
+            x = self._best_x(who, subject, name)
         sized = f"{name} at {extent(x, subject.x_unit)}"
         wanted = subject.curve.at(x)
         if who == CEILING:
             point = self._ceilings.point(subject.place, wanted)
             if point is None:
-                return f"no ceiling of {sized} was measured{self._failed(subject.place)}"
+                raise self._without_ceiling(sized, subject.place)
             return _of_ceiling(point, requirement.bound, subject, sized)
         cell = self._cells.get((who, subject.place, wanted))
         if cell is None:
-            return f"{sized} was not measured{self._staged(who, subject.place, wanted)}"
+            raise _Unmeasured(f"{sized} was not measured{self._staged(who, subject.place, wanted)}")
         if cell.median is None:
-            return f"{sized} was not measured ({_ended(cell)})"
-        if requirement.bound.unit == OF_CEILING and cell.no_fraction:
-            return f"{sized} has no fraction: {no_fraction(cell)}"
-        if requirement.bound.unit == OF_CEILING and cell.fraction is None:
-            return f"no ceiling of {sized} was measured{self._failed(subject.place)}"
+            raise _Unmeasured(f"{sized} was not measured ({_ended(cell)})")
+        if requirement.bound.unit == OF_CEILING:
+            if cell.no_fraction:
+                raise _Unmeasured(f"{sized} has no fraction: {no_fraction(cell)}")
+            if cell.fraction is None:
+                raise self._without_ceiling(sized, subject.place)
         return _of_cell(cell, cell.median, requirement.bound, subject, sized)
 
-    def _sizes(self, place: Place, curve: Curve) -> set[int]:
-        """The sizes that libraries were measured at, or tried to be."""
-        return {
+    def _best_x(self, who: Who, subject: Subject, name: str) -> int:
+        """The size where the ceiling is best, of those that libraries were measured at, or tried to
+        be."""
+        points = self._ceilings.curve(subject.place, subject.curve)
+        sizes = {
             measured.x
-            for _, other, measured in self._cells
-            if (other, measured.curve) == (place, curve)
+            for _, place, measured in self._cells
+            if (place, measured.curve) == (subject.place, subject.curve)
         }
+        best = best_point(point for point in points if who == CEILING or point.case.x in sizes)
+        if best is None:
+            raise self._without_ceiling(name, subject.place)
+        return best.case.x
 
     def _staged(self, who: Who, place: Place, wanted: Case) -> str:
         """The note on a library that has no cell where others have one: what it has instead."""
-        staged = any(
+        staged = {
             (owner, other_place, other.figure, other.buffers)
-            == (who, place, wanted.figure, wanted.buffers)
             for owner, other_place, other in self._cells
             if staging(other.axes) is not None
-        )
-        return ", but staged by the benchmark" if staged else ""
+        }
+        mine = (who, place, wanted.figure, wanted.buffers)
+        return ", but staged by the benchmark" if mine in staged else ""
 
-    def _failed(self, place: Place) -> str:
-        """The endings of failed launches of the ceilings of a place."""
+    def _without_ceiling(self, name: str, place: Place) -> _Unmeasured:
+        """The reason: no ceiling was measured. It has the endings of failed launches of a place."""
         ended = Counter(
             failure.status
             for failure in self._failures
             if (failure.who, failure.place) == (CEILING, place)
         )
         endings = [f"{ending} in {count(times, 'launch')}" for ending, times in ended.items()]
-        return f" ({', '.join(endings)})" if endings else ""
+        clause = f" ({', '.join(endings)})" if endings else ""
+        return _Unmeasured(f"no ceiling of {name} was measured{clause}")
 
 
 def _ended(cell: Cell) -> str:
@@ -374,25 +392,21 @@ def _ended(cell: Cell) -> str:
 Span = tuple[float, float]
 
 
-def _scaled(span: Span, by: float) -> Span:
-    return span[0] / by, span[1] / by
-
-
 def _of_cell(cell: Cell, median: float, bound: Bound, subject: Subject, name: str) -> _Figure:
     """The figure of a library, whose median and, of a fraction, ceiling are known."""
-    lost = f", {loses(cell)}" if loses(cell) else ""
-    if bound.unit == OF_CEILING:
-        fraction = cell.fraction or 0.0
-        span = cell.fraction_range or (fraction, fraction)
-        between = spread(cell.fraction_ci95, cell.fraction_range, 100, cell.fraction_blocks)
-        return _Figure(
-            fraction,
-            cell.fraction_ci95,
-            span,
-            f"{percent(fraction)} % of the {reference(cell.ceiling)} ({between}), {name}{lost}",
-            f"the {reference(cell.ceiling)} has a defect there" if is_defect(cell) else "",
-        )
-    return _rate(median, cell.ci95, cell.range, bound, subject, name + lost)
+    sized = ", ".join(filter(None, [name, loses(cell)]))
+    if bound.unit != OF_CEILING:
+        return _rate(median, cell.ci95, cell.range, bound, subject, sized)
+    fraction = cell.fraction or 0.0
+    between = spread(cell.fraction_ci95, cell.fraction_range, 100, cell.fraction_blocks)
+    name_of_ceiling = reference(cell.ceiling)
+    return _Figure(
+        fraction,
+        cell.fraction_ci95,
+        cell.fraction_range or (fraction, fraction),
+        f"{percent(fraction)} % of the {name_of_ceiling} ({between}), {sized}",
+        f"the {name_of_ceiling} has a defect there" if is_defect(cell) else "",
+    )
 
 
 def _of_ceiling(point: CeilingPoint, bound: Bound, subject: Subject, name: str) -> _Figure:
@@ -408,32 +422,35 @@ def _rate(
 ) -> _Figure:
     """The figure in its own unit, or as a fraction of the theoretical rate of its link."""
     full = full or (value, value)
-    if bound.unit != OF_THEORETICAL or subject.theoretical_gbs is None:
+    rate = subject.theoretical_gbs
+    if bound.unit != OF_THEORETICAL or rate is None:
         text = f"{number(value)} {unit(subject.unit)} ({spread(ci95, full)})"
         return _Figure(value, ci95, full, f"{text}, {name}")
-    rate = subject.theoretical_gbs
-    ci95 = ci95 and _scaled(ci95, rate)
-    full = _scaled(full, rate)
+    ci95 = ci95 and (ci95[0] / rate, ci95[1] / rate)
+    full = (full[0] / rate, full[1] / rate)
     text = f"{percent(value / rate)} % of the theoretical {number(rate)} GB/s"
     return _Figure(value / rate, ci95, full, f"{text} ({spread(ci95, full, 100)}), {name}")
 
 
 def _judged(bound: Bound, figure: _Figure) -> tuple[bool, str]:
-    """The verdict on a figure: whether it reaches the bound, and the text for that."""
+    """The verdict on a figure: True if it reaches the bound, and the text for that."""
     span = figure.ci95 or figure.range
     name = "interval" if figure.ci95 else "range of its launches"
     beyond = "above" if bound.at_most else "below"
-    if not bound.holds(figure.value):
-        reach = f", though the {name} reaches it" if any(map(bound.holds, span)) else ""
-        return False, f"missed it{reach}: {figure.words}"
-    if bound.strict and figure.ci95 is None:
-        return False, f"missed it, as it has no 95 % interval (strict): {figure.words}"
-    if bound.strict and not all(map(bound.holds, span)):
-        return False, f"missed it, as the interval reaches {beyond} (strict): {figure.words}"
-    if figure.defect:
-        return False, f"missed it, as {figure.defect}: {figure.words}"
+    reaching = [bound.holds(end) for end in span]
+    # The first that applies.
+    missed = {
+        f"though the {name} reaches it": not bound.holds(figure.value) and any(reaching),
+        "": not bound.holds(figure.value),
+        "as it has no 95 % interval (strict)": bound.strict and figure.ci95 is None,
+        f"as the interval reaches {beyond} (strict)": bound.strict and not all(reaching),
+        f"as {figure.defect}": bool(figure.defect),
+    }
+    for reason, applies in missed.items():
+        if applies:
+            return False, ", ".join(filter(None, ["missed it", reason]))
     if figure.ci95 is None and span[0] == span[1]:
-        return True, f"met it by one value alone, measure more: {figure.words}"
-    if all(map(bound.holds, span)):
-        return True, f"met it: {figure.words}"
-    return True, f"met it by its median, but the {name} reaches {beyond}: {figure.words}"
+        return True, "met it by one value alone, measure more"
+    if all(reaching):
+        return True, "met it"
+    return True, f"met it by its median, but the {name} reaches {beyond}"

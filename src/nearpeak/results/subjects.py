@@ -6,6 +6,7 @@ from nearpeak.results.results import Results
 from nearpeak.terms.benchmarks import Metric, by_name
 from nearpeak.terms.buffers import is_measured
 from nearpeak.terms.identity import CEILING
+from nearpeak.terms.path import by_place
 from nearpeak.terms.subjects import Figures, Subject, add, subjects
 
 
@@ -13,7 +14,7 @@ def measured(results: Results) -> list[Subject]:
     """All that a study measured, or tried to, in the order of its results; ceilings follow."""
     collected: Figures = {}
     benchmarks = by_name(results.benchmarks)
-    paths = {path.place: path for path in results.paths}
+    paths = by_place(results.paths)
     for cell in results.timed:
         metric = Metric(cell.case.metric, cell.unit, cell.better)
         add(collected, cell.who, cell.place, cell.case.curve, metric, [cell.case.x])

@@ -3,6 +3,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from nearpeak.grouping import present
 from nearpeak.results.prediction import Messages
 from nearpeak.results.results import Application, WhatIf
 from nearpeak.terms.identity import Who
@@ -16,10 +17,10 @@ def add(applications: Sequence[Application], others: Iterable[Who], messages: Me
     libraries = list(dict.fromkeys(others))
     for problem in applications:
         cell = problem.cell
-        for who in libraries:
-            if who != cell.who and (estimate := _with(problem, who, messages)):
-                estimate.measured = medians.get((who, cell.place, cell.case))
-                problem.what_if.append(estimate)
+        rivals = [who for who in libraries if who != cell.who]
+        problem.what_if = present(_with(problem, who, messages) for who in rivals)
+        for estimate in problem.what_if:
+            estimate.measured = medians.get((estimate.who, cell.place, cell.case))
 
 
 def _with(problem: Application, who: Who, messages: Messages) -> WhatIf | None:

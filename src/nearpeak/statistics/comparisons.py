@@ -15,6 +15,7 @@ from nearpeak.statistics.intervals import Interval, interval
 from nearpeak.statistics.levels import CONFIDENCE
 
 Key = TypeVar("Key", bound=Hashable)
+SIGN = {"higher": 1.0, "lower": -1.0}  # of a value, so that the best one is the highest
 
 
 class Ratio(NamedTuple):

@@ -48,6 +48,12 @@ class Axis(msgspec.Struct, frozen=True):
     host_only: list[Public] = []  # values that take ordinary host memory of all ranks
     usual: list[Public] = []  # values that a study measures by default; empty: `default`
 
+    @property
+    def usual_settings(self) -> list[str]:
+        """`name=value` of each usual value; "" of the default."""
+        named = {value: f"{self.name}={value}" for value in self.usual} | {self.default: ""}
+        return [named[value] for value in self.usual]
+
     def takes(self, value: str, host: bool) -> bool:
         """True if a value supports the buffers; `host`: all of them are in ordinary host memory."""
         return host or value not in self.host_only

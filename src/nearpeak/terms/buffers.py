@@ -8,7 +8,7 @@ for the first half of the ranks, the second for the other half; or each rank has
 from collections.abc import Sequence
 
 from nearpeak.errors import UserError
-from nearpeak.terms.benchmarks import Basis, Benchmark
+from nearpeak.terms.benchmarks import Benchmark
 from nearpeak.terms.path import NO_DEVICE, DataPath, Endpoint, rank_devices
 
 MEMORY = {"H": "host", "P": "host", "D": "gpu", "M": "gpu"}
@@ -70,15 +70,13 @@ def rank_ends(path: DataPath, buffers: str) -> Ends | None:
     With D,H on a path from the host to a GPU rank 0 has the GPU. Ranks without a GPU cannot have
     pinned memory, which only a driver allocates.
     """
-    kinds = kinds_of(buffers, len(path.ends))
-    if kinds is None:
+    kinds = kinds_of(buffers, len(path.ends)) or []
+    memories = tuple(MEMORY[kind] for kind in kinds)
+    orders = {path.memories[::-1]: path.ends[::-1]} | {path.memories: path.ends}
+    ends = orders.get(memories)
+    if ends is None or ("P", NO_DEVICE) in zip(kinds, rank_devices(ends), strict=True):
         return None
-    memories = [MEMORY[kind] for kind in kinds]
-    for ends in (path.ends, path.ends[::-1]):
-        if [end.memory for end in ends] == memories:
-            held = zip(kinds, rank_devices(ends), strict=True)
-            return None if ("P", NO_DEVICE) in held else ends
-    return None
+    return ends
 
 
 def default_buffers(path: DataPath, symmetric: bool) -> list[str]:
@@ -87,12 +85,9 @@ def default_buffers(path: DataPath, symmetric: bool) -> list[str]:
     A benchmark that is not symmetric sends one way: between host and GPU it runs in both
     directions.
     """
-    memories = {end.memory for end in path.ends}
-    if memories == {"gpu"}:
-        return ["D,D"]
-    if "gpu" in memories:
-        return ["H,D"] if symmetric else ["H,D", "D,H"]
-    return [HOST]
+    unlike = ["H,D"] if symmetric else ["H,D", "D,H"]
+    by_memories = {frozenset({"gpu"}): ["D,D"], frozenset({"host"}): [HOST]}
+    return by_memories.get(frozenset(path.memories), unlike)
 
 
 def ceiling_buffers(buffers: str) -> str:
@@ -121,25 +116,22 @@ def needed_ceilings(
     True if the opposite order of its buffers is needed, too: a bound is that of the faster
     direction.
     """
+    measurable = [other for other in benchmarks if is_measured(path, other)]
     if not benchmark.over_bytes:
         # The memory of its cells: copies of a GPU to itself.
-        rates = [rate for rate in benchmarks if rate.one_way and is_measured(path, rate)]
-        return [(rate, False) for rate in rates if path.shares_gpu]
+        return [(rate, False) for rate in measurable if rate.one_way and path.shares_gpu]
     if is_measured(path, benchmark):
         return [] if path.ceilings_only else [(benchmark, False)]
-    memories = {end.memory for end in path.ends}
-    basis = benchmark.basis(memories)
-    if basis == Basis():
-        return []
-    measurable = [other for other in benchmarks if is_measured(path, other)]
+    unlike = len(set(path.memories)) > 1
+    basis = benchmark.basis(path.memories)
     if basis.same is not None:
-        back = benchmark.one_sided == "get" and len(memories) > 1
+        back = benchmark.one_sided == "get" and unlike
         return [(other, back) for other in measurable if other.name == basis.same]
     needed = [other for other in measurable if basis.message and other.one_message]
     if basis.receives is not None:
         rates = [rate for rate in measurable if rate.main.unit == "GB/s" and not rate.symmetric]
         needed += [rate for rate in rates if rate.one_way] or rates
-    return [(other, len(memories) > 1) for other in needed]
+    return [(other, unlike) for other in needed]
 
 
 def orders(buffers: str, both: bool) -> list[str]:

@@ -4,7 +4,7 @@
 import re
 import signal
 from collections.abc import Iterable, Sequence
-from itertools import takewhile
+from itertools import chain, filterfalse, takewhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -174,21 +174,17 @@ def _informative_lines(logs: Sequence[Path]) -> list[str]:
 
     A framed text becomes one line, its first sentence: advice follows it.
     """
-    lines: list[str] = []
-    framed: list[str] | None = None
+    parts: list[list[str]] = [[]]  # between frames: every second one is framed
     for line in _all_lines(logs):
         if _FRAME.fullmatch(line.lstrip("\ufffd")):  # a null byte may precede it
-            if framed is not None:
-                lines.append(_first_sentence(framed))
-            framed = [] if framed is None else None
+            parts.append([])
         else:
-            (lines if framed is None else framed).append(line)
-    texts = filter(_has_words, lines + (framed or []))
-    return [
-        re.sub(r"^(\[\S+:\d+\] )?\*\*\* ", "", line)
-        for line in texts
-        if not _OF_ANY_END.match(line)
-    ]
+            parts[-1].append(line)
+    # The last frame may have no end.
+    parts[1:-1:2] = [[_first_sentence(framed)] for framed in parts[1:-1:2]]
+    texts = filter(_has_words, chain.from_iterable(parts))
+    informative = filterfalse(_OF_ANY_END.match, texts)
+    return [re.sub(r"^(\[\S+:\d+\] )?\*\*\* ", "", line) for line in informative]
 
 
 def _first_sentence(lines: Iterable[str]) -> str:
@@ -211,14 +207,14 @@ def _named(lines: Iterable[str]) -> dict[int, str]:
     signals: dict[int, str] = {}
     faults: dict[int, str] = {}
     for line in lines:
-        for word in re.findall(r"\bsignal:?\s+(\d+)", line, re.IGNORECASE):
-            if int(word) in SIGNALS:
-                signals.setdefault(int(word), line.lstrip("= ")[:300])
+        for number in map(int, re.findall(r"\bsignal:?\s+(\d+)", line, re.IGNORECASE)):
+            signals.setdefault(number, line.lstrip("= ")[:300])
         # MPICH: the exit code of the first process to end; a signal only if another one is named.
-        first = re.fullmatch(r"=\s+EXIT CODE:\s+(\d+)", line)
-        if first and int(first[1]) % 128 in FAULTS:
+        if first := re.fullmatch(r"=\s+EXIT CODE:\s+(\d+)", line):
             faults[int(first[1]) % 128] = line.lstrip("= ")
-    return signals | faults if signals else {}
+    signals = {number: line for number, line in signals.items() if number in SIGNALS}
+    faults = {number: line for number, line in faults.items() if signals and number in FAULTS}
+    return signals | faults
 
 
 def _has_words(line: str) -> bool:

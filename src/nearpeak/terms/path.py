@@ -2,10 +2,11 @@
 """The paths of a machine, between two or more memories."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from nearpeak.grouping import grouped
 from nearpeak.terms.identity import HostDevice, Place
 from nearpeak.terms.private import FreeText, HostName, Kept, Public
 
@@ -76,6 +77,11 @@ class DataPath(msgspec.Struct, kw_only=True, frozen=True):
         )
 
     @property
+    def memories(self) -> tuple[str, ...]:
+        """The memory of each end."""
+        return tuple(end.memory for end in self.ends)
+
+    @property
     def located(self) -> bool:
         """True if the NUMA nodes of its ends are known."""
         return all(end.numa_node is not None for end in self.ends)
@@ -105,15 +111,15 @@ class DataPath(msgspec.Struct, kw_only=True, frozen=True):
     @property
     def host_device(self) -> HostDevice:
         """The GPU that the rank with host memory holds, on a path to a GPU."""
-        devices = rank_devices(self.ends)
-        hosts = [number for number, end in enumerate(self.ends) if end.gpu is None]
-        if not hosts or len(hosts) == len(self.ends) or self.transport == "unknown":
+        devices = zip(self.ends, rank_devices(self.ends), strict=True)
+        places = grouped(((end.host, device, end.gpu) for end, device in devices), lambda p: p[2])
+        hosts = places.pop(None, [])
+        if not hosts or not places or self.transport == "unknown":
             return ""
-        if any(devices[number] == NO_DEVICE for number in hosts):
+        if NO_DEVICE in {device for _, device, _ in hosts}:
             return "none"
-        gpus = {(end.host, end.gpu) for end in self.ends if end.gpu}
-        held = {(self.ends[number].host, devices[number]) for number in hosts}
-        return "same" if gpus & held else "own"
+        gpus = {(host, gpu) for ends in places.values() for host, _, gpu in ends}
+        return "same" if gpus & {(host, device) for host, device, _ in hosts} else "own"
 
     @property
     def gpu_support(self) -> bool:
@@ -133,7 +139,7 @@ class DataPath(msgspec.Struct, kw_only=True, frozen=True):
         return Place(
             path=self.id,
             transport=self.transport,
-            ends=tuple(end.memory for end in self.ends),
+            ends=self.memories,
             hosts=len({end.host for end in self.ends}) if self.located else 0,
             shared=self.shares_gpu,
             mps=self.mps,
@@ -141,6 +147,11 @@ class DataPath(msgspec.Struct, kw_only=True, frozen=True):
             variant_of=self.variant_of,
             pair=self.pair,
         )
+
+
+def by_place(paths: Iterable[DataPath]) -> dict[Place, DataPath]:
+    """The paths by their places."""
+    return {path.place: path for path in paths}
 
 
 def rank_devices(ends: Sequence[Endpoint]) -> list[str]:

@@ -32,14 +32,11 @@ def parse_sizes(text: str) -> list[int]:
     sizes: set[int] = set()
     for part in text.split(","):
         first, colon, last = part.partition(":")
-        low = parse_bytes(first)
-        sizes.add(low)
-        if colon:
-            high = parse_bytes(last)
-            if high < low:
-                raise UserError(f"sizes {quoted(part.strip())}: {last} is smaller than {first}")
-            powers = (1 << bit for bit in range(high.bit_length()))
-            sizes.update(power for power in powers if power >= low)
+        low, high = parse_bytes(first), parse_bytes(last if colon else first)
+        if high < low:
+            raise UserError(f"sizes {quoted(part.strip())}: {last} is smaller than {first}")
+        powers = (1 << bit for bit in range(high.bit_length()))
+        sizes.update([low], (power for power in powers if power >= low))
     return sorted(sizes)
 
 
@@ -58,14 +55,12 @@ def format_sizes(sizes: Sequence[int]) -> str:
     while rest:
         length = 1
         # A run starts at 0 or at a power of two, and then doubles.
-        if rest[0] == 0 or rest[0] & (rest[0] - 1) == 0:
-            while length < len(rest) and rest[length] == (rest[length - 1] * 2 or 1):
-                length += 1
-        if length > 2:
-            parts.append(f"{format_bytes(rest[0])}:{format_bytes(rest[length - 1])}")
-        else:
-            length = 1
-            parts.append(format_bytes(rest[0]))
+        starts = rest[0] & (rest[0] - 1) == 0 or rest[0] == 0
+        while starts and rest[length : length + 1] == [rest[length - 1] * 2 or 1]:
+            length += 1
+        length = length if length > 2 else 1
+        ends = dict.fromkeys([rest[0], rest[length - 1]])
+        parts.append(":".join(map(format_bytes, ends)))
         rest = rest[length:]
     return ",".join(parts)
 
@@ -88,11 +83,9 @@ def quoted(text: str) -> str:
 
 def format_seconds(seconds: float) -> str:
     """A time for people: `0.4 s`, `12 s`, `4m05s`, `1h02m`."""
-    if seconds < 10:
-        return f"{seconds:.1f} s"
     total = round(seconds)
     if total < 60:
-        return f"{total} s"
+        return f"{seconds:.1f} s" if seconds < 10 else f"{total} s"
     if total < 3600:
         return f"{total // 60}m{total % 60:02d}s"
     return f"{total // 3600}h{total % 3600 // 60:02d}m"

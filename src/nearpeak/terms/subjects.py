@@ -11,7 +11,7 @@ from nearpeak.terms.axes import state_of
 from nearpeak.terms.benchmarks import Benchmark, Better, Metric, X, by_name
 from nearpeak.terms.buffers import HOST
 from nearpeak.terms.identity import CEILING, Curve, Place, Who
-from nearpeak.terms.path import DataPath
+from nearpeak.terms.path import DataPath, by_place
 
 MEMORY_RATES = [Metric("copy", "GB/s", "higher"), Metric("triad", "GB/s", "higher")]
 
@@ -53,7 +53,7 @@ def subjects(
 ) -> list[Subject]:
     """The subjects of the figures and of memories."""
     benchmarks_by_name = by_name(benchmarks)
-    places = {path.place: path for path in paths}
+    places = by_place(paths)
     comparable = one_way(benchmarks_by_name.values())
     made = [
         Subject(

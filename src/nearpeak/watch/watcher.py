@@ -14,17 +14,20 @@ environment of all its processes, wherever they went in the tree of processes. L
 """
 
 import contextlib
+import functools
 import os
+import re
 import shutil
 import signal
 import stat
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 VARIABLE = "NEARPEAK_LAUNCH"
 SHM = "/dev/shm"
+SEGMENT = re.compile(re.escape(SHM) + r"/([^/]+)(?<! \(deleted\))")
 GRACE_SECONDS = 5.0  # for a launcher to end its ranks, remote ones too
 KILL_SECONDS = 10.0  # a process that the kernel holds on to longer than this is left behind
 _POLL_SECONDS = 0.05
@@ -46,9 +49,8 @@ def of_launch(token: str) -> dict[int, bytes]:
     for pid in processes():
         with contextlib.suppress(OSError, ValueError, IndexError):
             parents[pid], starts[pid] = _stat(pid)
-            if Path(f"/proc/{pid}").stat().st_uid != os.geteuid():
-                continue
-            if wanted in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"):
+            mine = Path(f"/proc/{pid}").stat().st_uid == os.geteuid()
+            if mine and wanted in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"):
                 members.add(pid)
     while children := {pid for pid, parent in parents.items() if parent in members} - members:
         members |= children
@@ -74,39 +76,33 @@ def started(pid: int) -> bytes:
 def send(pid: int, start: bytes, number: int) -> None:
     """Sends a signal to the process with this start time: never to one that got its id later, not
     even between the check and the signal, except without pidfds (before Linux 5.3)."""
-    try:
-        opened = os.pidfd_open(pid)
-    except ProcessLookupError:
-        return
-    except (AttributeError, OSError):
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(contextlib.suppress(OSError))
+        try:
+            opened = os.pidfd_open(pid)
+        except ProcessLookupError:
+            return
+        except (AttributeError, OSError):
+            signal_it = functools.partial(os.kill, pid)
+        else:
+            stack.callback(os.close, opened)
+            signal_it = functools.partial(signal.pidfd_send_signal, opened)
         if started(pid) == start:
-            with contextlib.suppress(OSError):
-                os.kill(pid, number)
-        return
-    try:
-        if started(pid) == start:
-            with contextlib.suppress(OSError):
-                signal.pidfd_send_signal(opened, number)
-    finally:
-        os.close(opened)
+            signal_it(number)
 
 
 def mapped(pids: Iterable[int]) -> set[str]:
     """The names in /dev/shm that processes have mapped or open, but those that are unlinked."""
-    names: set[str] = set()
+    files: set[str] = set()
     for pid in pids:
         with contextlib.suppress(OSError):
             lines = Path(f"/proc/{pid}/maps").read_text("utf-8", "surrogateescape").split("\n")
-            names.update(_segment(line.partition(f" {SHM}/")[2]) for line in lines)
+            # The sixth field, which may have spaces, is the file.
+            files.update(line.split(None, 5)[-1] for line in filter(None, lines))
             for number in Path(f"/proc/{pid}/fd").iterdir():
                 with contextlib.suppress(OSError):
-                    folder, _, name = str(number.readlink()).rpartition("/")
-                    names.add(_segment(name) if folder == SHM else "")
-    return names - {""}
-
-
-def _segment(name: str) -> str:
-    return "" if name.endswith(" (deleted)") or "/" in name else name
+                    files.add(str(number.readlink()))
+    return {match[1] for match in map(SEGMENT.fullmatch, files) if match}
 
 
 def own_segments() -> dict[str, int]:
@@ -124,29 +120,27 @@ def own_segments() -> dict[str, int]:
 def remove_segments(names: Iterable[str]) -> None:
     """Removes the segments that a finished launch has left, except those that a process has mapped
     or open, and those of other users."""
-    left = set(names) & own_segments().keys()
-    if left:
-        for name in left - mapped(processes()):
-            with contextlib.suppress(OSError):
-                Path(SHM, name).unlink()
+    left = own_segments().keys() & names
+    in_use = mapped(processes()) if left else left
+    for name in left - in_use:
+        with contextlib.suppress(OSError):
+            Path(SHM, name).unlink()
 
 
 def end_launch(token: str, segments: set[str]) -> None:
     """End all processes of a launch, and remove what they leave."""
     ends = time.monotonic() + GRACE_SECONDS
-    terminated: set[tuple[int, bytes]] = set()
+    terminated: dict[int, bytes] = {}
     quiet = 0  # looks that found nothing: one process may start another while it is looked at
-    while quiet < _QUIET_LOOKS:
+    while quiet < _QUIET_LOOKS and time.monotonic() < ends + KILL_SECONDS:
         pids = of_launch(token)
         quiet = 0 if pids else quiet + 1
         segments |= mapped(pids)
-        late = time.monotonic() - ends
-        if late > KILL_SECONDS:
-            break
-        for pid, start in pids.items():
-            if late > 0 or (pid, start) not in terminated:
-                send(pid, start, signal.SIGKILL if late > 0 else signal.SIGTERM)
-        terminated |= {*pids.items()}
+        late = time.monotonic() > ends
+        number, done = (signal.SIGKILL, {}) if late else (signal.SIGTERM, terminated)
+        for pid, start in pids.items() - done.items():
+            send(pid, start, number)
+        terminated |= pids
         time.sleep(_POLL_SECONDS)
     remove_segments(segments)
 
@@ -165,19 +159,22 @@ def main() -> None:
         signal.signal(number, signal.SIG_IGN)
     launches: dict[str, set[str]] = {}
     folders: dict[str, None] = {}
+
+    def segment(text: str) -> None:
+        token, _, name = text.partition(" ")
+        launches.get(token, set()).add(name)
+
+    follow: dict[str, Callable[[str], object]] = {
+        "begin": lambda token: launches.update({token: set()}),
+        "segment": segment,
+        "end": lambda token: launches.pop(token, None),
+        "folder": lambda path: folders.update({path: None}),
+        "removed": lambda path: folders.pop(path, None),
+    }
     for line in sys.stdin:
         word, _, rest = line.rstrip("\n").partition(" ")
-        token, _, name = rest.partition(" ")
-        if word == "begin":
-            launches[token] = set()
-        elif word == "segment" and token in launches:
-            launches[token].add(name)
-        elif word == "end":
-            launches.pop(token, None)
-        elif word == "folder":
-            folders[rest] = None
-        elif word == "removed":
-            folders.pop(rest, None)
+        if word in follow:
+            follow[word](rest)
     for token, segments in launches.items():
         end_launch(token, segments)
     for folder in folders:

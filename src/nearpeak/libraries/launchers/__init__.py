@@ -18,6 +18,7 @@ The program stands once in the line for all ranks: each finds its CPUs by its ra
 
 import functools
 import importlib
+import itertools
 import os
 import pkgutil
 from collections.abc import Callable, Iterator
@@ -27,6 +28,7 @@ from pathlib import Path
 from types import ModuleType
 
 from nearpeak.errors import UserError
+from nearpeak.folders import searched
 from nearpeak.libraries.library import Library, Rank
 from nearpeak.machine.tree import format_list
 
@@ -104,11 +106,9 @@ def on_path(likeliest: str) -> Iterator[tuple[str, Path]]:
         return not module.in_job(), name != likeliest
 
     for name, module in sorted(_of_jobs(), key=rank):
-        for folder in os.environ.get("PATH", "").split(":"):
-            program = Path(folder) / module.PROGRAM
-            if folder and _is_it(module, program) and os.access(program, os.X_OK):
-                yield name, program
-                break
+        programs = (folder / module.PROGRAM for folder in searched("PATH"))
+        usable = (p for p in programs if _is_it(module, p) and os.access(p, os.X_OK))
+        yield from ((name, program) for program in itertools.islice(usable, 1))
 
 
 def in_job(launcher: str) -> bool:

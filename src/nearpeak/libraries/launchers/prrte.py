@@ -2,8 +2,9 @@
 """PRRTE: Open MPI's mpirun since version 5."""
 
 import os
-from collections import Counter
+from itertools import chain
 
+from nearpeak.grouping import collected
 from nearpeak.libraries.launchers import Job
 from nearpeak.libraries.library import Library
 from nearpeak.machine import allocation
@@ -33,19 +34,17 @@ def mpirun(library: Library, job: Job, option: str, remote_shell: str) -> list[s
         line += [option, "plm", "slurm"]
     elif not job.hosts and allocation.manager() == allocation.SLURM:
         line += [option, "ras", "^slurm"]
-    for name in job.env:
-        line += ["-x", name]
+    line += chain.from_iterable(("-x", name) for name in job.env)
     line += job.flags
     program = job.bound(RANK)
     if not job.hosts:
         return [*line, "-n", str(len(job.ranks)), *program]
     # The number of slots: with fewer than ranks, Open MPI yields the CPU while it waits.
-    slots: Counter[str] = Counter()
-    for host, count in job.hosts:
-        slots[host] += count
-    once = len(slots) == len(job.hosts)
-    for index, hosts in enumerate([job.hosts] if once else [[pair] for pair in job.hosts]):
-        line += [":"] if index else []
-        line += ["-n", str(sum(count for _, count in hosts))]
-        line += ["--host", ",".join(f"{host}:{slots[host]}" for host, _ in hosts), *program]
-    return line
+    slots = {host: sum(counts) for host, counts in collected(job.hosts).items()}
+    groups = [job.hosts] if len(slots) == len(job.hosts) else [[pair] for pair in job.hosts]
+    contexts = []
+    for hosts in groups:
+        number = sum(count for _, count in hosts)
+        places = ",".join(f"{host}:{slots[host]}" for host, _ in hosts)
+        contexts.append([":", "-n", str(number), "--host", places, *program])
+    return [*line, *[*chain.from_iterable(contexts)][1:]]
