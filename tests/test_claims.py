@@ -2,6 +2,7 @@
 """What README and docs quote of recorded studies is what these say: the list is claims.toml."""
 
 import functools
+import io
 import operator
 import re
 from collections.abc import Sequence
@@ -12,11 +13,16 @@ import msgspec
 import pytest
 
 from nearpeak import numbers
+from nearpeak.console import PlainConsole
+from nearpeak.document.terminal import print_document
+from nearpeak.explain.present import present
 from nearpeak.report import wording
+from nearpeak.report.digest import digest
 from nearpeak.results.build import from_json
 from nearpeak.results.results import Results
 
 ROOT = Path(__file__).parents[1]
+WIDTH = 130  # columns of the terminal whose output README quotes
 
 
 class Claim(msgspec.Struct, forbid_unknown_fields=True):
@@ -116,8 +122,27 @@ def test_a_quoted_figure_is_that_of_the_recording(claim: Claim) -> None:
     assert plain(said) in plain((ROOT / claim.file).read_text(encoding="utf-8"))
 
 
+def output() -> list[str]:
+    """The lines of output that README quotes, without the places where it leaves lines out."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^    \$ .*\n((?:    .*\n)+)", text, re.MULTILINE)
+    lines = [line.removeprefix("    ") for block in blocks for line in block.splitlines()]
+    return [line for line in lines if line != "..."]
+
+
+def test_the_output_in_the_readme_is_what_the_commands_print() -> None:
+    results = results_of("h200x2-shipped")
+    console = PlainConsole(file=io.StringIO(), width=WIDTH)
+    for document in (digest(results), *map(present, results.explanations)):
+        print_document(document, console=console)
+    printed = [line.rstrip() for line in console.file.getvalue().splitlines()]
+    quoted = output()
+    assert len(quoted) > 8
+    assert [line for line in quoted if line not in printed] == []
+
+
 def test_every_figure_of_the_readme_is_a_claim() -> None:
-    """Every number with a unit, but for those of which claims.toml says where they are from."""
+    """Every number with a unit, but for output and what claims.toml says where it is from."""
     text = plain((ROOT / "README.md").read_text(encoding="utf-8"))
     said = [
         claim.text.format(*(figure(results_of(claim.example), words) for words in claim.figures))
@@ -125,7 +150,8 @@ def test_every_figure_of_the_readme_is_a_claim() -> None:
         if claim.file == "README.md"
     ]
     said += [each.text for each in CLAIMS.elsewhere if each.file == "README.md"]
-    begins = [(text.index(plain(each)), len(plain(each))) for each in said]
+    said += output()
+    begins = [(text.index(plain(each).strip()), len(plain(each).strip())) for each in said]
     unclaimed = [
         found[0]
         for found in re.finditer(r"\d[\d.,]*(?: to \d[\d.,]*)? (?:µs|ms|GB/s|%|times)", text)
@@ -139,7 +165,7 @@ def test_the_precision_in_the_readme_is_that_of_the_recording() -> None:
     words = re.match(r"Half of the (\d+) intervals \(95 %\) are ±(\S+) % or narrower", said)
     assert words is not None, said
     text = plain((ROOT / "README.md").read_text(encoding="utf-8"))
-    assert f"half of its {words[1]} intervals are within ±{words[2]} %" in text
+    assert f"Half of its {words[1]} intervals are within ±{words[2]} %" in text
 
 
 def test_every_recording_that_the_docs_name_is_there() -> None:
