@@ -22,7 +22,10 @@ from nearpeak.results.build import from_json
 from nearpeak.results.results import Results
 
 ROOT = Path(__file__).parents[1]
-WIDTH = 130  # columns of the terminal whose output README quotes
+OUTPUT = {  # quoted in these files: of which recording, and columns of the terminal
+    "README.md": ("h200x2-shipped", 130),
+    "docs/report.md": ("h200", 100),
+}
 
 
 class Claim(msgspec.Struct, forbid_unknown_fields=True):
@@ -111,7 +114,7 @@ def explained(results: Results, who: str, path: str, case: str, words: Sequence[
 
 
 def plain(text: str) -> str:
-    return re.sub(r"\s+", " ", text)
+    return re.sub(r"\s+", " ", text).strip()
 
 
 @pytest.mark.parametrize("claim", CLAIMS.claim, ids=lambda claim: f"{claim.file}: {claim.text}")
@@ -122,21 +125,23 @@ def test_a_quoted_figure_is_that_of_the_recording(claim: Claim) -> None:
     assert plain(said) in plain((ROOT / claim.file).read_text(encoding="utf-8"))
 
 
-def output() -> list[str]:
-    """The lines of output that README quotes, without the places where it leaves lines out."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"^    \$ .*\n((?:    .*\n)+)", text, re.MULTILINE)
+def output(file: str) -> list[str]:
+    """The lines of output that a file quotes, without the places where it leaves lines out."""
+    text = (ROOT / file).read_text(encoding="utf-8")
+    blocks = re.findall(r"^    \$ nearpeak .*\n((?:    .*\n|\n(?=    ))+)", text, re.MULTILINE)
     lines = [line.removeprefix("    ") for block in blocks for line in block.splitlines()]
     return [line for line in lines if line != "..."]
 
 
-def test_the_output_in_the_readme_is_what_the_commands_print() -> None:
-    results = results_of("h200x2-shipped")
-    console = PlainConsole(file=io.StringIO(), width=WIDTH)
+@pytest.mark.parametrize("file", OUTPUT)
+def test_quoted_output_is_what_the_commands_print(file: str) -> None:
+    example, width = OUTPUT[file]
+    results = results_of(example)
+    console = PlainConsole(file=io.StringIO(), width=width)
     for document in (digest(results), *map(present, results.explanations)):
-        print_document(document, console=console)
+        print_document(document, Path("page/report.html"), console=console)
     printed = [line.rstrip() for line in console.file.getvalue().splitlines()]
-    quoted = output()
+    quoted = output(file)
     assert len(quoted) > 8
     assert [line for line in quoted if line not in printed] == []
 
@@ -150,8 +155,8 @@ def test_every_figure_of_the_readme_is_a_claim() -> None:
         if claim.file == "README.md"
     ]
     said += [each.text for each in CLAIMS.elsewhere if each.file == "README.md"]
-    said += output()
-    begins = [(text.index(plain(each).strip()), len(plain(each).strip())) for each in said]
+    said += output("README.md")
+    begins = [(text.index(plain(each)), len(plain(each))) for each in said]
     unclaimed = [
         found[0]
         for found in re.finditer(r"\d[\d.,]*(?: to \d[\d.,]*)? (?:µs|ms|GB/s|%|times)", text)
@@ -165,7 +170,7 @@ def test_the_precision_in_the_readme_is_that_of_the_recording() -> None:
     words = re.match(r"Half of the (\d+) intervals \(95 %\) are ±(\S+) % or narrower", said)
     assert words is not None, said
     text = plain((ROOT / "README.md").read_text(encoding="utf-8"))
-    assert f"Half of its {words[1]} intervals are within ±{words[2]} %" in text
+    assert f"Half of the study's {words[1]} intervals are within ±{words[2]} %" in text
 
 
 def test_every_recording_that_the_docs_name_is_there() -> None:
