@@ -28,7 +28,7 @@ A finding in messages (`nearpeak explain`) is confirmed under these conditions:
 
 - Ten messages or more were analysed.
 - They are of one of three or more launches with the tracer; as many ran without it.
-- The share holds if all that a message takes longer with the tracer lies in these parts, by the
+- The share is large enough even if all the time that the tracer adds lies in these parts, by the
   launches that differ most.
 
 An explanation makes no finding if events, records or ranks are missing, if the driver was not seen,
