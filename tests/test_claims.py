@@ -2,6 +2,7 @@
 """What README and docs quote of recorded studies is what these say: the list is claims.toml."""
 
 import functools
+import io
 import operator
 import re
 from collections.abc import Sequence
@@ -12,11 +13,20 @@ import msgspec
 import pytest
 
 from nearpeak import numbers
+from nearpeak.console import PlainConsole
+from nearpeak.document.terminal import print_document
+from nearpeak.explain.present import present
 from nearpeak.report import wording
+from nearpeak.report.digest import digest
 from nearpeak.results.build import from_json
 from nearpeak.results.results import Results
 
 ROOT = Path(__file__).parents[1]
+OUTPUT = {  # quoted in these files: of which recording, and columns of the terminal
+    "README.md": ("h200x2-shipped", 130),
+    "docs/report.md": ("h200", 100),
+    "docs/explain.md": ("h200x2-shipped", 130),
+}
 
 
 class Claim(msgspec.Struct, forbid_unknown_fields=True):
@@ -105,7 +115,7 @@ def explained(results: Results, who: str, path: str, case: str, words: Sequence[
 
 
 def plain(text: str) -> str:
-    return re.sub(r"\s+", " ", text)
+    return re.sub(r"\s+", " ", text).strip()
 
 
 @pytest.mark.parametrize("claim", CLAIMS.claim, ids=lambda claim: f"{claim.file}: {claim.text}")
@@ -116,8 +126,29 @@ def test_a_quoted_figure_is_that_of_the_recording(claim: Claim) -> None:
     assert plain(said) in plain((ROOT / claim.file).read_text(encoding="utf-8"))
 
 
+def output(file: str) -> list[str]:
+    """The lines of output that a file quotes, without the places where it leaves lines out."""
+    text = (ROOT / file).read_text(encoding="utf-8")
+    blocks = re.findall(r"^    \$ nearpeak .*\n((?:    .*\n|\n(?=    ))+)", text, re.MULTILINE)
+    lines = [line.removeprefix("    ") for block in blocks for line in block.splitlines()]
+    return [line for line in lines if line != "..."]
+
+
+@pytest.mark.parametrize("file", OUTPUT)
+def test_quoted_output_is_what_the_commands_print(file: str) -> None:
+    example, width = OUTPUT[file]
+    results = results_of(example)
+    console = PlainConsole(file=io.StringIO(), width=width)
+    for document in (digest(results), *map(present, results.explanations)):
+        print_document(document, Path("page/report.html"), console=console)
+    printed = [line.rstrip() for line in console.file.getvalue().splitlines()]
+    quoted = output(file)
+    assert len(quoted) > 5
+    assert [line for line in quoted if line not in printed] == []
+
+
 def test_every_figure_of_the_readme_is_a_claim() -> None:
-    """Every number with a unit, but for those of which claims.toml says where they are from."""
+    """Every number with a unit, but for output and what claims.toml says where it is from."""
     text = plain((ROOT / "README.md").read_text(encoding="utf-8"))
     said = [
         claim.text.format(*(figure(results_of(claim.example), words) for words in claim.figures))
@@ -125,6 +156,7 @@ def test_every_figure_of_the_readme_is_a_claim() -> None:
         if claim.file == "README.md"
     ]
     said += [each.text for each in CLAIMS.elsewhere if each.file == "README.md"]
+    said += output("README.md")
     begins = [(text.index(plain(each)), len(plain(each))) for each in said]
     unclaimed = [
         found[0]
@@ -139,7 +171,7 @@ def test_the_precision_in_the_readme_is_that_of_the_recording() -> None:
     words = re.match(r"Half of the (\d+) intervals \(95 %\) are ±(\S+) % or narrower", said)
     assert words is not None, said
     text = plain((ROOT / "README.md").read_text(encoding="utf-8"))
-    assert f"half of its {words[1]} intervals are within ±{words[2]} %" in text
+    assert f"Half of the study's {words[1]} intervals are within ±{words[2]} %" in text
 
 
 def test_every_recording_that_the_docs_name_is_there() -> None:

@@ -10,22 +10,31 @@ from nearpeak.markdown import filled
 
 BEGINNING = """# Rules
 
-What a report finds in the figures of a study, and in what was recorded beside them. Each rule is
-a file in `src/nearpeak/findings/rules`, and this page is made from these files (`python -m
-nearpeak.findings.document > docs/rules.md`). [results.json](reference/results.md#finding) has the
-fields of a finding, where `kind` is the name of its rule.
-[methodology.md](methodology.md#findings) says when a loss is sure. Ratios, and the ceilings'
-ratios, are those of each block; ceilings are the best that a library can reach. Settings are
-named to who runs the library that reads them, where nothing in force sets them: its own
-environment, named settings, or what launches inherit. A source stands under findings of the
-libraries, the memory and the hosts alone that it is about.
+The rules by which a report finds losses in the figures of a study, and facts in what was recorded
+with them. Each rule is a file in `src/nearpeak/findings/rules`; `python -m
+nearpeak.findings.document > docs/rules.md` makes this page from these files.
+[results.json](reference/results.md#finding) has the fields of a finding; its `kind` is the name of
+the rule.
 
-What messages show (`nearpeak explain`) is sure if 10 or more were looked at, in one of three or
-more launches with the tracer beside as many without, and if the share were no less with all
-that a message takes longer with it, by those launches that differ most, in these parts. Nothing is
-told of explanations with lost events or records, missing ranks, an unseen driver or more than 3
-times the time, nor of another library, version or path than the study has. What the benchmark
-itself asks of the driver is no sign of the library.
+- [methodology.md](methodology.md#findings) has the order of findings, what costs most time first,
+  and the test that confirms a loss.
+- Ratios, and the ratios of ceilings, are those of each block. Ceilings are the best that a library
+  can reach.
+- A finding names a setting only if its library reads it and nothing sets it already: the library's
+  environment, named settings, or what launches inherit.
+- A finding cites a source only if the source is about its library, memory and number of hosts.
+
+A finding in messages (`nearpeak explain`) is confirmed under these conditions:
+
+- Ten messages or more were analysed.
+- They are of one of three or more launches with the tracer; as many ran without it.
+- The share is large enough even if all the time that the tracer adds lies in these parts, by the
+  launches that differ most.
+
+An explanation makes no finding if events, records or ranks are missing, if the driver was not seen,
+or if messages take more than 3 times as long with the tracer. Nor does one of another library,
+version or path than the study has. Calls of the benchmark itself to the driver are no sign of the
+library.
 """
 
 

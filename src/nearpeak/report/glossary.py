@@ -21,7 +21,7 @@ GLOSSARY = Terms(
         ),
         (
             "good, fair, poor",
-            f"{100 * GOOD:.0f} % or more of what is attainable, {100 * FAIR:.0f} % or more, less",
+            f"{100 * GOOD:.0f} % or more of the ceiling, {100 * FAIR:.0f} % or more, less",
         ),
         ("launch", "one start of a program by `mpirun`, with new processes"),
         ("block", "one launch of everything that is compared, in random order"),

@@ -186,9 +186,7 @@ def _findings(results: Results) -> Iterator[Text]:
     notable = wording.stands_out(results)
     if not notable:
         return
-    yield plain(
-        "What stands out (the largest certain losses first, what is no certain loss last):", "bold"
-    )
+    yield plain("What stands out (what costs most time first):", "bold")
     for finding in notable[:_FINDINGS]:
         parts = findings.sentence(finding), findings.lost(finding), findings.advised(finding)
         yield plain(f"  {' '.join(filter(None, parts))}")

@@ -1257,7 +1257,7 @@ class Results(msgspec.Struct, kw_only=True):
     # parts of the time of single messages, in the order in which `nearpeak explain --study`
     # measured them
     explanations: list[Explanation] = []
-    findings: list[Finding] = []  # what stands out, the largest certain loss first
+    findings: list[Finding] = []  # what stands out, what costs most time first
     advice: list[Advice] = []  # what a reader should do, most urgent first
     precision: Precision | None = None  # the width of the intervals; null: no cell has one
     drift: list[Drift]  # what each path carried without MPI, block by block
