@@ -14,14 +14,13 @@ from nearpeak.results.results import (
     Fact,
     FactOf,
     Finding,
-    Headline,
     Mode,
     Remedy,
     Results,
     Skip,
     TwoModes,
 )
-from nearpeak.terms.identity import CEILING, Place, Who
+from nearpeak.terms.identity import CEILING, Place
 
 
 def _place(results: Results, path: str) -> Place:
@@ -33,33 +32,6 @@ def _told(results: Results) -> dict[str, wording.Headline]:
     return {words.place.path: words for words in found}
 
 
-def test_a_headline_has_size_value_interval_and_fraction(plain: Results) -> None:
-    openmpi, mpich = _told(plain)["host-host same-numa"].sentences
-    assert openmpi == (
-        "openmpi: latency 4 B 0.236 µs (0.229 to 0.240), 85.0 % of the ceiling;"
-        " bw 64 MiB 11.9 GB/s (11.5 to 12.1), 85.0 % of the ceiling at this size, 70.4 % of the"
-        " ceiling's plateau 16.9 GB/s (256 KiB)."
-    )
-    assert mpich.startswith("mpich: latency 4 B 0.286 µs")
-    loopback = _told(plain)["host-host tcp-loopback"].sentences
-    assert "(range " in loopback[1]  # of three launches
-
-
-def test_a_plateau_in_caches_says_so(plain: Results, tell: Callable[[Results], None]) -> None:
-    for point in plain.ceilings:
-        point.lies_in = "core cache"
-    tell(plain)
-    text = _told(plain)["host-host same-numa"].sentences[0]
-    assert "plateau 16.9 GB/s (256 KiB, in a core's caches)" in text
-    (group,) = [g for g in headlines.groups(plain) if g.place.path == "host-host same-numa"]
-    assert wording.cached_plateaus([group]) == (
-        "These plateaus were reached in caches, not in memory: host-host same-numa, bw (256 KiB,"
-        " in a core's caches);"
-        " host-host same-numa, bibw (256 KiB, in a core's caches)."
-    )
-    assert wording.cached_plateaus([]) == ""
-
-
 def test_a_plateau_below_the_ceiling_beside_it_says_so(plain: Results) -> None:
     (group,) = [g for g in headlines.groups(plain) if g.place.path == "host-host same-numa"]
     assert wording.low_plateaus([group]) == ""
@@ -68,26 +40,6 @@ def test_a_plateau_below_the_ceiling_beside_it_says_so(plain: Results) -> None:
             figure.plateau_low = True
     told = wording.low_plateaus([group])
     assert told.endswith("to tell which that is: host-host same-numa, bw. Go by the intervals.")
-
-
-def test_a_plateau_is_of_one_size_where_it_is_the_ceiling_there(
-    plain: Results, tell: Callable[[Results], None]
-) -> None:
-    def figure() -> Headline:
-        (group,) = [g for g in headlines.groups(plain) if g.place.path == "host-host same-numa"]
-        return group.figures["bw"]
-
-    assert figure().plateau_of_several is False
-    plateau = figure().plateau
-    assert plateau is not None
-    for point in plain.ceilings:
-        if point.case.benchmark == "bw" and point.case.x == plateau.x:
-            point.value += 1.0  # its blocks say another
-    tell(plain)
-    assert figure().plateau_of_several is True
-    assert "ceiling's plateau 16.9 GB/s (of several sizes)" in "".join(
-        _told(plain)["host-host same-numa"].sentences
-    )
 
 
 def test_a_ceiling_in_caches_beside_a_plateau_of_memory_scatters_not(
@@ -166,26 +118,6 @@ def test_who_is_first_is_said_where_it_is_known(
         comparison.verdict = "slower"
     tell(plain)
     assert _told(plain)["host-host same-numa"].first == "First: openmpi in latency, bw."
-
-
-def test_a_failed_cell_is_named(plain: Results) -> None:
-    for cell in plain.cells:
-        if cell.who == Who("mpich") and cell.case.figure == "bw":
-            cell.median, cell.status = None, "crashed"
-    assert "bw 64 MiB crashed" in _told(plain)["host-host same-numa"].sentences[1]
-    for cell in plain.cells:
-        if cell.who == Who("openmpi") and cell.case.figure == "bw":
-            cell.status, cell.failed = "hung", 1
-    told = _told(plain)["host-host same-numa"].sentences[0]
-    assert "12.1), hung in 1 of 7 launches, 85.0 % of the ceiling at this size, 70.4 %" in told
-
-
-def test_a_defect_of_the_ceiling_is_no_merit(plain: Results) -> None:
-    for cell in plain.cells:
-        if cell.who == Who("openmpi") and cell.case.figure == "bw":
-            cell.fraction, cell.fraction_ci95 = 1.5, (1.4, 1.6)
-    text = _told(plain)["host-host same-numa"].sentences[0]
-    assert "above the ceiling: the ceiling is wrong there" in text
 
 
 def test_headlines_without_ceilings_cells_or_launches(
@@ -270,21 +202,6 @@ def test_few_launches_are_told_before_how_a_study_ended(plain: Results) -> None:
     for library in plain.libraries:  # each figure is one of another tool
         library.imported = True
     assert wording.ending(plain) == f"{many} figures"
-
-
-def test_a_bound_is_said_to_be_one(collective: Results) -> None:
-    operations = {"allgather", "barrier"}
-    collective.cells = [known for known in collective.cells if known.case.benchmark in operations]
-    told = _told(collective)["host-host same-numa"].sentences
-    assert told[0] == (
-        "openmpi: allgather 8 B 1.00 µs (0.970 to 1.02), bound 0.500 µs;"
-        " barrier 0 B 1.00 µs (0.970 to 1.02), bound 0.500 µs."
-    )
-    cell = collective.cells[0]
-    cell.fraction, cell.fraction_ci95 = 1.5, (1.4, 1.6)
-    assert "above the bound: the bound is wrong there" in " ".join(
-        _told(collective)["host-host same-numa"].sentences
-    )
 
 
 def test_the_widest_interval_is_that_which_misses_its_aim_most(

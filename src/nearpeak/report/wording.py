@@ -8,13 +8,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from nearpeak.numbers import count, number, percent, size, unit, within
+from nearpeak.numbers import count, number, percent, size, unit
 from nearpeak.report.findings import advised, sentence
 from nearpeak.report.headlines import Group
-from nearpeak.report.overlap import share
 from nearpeak.results import methods
 from nearpeak.results.cells import is_defect
-from nearpeak.results.names import case, counted, in_cache, loses, reference, status
+from nearpeak.results.names import case, counted, in_cache
 from nearpeak.results.order import places
 from nearpeak.results.results import (
     HOST_CACHES,
@@ -41,7 +40,7 @@ class PathSummary:
     """The summary of one path."""
 
     place: Place
-    sentences: list[str]  # one for each library; for a path without any, its ceilings or failures
+    sentences: list[str]  # of a path that no library measured: its ceilings or failures
     first: str = ""  # the best library in each figure, if the order is known
     modes: str = ""  # the figures that have two modes
     why: list[str] = field(default_factory=list)  # findings about its messages, with advice
@@ -56,21 +55,9 @@ def _summary(results: Results, place: Place, groups: list[Group]) -> PathSummary
     mine = [group for group in groups if group.place == place]
     if not mine:
         return PathSummary(place, [_others(results, place) or _ceiling_alone(results, place)])
-    figures = [(group, name) for group in mine for name in main_figures(results, group)]
-    sentences = []
-    for label in dict.fromkeys(row.label for group in mine for row in group.rows):
-        parts = [
-            _figure_words(group.figures[name], row.reached[name])
-            for group, name in figures
-            for row in group.rows
-            if row.label == label and name in row.reached
-        ]
-        if parts:
-            sentences.append(f"{label}: {'; '.join(parts)}.")
-    first = _first_words([group.figures[name] for group, name in figures])
+    figures = [group.figures[name] for group in mine for name in main_figures(results, group)]
     bimodal = "".join(modes(mode) for mode in results.modes if mode.place == place)
-    measured = sentences or ["Nothing was measured: see the failures."]
-    return PathSummary(place, measured, first, bimodal, _explanations(results, place))
+    return PathSummary(place, [], _first_words(figures), bimodal, _explanations(results, place))
 
 
 def _explanations(results: Results, place: Place) -> list[str]:
@@ -131,39 +118,6 @@ def main_figures(results: Results, group: Group) -> list[str]:
     return sorted(
         usual or held or group.figures, key=lambda name: group.figures[name].better != "lower"
     )
-
-
-def _figure_words(figure: Headline, cell: Cell) -> str:
-    """`bw 4 MiB 5.00 GB/s (4.80 to 5.30), 13.0 % of the ceiling's plateau 46.0 GB/s`."""
-    label = f"{case(figure.case)} {size(cell.case.x)}"
-    if cell.median is None:
-        return f"{label} {status(cell)}"
-    text = f"{label} {number(cell.median)} {unit(cell.unit)}"
-    if span := within(cell.ci95, cell.range):
-        text += f" ({span})"
-    if loss := loses(cell):
-        text += f", {loss}"
-    if is_defect(cell):
-        name = reference(cell.ceiling)
-        return f"{text}, above the {name}: the {name} is wrong there"
-    plateau = figure.plateau
-    if cell.of_plateau is not None and plateau is not None:
-        cached = f", {cache}" if (cache := in_cache(plateau)) else ""
-        plateau_size = "of several sizes" if figure.plateau_of_several else size(plateau.x)
-        at_same_size = ""
-        if cell.fraction is not None and plateau.x != cell.case.x:
-            at_same_size = f"{percent(cell.fraction)} % of the ceiling at this size, "
-        return (
-            f"{text}, {at_same_size}{percent(cell.of_plateau.fraction)} % of the ceiling's plateau"
-            f" {number(plateau.value)} {unit(figure.unit)} ({plateau_size}{cached})"
-        )
-    if cell.ceiling is not None and cell.ceiling.kind == "bound":
-        return f"{text}, bound {number(cell.ceiling.value)} {unit(cell.unit)}"
-    if cell.overlap is not None:
-        return f"{label} {share(cell.overlap.hidden)}"
-    if cell.fraction is not None:
-        return f"{text}, {percent(cell.fraction)} % of the {reference(cell.ceiling)}"
-    return text
 
 
 def _first_words(figures: list[Headline]) -> str:
