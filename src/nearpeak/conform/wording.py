@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from nearpeak.conform.conformance import Conformance, Memory, Operation, Tried
 from nearpeak.grouping import collected, grouped
-from nearpeak.numbers import count, size
+from nearpeak.numbers import count, in_brackets, size
 from nearpeak.terms.logs import fault, without_addresses
 from nearpeak.terms.outcomes import GOOD, NOT_TRIED, Status
 from nearpeak.terms.trials import CHURN, GROW, IN_PLACE, LEAK, PLAIN, RANKS, BadEnd, Outcome
@@ -177,7 +177,7 @@ def conclusion(conformance: Conformance) -> str:
     good_alone = sum(outcome.alone == GOOD for outcome in bad)
     tried = _tried(outcomes)
     failed = f"{f'{len(bad)} of them' if bad else 'none'} failed"
-    failed += f" ({good_alone} ok alone)" if good_alone else ""
+    failed += in_brackets(f"{good_alone} ok alone" if good_alone else "")
     if not conformance.complete:
         return f"{count(tried, 'case')} tried so far, {failed}; the run is not complete"
     left_out = [_left_out(without)] if (without := _not_tried(outcomes)) else []

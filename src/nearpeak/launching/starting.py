@@ -25,7 +25,7 @@ from nearpeak.libraries.launchers import srun
 from nearpeak.libraries.library import Launch, Library, Rank
 from nearpeak.machine import allocation
 from nearpeak.machine.machine import Machine
-from nearpeak.numbers import listed
+from nearpeak.numbers import in_brackets, listed
 from nearpeak.terms.logs import NOTHING_SAID, crash_words, last_words
 from nearpeak.terms.path import DataPath
 from nearpeak.watch.watched import temporary_folder
@@ -75,7 +75,7 @@ def starting_here(
         except DoesNotStart as error:
             failed.append(f"{name}: {error}")
             continue
-        failures = f" ({'; '.join(failed)})" if failed else ""
+        failures = in_brackets("; ".join(failed))
         place = _joined(max(places, key=len)) or str(job.here)
         say(f"{library.name} is started by {name} on {place} of job {job.job}{failures}")
         return Started(candidate, _as_lent(machine, frozenset[int].intersection(*cpus)))

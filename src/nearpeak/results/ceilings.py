@@ -9,7 +9,7 @@ import numpy as np
 
 from nearpeak.grouping import collected, grouped, present
 from nearpeak.observations.observed import Block, Observation, Observations
-from nearpeak.results.blocks import sessions_of
+from nearpeak.results.blocks import middle, sessions_of
 from nearpeak.results.results import HOST_CACHES, Attainable, CeilingPoint, Pace
 from nearpeak.statistics.bimodal import borders, in_better_mode
 from nearpeak.statistics.choice import Choice
@@ -265,7 +265,7 @@ def _distance(carried: Reached, methods: Methods, block: Block) -> float | None:
         return carried.cache_line_ns
     in_block = [blocks[block] for blocks in methods.values() if block in blocks]
     known_ns = present(reached.cache_line_ns for reached in in_block)
-    return float(np.median(known_ns)) if known_ns else None
+    return middle(known_ns)
 
 
 def _modes(reached: Iterable[Reached]) -> list[Pace]:

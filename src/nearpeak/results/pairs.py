@@ -211,7 +211,7 @@ def _matrix(
     directed: Callable[[Curve], bool],
 ) -> Matrix:
     """The matrix of the case of `largest`."""
-    figures = [
+    figures: list[tuple[Who, tuple[float, Cell | CeilingPoint]]] = [
         *((CEILING, (point.value, point)) for point in limits),
         *((cell.who, (cell.median or 0.0, cell)) for cell in cells),
     ]

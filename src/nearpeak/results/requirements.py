@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from nearpeak.errors import UserError, closest
 from nearpeak.grouping import firsts, grouped
-from nearpeak.numbers import count, extent, number, percent, spread, unit
+from nearpeak.numbers import count, extent, in_brackets, number, percent, spread, unit
 from nearpeak.results.best import best_point
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.cells import is_defect
@@ -380,13 +380,12 @@ class _Measured:
             if (failure.who, failure.place) == (CEILING, place)
         )
         endings = [f"{ending} in {count(times, 'launch')}" for ending, times in ended.items()]
-        clause = f" ({', '.join(endings)})" if endings else ""
-        return _Unmeasured(f"no ceiling of {name} was measured{clause}")
+        return _Unmeasured(f"no ceiling of {name} was measured{in_brackets(', '.join(endings))}")
 
 
 def _ended(cell: Cell) -> str:
     """`crashed in 6 launches`: why a cell has no figure."""
-    return f"{status(cell)} in {count(cell.failed, 'launch')}" if cell.failed else status(cell)
+    return " in ".join([status(cell), *[count(cell.failed, "launch")] * (cell.failed > 0)])
 
 
 Span = tuple[float, float]
