@@ -142,17 +142,17 @@ def _try(library: Library, hosts: Sequence[str], tools: Tools) -> frozenset[int]
         if ended.end == "hung":
             raise DoesNotStart(f"no ranks within {TRIAL_SECONDS:g} s; {last_words(log)}")
         if ended.exit_status:
-            silent = last_words(log) == NOTHING_SAID
-            kind = _EndedSilently if silent else DoesNotStart
+            kind = {NOTHING_SAID: _EndedSilently}.get(last_words(log), DoesNotStart)
             raise kind(crash_words(ended.exit_status, log))
-        record = next((r for r in written(jsonl) if isinstance(r, EnvironmentRecord)), None)
-    if record is None or len(record.ranks) != len(ranks):
+        records = [record for record in written(jsonl) if isinstance(record, EnvironmentRecord)]
+    reported = records[0].ranks if records else []
+    if len(reported) != len(ranks):
         raise DoesNotStart(NO_PLACE)
-    ran_on = {str(rank["host"]) for rank in record.ranks}
-    if len(ran_on) != len(hosts or [None]):
+    ran_on = {str(rank["host"]) for rank in reported}
+    if len(ran_on) != max(1, len(hosts)):
         every = "both ranks" if len(ranks) == 2 else f"the {len(ranks)} ranks"
         raise DoesNotStart(f"{every} ran on host {_joined(sorted(ran_on))}")
-    return frozenset[int].intersection(*(frozenset(rank["cpus"]) for rank in record.ranks))
+    return frozenset[int].intersection(*(frozenset(rank["cpus"]) for rank in reported))
 
 
 def _benchmark(library: Library, tools: Tools, ranks: int) -> str:

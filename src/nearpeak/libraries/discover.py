@@ -155,15 +155,13 @@ def at_path(path: Path) -> Library:
     """The library at a prefix, or the one that a launcher belongs to."""
     if not path.exists():
         raise UserError(f"there is no {path}: name an MPI library's prefix or its mpirun")
-    discovery = Discovery()
-    prefix = path
+    prefixes = [path]
     if path.is_file():
-        prefix = path.parent.parent
-        _look(prefix, "given", discovery, set())
+        prefixes = [path.parent.parent, path.resolve().parent.parent]
+    discovery = Discovery()
+    for prefix in prefixes:
         if not discovery.libraries:
-            prefix = path.resolve().parent.parent
-    if not discovery.libraries:
-        _look(prefix, "given", discovery, set())
+            _look(prefix, "given", discovery, set())
     mine = [
         library for library in discovery.libraries if path.is_dir() or _same_launcher(library, path)
     ]

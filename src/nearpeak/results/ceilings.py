@@ -326,35 +326,31 @@ class Ceilings:
 def _highest(points: list[CeilingPoint]) -> CeilingPoint | None:
     """The best of several sizes, with the one that counts in each block."""
     if len(points) < 2:
-        return points[0] if points else None
+        return next(iter(points), None)
     by_size = {str(point.case.x): point for point in points}
     choice = Choice({size: point.by_block for size, point in by_size.items()}, "higher")
-    blocks = sorted({block for point in points for block in point.blocks})
+    counting = {
+        block: by_size[choice.winner(block)]
+        for block in sorted(set[Block]().union(*(point.blocks for point in points)))
+    }
+    usual = {
+        block: point.by_block[block] for block, point in counting.items() if block in point.by_block
+    }
 
-    def reading(sizes: Mapping[Block, str], number: int) -> dict[Block, float]:
-        """The values of the sizes that count, by reading `number` or else the usual one."""
-        values = {}
-        for block, size in sizes.items():
-            readings = by_size[size].readings
-            by_block = readings[min(number, len(readings) - 1)]
-            if block in by_block:
-                values[block] = by_block[block]
-        return values
+    def filled(readings: Mapping[Block, Mapping[Block, float]]) -> list[float]:
+        """The values of the readings that count, or else the usual ones."""
+        return [readings[block].get(block, value) for block, value in usual.items()]
 
-    counting = {block: choice.winner(block) for block in blocks}
-    usual = reading(counting, 0)
     most = max(len(by_size[size].readings) for size in choice.winners)
-    others = [reading(counting, number) for number in range(1, most)]
-    others += [reading(dict.fromkeys(blocks, size), 0) for size in choice.rivals]
-
-    def filled(other: Mapping[Block, float]) -> list[float]:
-        return [other.get(block, usual[block]) for block in usual]
-
-    otherwise = list(map(filled, others))
+    others = [
+        {block: point.readings[:number][-1] for block, point in counting.items()}
+        for number in range(2, most + 1)
+    ]
+    others += [dict.fromkeys(counting, by_size[size].by_block) for size in choice.rivals]
     return msgspec.structs.replace(
         by_size[choice.best],
-        **summed_up(list(usual), list(usual.values()), otherwise),
-        cache_line_ns=[_apart(by_size[counting[block]], block) for block in usual],
+        **summed_up(list(usual), list(usual.values()), list(map(filled, others))),
+        cache_line_ns=[_apart(counting[block], block) for block in usual],
     )
 
 
