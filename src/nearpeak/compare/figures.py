@@ -62,6 +62,11 @@ class Both(NamedTuple):
     effects: int = 0
     blur: float = 0.0
 
+    @property
+    def values(self) -> dict[Launch, float]:
+        """The launch medians of both sides."""
+        return {**self.old.values, **self.new.values}
+
 
 def gather(studies: Sequence[Study], numbers: Mapping[tuple[int, int], int]) -> dict[Key, Figures]:
     """Gathers all figures of the studies of a side, with ceilings. A rate of empty messages is left

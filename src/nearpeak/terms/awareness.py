@@ -6,6 +6,7 @@ from typing import Literal
 
 import msgspec
 
+from nearpeak.grouping import collected, grouped
 from nearpeak.terms.identity import HostDevice, Who
 from nearpeak.terms.logs import fault, without_addresses
 from nearpeak.terms.outcomes import GOOD, NOT_TRIED, Status
@@ -54,22 +55,28 @@ class Unaware(msgspec.Struct, kw_only=True, frozen=True):
 
 def unaware(trials: Iterable[Awareness]) -> list[Unaware]:
     """Groups failed trials by contender and kind of failure."""
-    alike: dict[tuple[Who, str, str, str], Unaware] = {}
-    for trial in trials:
-        if trial.status == GOOD and not trial.after_others:
-            continue
-        not_tried = trial.status == NOT_TRIED
-        message = trial.message or trial.status
-        lack = Unaware(
-            who=Who(trial.library, trial.settings),
-            kind="not tried" if not_tried else "after others" if trial.after_others else "fails",
-            tried=[],
-            message=without_addresses(message),
-            host_device=trial.host_device,
+    failed = [trial for trial in trials if trial.status != GOOD or trial.after_others]
+    return [
+        Unaware(
+            who=who,
+            kind=kind,
+            tried=[Try(buffers=trial.buffers, operation=trial.operation) for trial in group],
+            message=without_addresses(group[0].message or group[0].status),
+            host_device=host_device,
         )
-        lack = alike.setdefault((lack.who, lack.kind, fault(message), lack.host_device), lack)
-        lack.tried.append(Try(buffers=trial.buffers, operation=trial.operation))
-    return list(alike.values())
+        for (who, kind, _, host_device), group in grouped(failed, _kind_of).items()
+    ]
+
+
+_Kind = Literal["fails", "after others", "not tried"]
+
+
+def _kind_of(trial: Awareness) -> tuple[Who, _Kind, str, HostDevice]:
+    kind: _Kind = "after others" if trial.after_others else "fails"
+    if trial.status == NOT_TRIED:
+        kind = "not tried"
+    who = Who(trial.library, trial.settings)
+    return who, kind, fault(trial.message or trial.status), trial.host_device
 
 
 def describe(lack: Unaware) -> str:
@@ -87,7 +94,5 @@ def describe(lack: Unaware) -> str:
 
 def listed(cases: Iterable[tuple[str, str]]) -> str:
     """Lists operations by buffers: `D,D latency, bw; H,D put`."""
-    kinds: dict[str, list[str]] = {}
-    for buffers, operation in cases:
-        kinds.setdefault(buffers, []).append(operation)
+    kinds = collected(cases)
     return "; ".join(f"{kind} {', '.join(names)}" for kind, names in kinds.items())
