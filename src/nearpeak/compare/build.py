@@ -13,7 +13,9 @@ import nearpeak
 from nearpeak.compare import differences, failures
 from nearpeak.compare.compared import (
     SCHEMA,
+    Change,
     Compared,
+    Failing,
     Lacks,
     Missing,
     PlaceChange,
@@ -84,7 +86,8 @@ def compare(
     )
     changes = [change for place in compared.places for change in place.changes]
     gone = not allow_missing and any(not lack.failed for lack in missing)
-    compared.regressed = gone or any(part.regressed for part in [*failing, *changes])
+    parts: list[Failing | Change] = [*failing, *changes]
+    compared.regressed = gone or any(part.regressed for part in parts)
     compared.tells_from = _tells_from(compared.places)
     _find_reasons(compared, [*old, *new])
     return compared

@@ -329,24 +329,22 @@ def _highest(points: list[CeilingPoint]) -> CeilingPoint | None:
         return next(iter(points), None)
     by_size = {str(point.case.x): point for point in points}
     choice = Choice({size: point.by_block for size, point in by_size.items()}, "higher")
-    counting = {
-        block: by_size[choice.winner(block)]
-        for block in sorted(set[Block]().union(*(point.blocks for point in points)))
-    }
-    usual = {
-        block: point.by_block[block] for block, point in counting.items() if block in point.by_block
-    }
+    blocks = sorted({block for point in points for block in point.blocks})
+    counting = {block: by_size[choice.winner(block)] for block in blocks}
+
+    def reading(number: int) -> dict[Block, Mapping[Block, float]]:
+        """The readings of this number of the sizes that count, or their last ones."""
+        return {block: point.readings[: number + 1][-1] for block, point in counting.items()}
+
+    usual = {block: values[block] for block, values in reading(0).items() if block in values}
 
     def filled(readings: Mapping[Block, Mapping[Block, float]]) -> list[float]:
-        """The values of the readings that count, or else the usual ones."""
+        """The values of readings, or else the usual ones."""
         return [readings[block].get(block, value) for block, value in usual.items()]
 
     most = max(len(by_size[size].readings) for size in choice.winners)
-    others = [
-        {block: point.readings[:number][-1] for block, point in counting.items()}
-        for number in range(2, most + 1)
-    ]
-    others += [dict.fromkeys(counting, by_size[size].by_block) for size in choice.rivals]
+    others = [reading(number) for number in range(1, most)]
+    others += [dict.fromkeys(blocks, by_size[size].by_block) for size in choice.rivals]
     return msgspec.structs.replace(
         by_size[choice.best],
         **summed_up(list(usual), list(usual.values()), list(map(filled, others))),

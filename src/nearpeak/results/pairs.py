@@ -195,10 +195,8 @@ def _by_kind(measured: Iterable[T]) -> dict[tuple[str, str, str], list[T]]:
     """The points by kind of pair, figure and buffers, of the first curve that has these."""
     points = [*measured]
     first = firsts(points, _figure)
-    return grouped(
-        (point for point in points if point.case.curve == first[_figure(point)].case.curve),
-        lambda point: (point.place.kind, *_figure(point)),
-    )
+    alike: list[T] = [p for p in points if p.case.curve == first[_figure(p)].case.curve]
+    return grouped(alike, lambda point: (point.place.kind, *_figure(point)))
 
 
 def _figure(point: Cell | CeilingPoint) -> tuple[str, str]:
