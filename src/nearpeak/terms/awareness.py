@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The operations of each library, tried with each kind of buffers."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import msgspec
@@ -56,27 +56,29 @@ class Unaware(msgspec.Struct, kw_only=True, frozen=True):
 def unaware(trials: Iterable[Awareness]) -> list[Unaware]:
     """Groups failed trials by contender and kind of failure."""
     failed = [trial for trial in trials if trial.status != GOOD or trial.after_others]
-    return [
-        Unaware(
-            who=who,
-            kind=kind,
-            tried=[Try(buffers=trial.buffers, operation=trial.operation) for trial in group],
-            message=without_addresses(group[0].message or group[0].status),
-            host_device=host_device,
-        )
-        for (who, kind, _, host_device), group in grouped(failed, _kind_of).items()
-    ]
+    return [*map(_unaware, grouped(failed, _alike).values())]
 
 
-_Kind = Literal["fails", "after others", "not tried"]
+def _unaware(trials: Sequence[Awareness]) -> Unaware:
+    first = trials[0]
+    return Unaware(
+        who=Who(first.library, first.settings),
+        kind=_kind(first),
+        tried=[Try(buffers=trial.buffers, operation=trial.operation) for trial in trials],
+        message=without_addresses(first.message or first.status),
+        host_device=first.host_device,
+    )
 
 
-def _kind_of(trial: Awareness) -> tuple[Who, _Kind, str, HostDevice]:
-    kind: _Kind = "after others" if trial.after_others else "fails"
+def _alike(trial: Awareness) -> tuple[str, ...]:
+    message = fault(trial.message or trial.status)
+    return trial.library, trial.settings, _kind(trial), message, trial.host_device
+
+
+def _kind(trial: Awareness) -> Literal["fails", "after others", "not tried"]:
     if trial.status == NOT_TRIED:
-        kind = "not tried"
-    who = Who(trial.library, trial.settings)
-    return who, kind, fault(trial.message or trial.status), trial.host_device
+        return "not tried"
+    return "after others" if trial.after_others else "fails"
 
 
 def describe(lack: Unaware) -> str:
