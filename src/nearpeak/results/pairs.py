@@ -193,7 +193,7 @@ def _matrices(results: Results) -> list[Matrix]:
 
 def _by_kind(measured: Iterable[T]) -> dict[tuple[str, str, str], list[T]]:
     """The points by kind of pair, figure and buffers, of the first curve that has these."""
-    points = [*measured]
+    points: list[T] = list(measured)
     first = firsts(points, _figure)
     alike: list[T] = [p for p in points if p.case.curve == first[_figure(p)].case.curve]
     return grouped(alike, lambda point: (point.place.kind, *_figure(point)))
