@@ -120,6 +120,16 @@ def listed(names: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
+def in_brackets(text: str) -> str:
+    """` (a)` of `a`; nothing of an empty text."""
+    return f" ({text})" if text else ""
+
+
+def agreeing(number_of: int, singular: str, plural: str) -> str:
+    """The form of a verb for this number of things: `has` or `have`."""
+    return singular if number_of == 1 else plural
+
+
 def in_short(hosts: Sequence[str]) -> str:
     """`a, b, c`; for many hosts their number, the first and the last."""
     if len(hosts) > MOST_NAMED:

@@ -4,6 +4,7 @@
 import os
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import partial
 from statistics import median
 
 import msgspec
@@ -12,7 +13,9 @@ import nearpeak
 from nearpeak.compare import differences, failures
 from nearpeak.compare.compared import (
     SCHEMA,
+    Change,
     Compared,
+    Failing,
     Lacks,
     Missing,
     PlaceChange,
@@ -81,12 +84,10 @@ def compare(
         unmatched=unmatched,
         regressed=False,
     )
-    changes = (change for place in compared.places for change in place.changes)
-    compared.regressed = (
-        any(failure.regressed for failure in failing)
-        or (any(not lack.failed for lack in missing) and not allow_missing)
-        or any(change.regressed for change in changes)
-    )
+    changes = [change for place in compared.places for change in place.changes]
+    gone = not allow_missing and any(not lack.failed for lack in missing)
+    parts: list[Failing | Change] = [*failing, *changes]
+    compared.regressed = gone or any(part.regressed for part in parts)
     compared.tells_from = _tells_from(compared.places)
     _find_reasons(compared, [*old, *new])
     return compared
@@ -107,9 +108,9 @@ def _find_reasons(compared: Compared, studies: Iterable[Study]) -> None:
         library.name: library.family for study in studies for library in study.results.libraries
     }
     for place in compared.places:
-        if any(change.verdict == SLOWER for change in place.changes):
-            family = families.get(place.who.library, "")
-            place.reasons = [name for name in names if may_read(family, name)]
+        if SLOWER in {change.verdict for change in place.changes}:
+            may_be_read = partial(may_read, families.get(place.who.library, ""))
+            place.reasons = [*filter(may_be_read, names)]
 
 
 def to_json(compared: Compared) -> str:

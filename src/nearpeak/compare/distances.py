@@ -7,8 +7,8 @@ ceilings are therefore compared at one distance, and other distances of a side a
 """
 
 import math
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +16,9 @@ import numpy as np
 from nearpeak.arrays import Booleans, Floats, Indices
 from nearpeak.compare.compared import Distance
 from nearpeak.compare.figures import Both, Figures, Launch, Owner
+from nearpeak.grouping import collected
 from nearpeak.statistics import strata
+from nearpeak.statistics.comparisons import SIGN
 from nearpeak.terms.identity import CEILING, Case, Place
 
 Factors = dict[Launch, float]  # of each launch; without those left out
@@ -94,8 +96,7 @@ def _brought(
     """Returns the factors of the launches, and the case with the effect of the correction on its
     error."""
     launches, sessions = _launches(both), _sessions(both)
-    values = {**both.old.values, **both.new.values}
-    logarithms = np.log([values[launch] for launch in launches])
+    logarithms = np.log([both.values[launch] for launch in launches])
     levelled = strata.level(logarithms, sessions, case_strata, on_new[sessions], stratum)
     ratios = np.exp(levelled.logarithms - logarithms).tolist()
     factors = {
@@ -139,16 +140,13 @@ def _stratify(cases: Sequence[Both]) -> _Stratified:
 
 
 def _launches(both: Both) -> list[Launch]:
-    return sorted([*both.old.values, *both.new.values])
+    return sorted(both.values)
 
 
 def _of_blocks(cases: Sequence[Both]) -> dict[Launch, float]:
     """Returns the median distance of each block."""
-    by_launch: dict[Launch, list[float]] = defaultdict(list)
-    for case in cases:
-        for side in (case.old, case.new):
-            for launch, distance in side.distances.items():
-                by_launch[launch].append(distance)
+    sides = [side.distances for case in cases for side in (case.old, case.new)]
+    by_launch = collected(chain.from_iterable(side.items() for side in sides))
     return {launch: float(np.median(distances)) for launch, distances in by_launch.items()}
 
 
@@ -173,7 +171,7 @@ def _levelled(
 ) -> Figures:
     case_factors = factors[owner, both.case]
     ceiling = _of_ceilings(factors, owner[1], side)
-    turn = 1 if both.kind.better == "higher" else -1
+    turn = SIGN[both.kind.better]
     return side._replace(
         values={
             launch: value * case_factors[launch]

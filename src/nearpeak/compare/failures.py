@@ -169,20 +169,18 @@ def _answers(question: _Question) -> tuple[frozenset[Try], ...]:
 def _side(launches: _Launches, cases: set[Case], *, caseless: bool) -> _Side:
     """Counts the tries and failures of one side in `cases`. `caseless`: a failure outside of cases
     counts too. For a curve it counts only if it came before all cases."""
-    tried: set[Try] = set()
+    tried = [attempt for attempt, launch in launches if not launch.reached.isdisjoint(cases)]
     ended: dict[tuple[Lost, Case | None], set[Try]] = defaultdict(set)
     for attempt, launch in launches:
         concerned = not launch.asked.isdisjoint(cases) or (caseless and not launch.asked)
         anywhere = concerned and (caseless or not launch.reached)
         counting: set[Case | None] = {*cases, None} if anywhere else {*cases}
-        failed = {end for end in launch.failed if end[1] in counting}
-        if failed or not launch.reached.isdisjoint(cases):
-            tried.add(attempt)
-        for end in failed:
-            ended[end].add(attempt)
+        for end in launch.failed:
+            if end[1] in counting:
+                ended[end].add(attempt)
     wrong = [attempts for (status, _), attempts in ended.items() if status == WRONG_DATA]
     return _Side(
-        frozenset(tried),
+        frozenset(tried).union(*ended.values()),
         frozenset().union(*ended.values()),
         frozenset().union(*wrong),
         Counter({end: len(attempts) for end, attempts in ended.items()}),

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from nearpeak.compare.load import Study
+from nearpeak.grouping import collected
 from nearpeak.results import reference
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.results import CeilingPoint, Cell
@@ -61,6 +62,11 @@ class Both(NamedTuple):
     effects: int = 0
     blur: float = 0.0
 
+    @property
+    def values(self) -> dict[Launch, float]:
+        """The launch medians of both sides."""
+        return {**self.old.values, **self.new.values}
+
 
 def gather(studies: Sequence[Study], numbers: Mapping[tuple[int, int], int]) -> dict[Key, Figures]:
     """Gathers all figures of the studies of a side, with ceilings. A rate of empty messages is left
@@ -69,12 +75,9 @@ def gather(studies: Sequence[Study], numbers: Mapping[tuple[int, int], int]) -> 
     `numbers`: of each study (its index) and session of it, the number in `Launch`.
     """
     gathered: dict[Key, Figures] = defaultdict(Figures.none)
+    by_study = collected((index, (session, n)) for (index, session), n in numbers.items())
     for index, study in enumerate(studies):
-        session_numbers = {
-            session: number
-            for (study_index, session), number in numbers.items()
-            if study_index == index
-        }
+        session_numbers = dict(by_study.get(index, []))
         ceilings = Ceilings(study.results.ceilings)
         for cell in study.results.timed:
             if cell.median is None or (cell.case.x == 0 and cell.better == "higher"):
@@ -83,8 +86,8 @@ def gather(studies: Sequence[Study], numbers: Mapping[tuple[int, int], int]) -> 
             axis_unit = x_unit(study.results.benchmarks, cell.case.benchmark)
             figures.kinds.add(Kind(cell.unit, axis_unit, cell.better, cell.window))
             _add(figures, cell, session_numbers)
-            ceiling = ceilings.point(cell.place, cell.case) if cell.ceiling else None
-            if ceiling is not None:
+            ceiling = ceilings.point(cell.place, cell.case)
+            if ceiling is not None and cell.ceiling is not None:
                 _add_fractions(figures, cell, ceiling, session_numbers)
         for point in study.results.ceilings:
             if not point.fact and point.kind == "measured":

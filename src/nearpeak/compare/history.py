@@ -8,6 +8,7 @@ from markupsafe import Markup
 
 from nearpeak.compare.compared import Change, Compared
 from nearpeak.document.model import Value
+from nearpeak.grouping import present
 from nearpeak.numbers import number
 
 STYLE = """
@@ -38,7 +39,7 @@ def history(change: Change, compared: Compared) -> Value:
 
 def _bars(values: Heights) -> Iterator[str]:
     """Yields a bar for each session, a blank for one without a figure."""
-    measured = [value for value in values if value is not None]
+    measured = present(values)
     low, high = min(measured), max(measured)
     span, middle = max(high - low, _NARROW), (high + low) / 2
     for value in values:

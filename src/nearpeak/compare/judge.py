@@ -18,7 +18,9 @@ from nearpeak.compare.compared import (
 )
 from nearpeak.compare.distances import Levelled
 from nearpeak.compare.figures import Both, Launch, Owner
+from nearpeak.grouping import grouped
 from nearpeak.statistics import session_t_test
+from nearpeak.statistics.comparisons import SIGN
 from nearpeak.statistics.session_t_test import Columns, Group, JudgedCurve, JudgedGroup, Shift
 from nearpeak.statistics.verdicts import SLOWER, Verdict
 from nearpeak.terms.identity import CEILING, Curve, Place, Who
@@ -60,10 +62,8 @@ def _group(prepared: _Prepared) -> Group:
 
 def _prepare(owner: Owner, levelled: Levelled, new: Sequence[bool]) -> _Prepared:
     cases = levelled.cases
-    curves: dict[Curve, list[Both]] = {}
-    for case in cases:
-        curves.setdefault(case.case.curve, []).append(case)
-    launches = sorted({launch for case in cases for launch in (*case.old.values, *case.new.values)})
+    curves = grouped(cases, lambda both: both.case.curve)
+    launches = sorted({launch for case in cases for launch in case.values})
     columns = Columns(
         np.array([launch.session for launch in launches]),
         np.array(new),
@@ -80,11 +80,7 @@ def _prepare(owner: Owner, levelled: Levelled, new: Sequence[bool]) -> _Prepared
 def _rows(cases: Sequence[Both], launches: Sequence[Launch]) -> Floats:
     """Returns logarithms, cases x launches, with the sign for which more is better; nan: not
     measured."""
-    rows = []
-    for case in cases:
-        sign = 1.0 if case.kind.better == "higher" else -1.0
-        rows.append(sign * _logarithms({**case.old.values, **case.new.values}, launches))
-    return np.array(rows)
+    return np.array([SIGN[case.kind.better] * _logarithms(case.values, launches) for case in cases])
 
 
 def _fractions(cases: Sequence[Both], launches: Sequence[Launch]) -> Floats:

@@ -20,7 +20,7 @@ from nearpeak.compare.compared import (
 )
 from nearpeak.document import junit
 from nearpeak.document.junit import Outcome
-from nearpeak.numbers import extent, interval, number, probability
+from nearpeak.numbers import extent, in_brackets, interval, number, probability
 from nearpeak.results.names import label
 from nearpeak.statistics.verdicts import UNDECIDED
 from nearpeak.terms.identity import Place
@@ -76,7 +76,7 @@ def _regressed_sizes(curve: CurveChange) -> list[str]:
 
 def _sentence(change: Change) -> str:
     """The verdict on a change with its figures."""
-    lacks = f" ({wording.verdict(change)})" if change.lacks else ""
+    lacks = in_brackets(change.lacks and wording.verdict(change))
     ratio = f"{number(change.ratio)} {interval(change.ci95)}".rstrip()
     return f"{change.verdict}{lacks}, new/old {ratio}, adjusted p {probability(change.p_adjusted)}"
 

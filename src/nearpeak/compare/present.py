@@ -34,10 +34,11 @@ from nearpeak.document.model import (
     Value,
 )
 from nearpeak.document.templates import moment
+from nearpeak.grouping import grouped
 from nearpeak.numbers import count, extent, in_short, probability, unit
 from nearpeak.results.names import case, label
 from nearpeak.statistics.verdicts import EQUIVALENT, FASTER, SLOWER, UNDECIDED
-from nearpeak.terms.identity import Curve, Place
+from nearpeak.terms.identity import Curve
 
 _MOST = 12  # curves of a library, and lines of a list, on the terminal; the page has all
 _ELSEWHERE = "see --html or --json"
@@ -131,9 +132,7 @@ def _differences(compared: Compared) -> Block:
 def _places(compared: Compared) -> Iterator[Section]:
     """Yields each place in the order of the studies, with its libraries, then its ceiling; and the
     meanings of the columns."""
-    changes: dict[Place, list[PlaceChange]] = {}
-    for change in compared.places:
-        changes.setdefault(change.place, []).append(change)
+    changes = grouped(compared.places, lambda change: change.place)
     for place, alternatives in changes.items():
         rows = [row for one in alternatives for row in _rows(one, compared)]
         blocks: list[Block] = [

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Variables that launches inherited from the shell, the job or the container."""
 
-from collections import defaultdict
 from collections.abc import Mapping
 
 from nearpeak.findings.settings import CONDITION
+from nearpeak.grouping import grouped
 from nearpeak.machine.doctor import NO_SETTINGS, VARIABLES
 from nearpeak.observations.observed import Launch, Observations
 from nearpeak.terms.identity import CEILING
@@ -20,32 +20,27 @@ def inherited(observations: Observations) -> Inherited:
     These are the variables that all launches of ceilings share, as a study sets none for them.
     Without ceilings: those that doctor named and that all launches share.
     """
-    of_session: dict[int, list[Launch]] = defaultdict(list)
-    for launch in observations.launches:
-        if launch.tick_ns is not None:  # it recorded its environment
-            of_session[launch.block.session].append(launch)
-    diagnoses = observations.machine.diagnoses
-    named = {
-        name for diagnosis in diagnoses if diagnosis.id == VARIABLES for name in diagnosis.variables
-    }
-    by_session = {}
-    for session, launches in of_session.items():
+    recorded = [launch for launch in observations.launches if launch.tick_ns is not None]
+    diagnoses = [one for one in observations.machine.diagnoses if one.id == VARIABLES]
+    named = set[str]().union(*(diagnosis.variables for diagnosis in diagnoses))
+    by_session: dict[int, Mapping[str, str]] = {}
+    for session, launches in grouped(recorded, lambda launch: launch.block.session).items():
         ceilings = [launch for launch in launches if launch.who == CEILING]
-        alike = set.intersection(*(_variables(launch) for launch in ceilings or launches))
+        alike = dict(sorted(set.intersection(*map(_variables, ceilings or launches))))
         by_session[session] = {
-            name: value for name, value in sorted(alike) if ceilings or name in named
+            name: value for name, value in alike.items() if ceilings or name in named
         }
     return by_session
 
 
 def _variables(launch: Launch) -> set[tuple[str, str]]:
-    names = {
-        condition: condition.removeprefix(CONDITION)
-        for condition in launch.conditions
+    variables = [
+        (condition.removeprefix(CONDITION), value)
+        for condition, value in launch.conditions.items()
         if condition.startswith(CONDITION)
-    }
+    ]
     return {
-        (name, launch.conditions[condition])
-        for condition, name in names.items()
+        (name, value)
+        for name, value in variables
         if name not in NO_SETTINGS and not name.startswith(_OURS)
     }

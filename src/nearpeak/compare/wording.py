@@ -21,7 +21,7 @@ from nearpeak.compare.compared import (
     Unmatched,
 )
 from nearpeak.grouping import collected, grouped
-from nearpeak.numbers import count, extent, number, percent, probability, span, unit
+from nearpeak.numbers import count, extent, in_brackets, number, percent, probability, span, unit
 from nearpeak.results.names import label
 from nearpeak.statistics.counts import MOST_NEEDED
 from nearpeak.statistics.intervals import all_known
@@ -161,8 +161,7 @@ def _left_out(budgets: Sequence[float | None]) -> str:
 
 def _lacking(curve: Missing) -> str:
     if curve.lacks == "path":
-        held = f" ({curve.place.held})" if curve.place.held else ""
-        return f"path {curve.place.path}{held}"
+        return f"path {curve.place.path}{in_brackets(curve.place.held)}"
     if curve.lacks == "library":
         return "all ceilings" if curve.who == CEILING else f"library {curve.who.label}"
     if curve.lacks == "benchmark":

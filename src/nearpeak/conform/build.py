@@ -7,28 +7,16 @@ import msgspec
 
 from nearpeak.conform.conformance import SCHEMA, Conformance, Tried
 from nearpeak.conform.journal import BadlyEnded, Begin, Contended, Ended, Record
+from nearpeak.grouping import grouped
 
 
 def build(records: Sequence[Record]) -> Conformance:
     """Builds the report from all records so far; the last outcome of a case counts."""
     begin = records[0]
     assert isinstance(begin, Begin)
-    libraries: dict[tuple[str, str], Tried] = {}
-    for record in records:
-        if isinstance(record, Contended):
-            key = record.library, record.settings
-            before = libraries.get(key)
-            libraries[key] = Tried(
-                **msgspec.structs.asdict(record),
-                outcomes=before.outcomes if before else [],
-                bad_ends=before.bad_ends if before else [],
-            )
-        elif isinstance(record, Ended):
-            libraries[record.library, record.settings].outcomes.append(record.outcome)
-        elif isinstance(record, BadlyEnded):
-            libraries[record.library, record.settings].bad_ends.append(record.end)
-    for library in libraries.values():
-        library.outcomes = list({outcome.case: outcome for outcome in library.outcomes}.values())
+    others = [record for record in records if not isinstance(record, Begin)]
+    of_library = grouped(others, lambda record: (record.library, record.settings))
+    libraries = [*map(_tried, of_library.values())]
     return Conformance(
         schema=SCHEMA,
         nearpeak=begin.nearpeak,
@@ -39,10 +27,21 @@ def build(records: Sequence[Record]) -> Conformance:
         depth=begin.chosen.depth,
         path=begin.chosen.path,
         sizes=begin.chosen.sizes,
-        complete=bool(libraries) and not any(library.left for library in libraries.values()),
+        complete=bool(libraries) and not any(library.left for library in libraries),
         memories=begin.memories,
         operations=begin.operations,
-        libraries=list(libraries.values()),
+        libraries=libraries,
+    )
+
+
+def _tried(records: Sequence[Record]) -> Tried:
+    """The outcomes of one library, by its last beginning."""
+    begun = [record for record in records if isinstance(record, Contended)][-1]
+    outcomes = [record.outcome for record in records if isinstance(record, Ended)]
+    return Tried(
+        **msgspec.structs.asdict(begun),
+        outcomes=list({outcome.case: outcome for outcome in outcomes}.values()),
+        bad_ends=[record.end for record in records if isinstance(record, BadlyEnded)],
     )
 
 

@@ -28,6 +28,7 @@ from nearpeak.conform.journal import (
 from nearpeak.conform.plan import Chosen
 from nearpeak.errors import UserError, closest
 from nearpeak.files import disk_is_full, make_inside, put_whole
+from nearpeak.grouping import present
 from nearpeak.journal import CannotWriteError, cannot_write
 from nearpeak.launching import mps
 from nearpeak.launching.command_lines import Seats, Tools, probe_launch
@@ -116,14 +117,14 @@ def named_path(machine: Machine, path_id: str) -> DataPath:
     if path_id in fit:
         return fit[path_id]
     reasons = [reason.why for reason in missing if reason.path == path_id]
-    if not reasons and all(path.id != path_id for path in paths):
+    if not reasons and path_id not in {path.id for path in paths}:
         raise UserError(f"--path: unknown path {path_id!r}{closest(path_id, fit)}")
     unpaired = [name for name, path in fit.items() if not path.pair]
-    pairs = [name for name, path in fit.items() if path.pair]
-    choices = [*unpaired, *(f"{name} and other pairs" for name in pairs[:1])]
+    pair = next((f"{name} and other pairs" for name, path in fit.items() if path.pair), None)
+    choices = ", ".join(present([*unpaired, pair])) or "none"
     raise UserError(
         f"--path {path_id!r} {'; '.join(reasons) or 'has not two ends with a GPU'}: choose one"
-        f" of {', '.join(choices) or 'none'}"
+        f" of {choices}"
     )
 
 

@@ -4,6 +4,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from nearpeak.conform.conformance import Conformance, Memory, Operation, Tried
 from nearpeak.grouping import collected, grouped
@@ -105,13 +106,12 @@ def _not_tried(outcomes: Iterable[Outcome]) -> list[Outcome]:
 
 
 def _left_out(outcomes: Sequence[Outcome]) -> str:
-    """`1 not tried (put, D,D, 8 B: reason)`; only the number if there are many."""
-    text = f"{len(outcomes)} not tried"
-    if len(outcomes) > _NAMED:
-        return text
+    """`1 not tried (put, D,D, 8 B: reason)`; only the number if there are many; "" without any."""
+    if not 0 < len(outcomes) <= _NAMED:
+        return f"{len(outcomes)} not tried" if outcomes else ""
     cases = collected((outcome.message, case(outcome)) for outcome in outcomes)
     details = "; ".join(f"{'; '.join(names)}: {reason}" for reason, names in cases.items())
-    return f"{text} ({details})"
+    return f"{len(outcomes)} not tried ({details})"
 
 
 def finding(outcome: Outcome) -> str:
@@ -172,14 +172,15 @@ def _ends(ends: Sequence[BadEnd]) -> list[str]:
 
 def conclusion(conformance: Conformance) -> str:
     """One sentence about the whole run."""
-    outcomes = [outcome for library in conformance.libraries for outcome in library.outcomes]
+    libraries = conformance.libraries
+    outcomes = [*chain.from_iterable(library.outcomes for library in libraries)]
     bad = [outcome for outcome in outcomes if outcome.bad]
     good_alone = sum(outcome.alone == GOOD for outcome in bad)
     tried = _tried(outcomes)
-    failed = f"{f'{len(bad)} of them' if bad else 'none'} failed"
-    failed += f" ({good_alone} ok alone)" if good_alone else ""
+    number = f"{len(bad)} of them" if bad else "none"
+    failed = f"{number} failed" + f" ({good_alone} ok alone)" * (good_alone > 0)
     if not conformance.complete:
         return f"{count(tried, 'case')} tried so far, {failed}; the run is not complete"
-    left_out = [_left_out(without)] if (without := _not_tried(outcomes)) else []
-    ends = _ends([end for library in conformance.libraries for end in library.bad_ends])
-    return ", ".join([f"{count(tried, 'case')} tried", failed, *left_out, *ends])
+    ends = _ends([*chain.from_iterable(library.bad_ends for library in libraries)])
+    parts = [f"{count(tried, 'case')} tried", failed, _left_out(_not_tried(outcomes)), *ends]
+    return ", ".join(filter(None, parts))

@@ -12,6 +12,7 @@ import msgspec
 
 from nearpeak.clock import utc_now
 from nearpeak.folders import cache
+from nearpeak.grouping import grouped
 from nearpeak.launching.command_lines import Seats, Tools, probe_launch
 from nearpeak.launching.fingerprints import fingerprint
 from nearpeak.launching.trials import LIMIT_SECONDS, SIZES, Job
@@ -37,8 +38,7 @@ def try_contender(
     if path.host_device != "none":
         return _try_at(contender, wanted, path, DEVICES, tools)
     tried: list[Awareness] = []
-    for kind in dict.fromkeys(case.buffers for case in wanted):
-        cases = [case for case in wanted if case.buffers == kind]
+    for kind, cases in grouped(wanted, lambda case: case.buffers).items():
         tried += _try_at(contender, cases, path, kind, tools)
     return [msgspec.structs.replace(it, host_device=path.host_device) for it in tried]
 

@@ -24,7 +24,7 @@ from nearpeak.machine.doctor import examine
 from nearpeak.machine.machine import Machine
 from nearpeak.machine.tree import format_list
 from nearpeak.terms.command_words import check_host
-from nearpeak.terms.logs import last_words
+from nearpeak.terms.logs import last_line, last_words
 from nearpeak.watch import watched
 
 SECONDS = 60.0  # for a host to describe itself
@@ -111,8 +111,7 @@ def _ask(host: str, shell: str, ranks: int | None) -> Machine | str:
             )
         return msgspec.json.decode(done.stdout, type=Machine)
     except subprocess.CalledProcessError as error:
-        lines: list[str] = error.stderr.decode(errors="replace").strip().splitlines()
-        return lines[-1] if lines else "no reason given"
+        return last_line(error.stderr, "no reason given")
     except subprocess.TimeoutExpired:
         return f"no answer within {SECONDS:.0f} s"
     except (OSError, msgspec.MsgspecError) as error:

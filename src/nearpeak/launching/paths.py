@@ -19,6 +19,7 @@ from nearpeak.machine.places import Ranks
 from nearpeak.terms.benchmarks import Benchmark
 from nearpeak.terms.buffers import Ends, needs_gpu, rank_ends
 from nearpeak.terms.command_words import check_host
+from nearpeak.terms.logs import last_line
 from nearpeak.terms.path import DataPath, NoPath
 from nearpeak.watch import watched
 
@@ -92,13 +93,13 @@ def _call(host: str, shell: str) -> None:
             )
         if done.returncode == 0:
             return
-        lines = done.stderr.decode(errors="replace").strip().splitlines()
+        reason = last_line(done.stderr, "no reason given")
     except subprocess.TimeoutExpired:
-        lines = [f"no answer within {HOST_SECONDS:.0f} s"]
+        reason = f"no answer within {HOST_SECONDS:.0f} s"
     except OSError as error:
-        lines = [f"{shell}: {error.strerror}"]
+        reason = f"{shell}: {error.strerror}"
     raise UserError(
-        f"host {host!r} cannot be reached ({['no reason given', *lines][-1]}): "
+        f"host {host!r} cannot be reached ({reason}): "
         f"make `{shell} {host} true` work without a password (--remote-shell names another "
         f"program){_or_in_a_job()}"
     )

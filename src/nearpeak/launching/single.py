@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
 from nearpeak.errors import UserError
+from nearpeak.grouping import present
 from nearpeak.launching import mps, paths, programs
 from nearpeak.launching.awareness import why_needs_gpu
 from nearpeak.launching.command_lines import (
@@ -112,8 +113,9 @@ def choose(
             f"`nearpeak {command} --mpi openmpi`"
         )
     env = _variables(settings_env)
-    wanted_ranks = Ranks([ranks] if ranks else [], oversubscribe)
-    paths.check_ranks(wanted_ranks, [path] if path else [])
+    wanted_ranks = Ranks([*filter(None, [ranks])], oversubscribe)
+    wanted_paths = [*filter(None, [path])]
+    paths.check_ranks(wanted_ranks, wanted_paths)
     names = paths.check_hosts(split_list(hosts) if hosts else [], remote_shell)
     if isinstance(mpi, Contender):
         library, chosen = mpi.library, mpi.settings
@@ -132,14 +134,14 @@ def choose(
     kinds = parse_buffers(buffers)
     if path and ranks:
         raise UserError("--ranks chooses a path by itself: leave out one of --path and --ranks")
-    possible = paths.select_paths(machine, names, [path] if path else [], ranks=wanted_ranks)
+    possible = paths.select_paths(machine, names, wanted_paths, ranks=wanted_ranks)
     data_path, ends = paths.fitting_path(possible, described, kinds)
-    apart = [end.host for end in data_path.ends if end.host] if data_path.between_hosts else []
-    apart = list(dict.fromkeys(apart))
+    hosts_of_path = present(dict.fromkeys(end.host for end in data_path.ends))
+    apart = hosts_of_path if data_path.between_hosts else []
     tools = programs.TOOLS
     library, lent = starting_here(library, machine, [apart], remote_shell, tools, say)
     if lent is not machine:
-        possible = paths.select_paths(lent, names, [path] if path else [], ranks=wanted_ranks)
+        possible = paths.select_paths(lent, names, wanted_paths, ranks=wanted_ranks)
         data_path, ends = paths.fitting_path(possible, described, kinds)
     bare = data_path.host_device == "none" and not is_native(library)
     if bare and path is None and described.over_bytes:

@@ -61,9 +61,9 @@ def figures(records: Sequence[ProgramRecord], output: str) -> list[Measured]:
     wrong."""
     problems = [record for record in records if isinstance(record, ProblemRecord)]
     cases = [r for r in records if isinstance(r, SamplesRecord) and r.samples]
-    for problem in problems:
-        if problem.status == "wrong data" or not cases:
-            raise LaunchFailed(f"{problem.status}: {problem.message}")
+    fatal = [problem for problem in problems if problem.status == "wrong data" or not cases]
+    if fatal:
+        raise LaunchFailed(f"{fatal[0].status}: {fatal[0].message}")
     if not cases:
         raise LaunchFailed("it had no figure")
     return [Measured(case, output) for case in cases]

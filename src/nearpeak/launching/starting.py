@@ -25,7 +25,7 @@ from nearpeak.libraries.launchers import srun
 from nearpeak.libraries.library import Launch, Library, Rank
 from nearpeak.machine import allocation
 from nearpeak.machine.machine import Machine
-from nearpeak.numbers import listed
+from nearpeak.numbers import in_brackets, listed
 from nearpeak.terms.logs import NOTHING_SAID, crash_words, last_words
 from nearpeak.terms.path import DataPath
 from nearpeak.watch.watched import temporary_folder
@@ -75,7 +75,7 @@ def starting_here(
         except DoesNotStart as error:
             failed.append(f"{name}: {error}")
             continue
-        failures = f" ({'; '.join(failed)})" if failed else ""
+        failures = in_brackets("; ".join(failed))
         place = _joined(max(places, key=len)) or str(job.here)
         say(f"{library.name} is started by {name} on {place} of job {job.job}{failures}")
         return Started(candidate, _as_lent(machine, frozenset[int].intersection(*cpus)))
@@ -142,17 +142,17 @@ def _try(library: Library, hosts: Sequence[str], tools: Tools) -> frozenset[int]
         if ended.end == "hung":
             raise DoesNotStart(f"no ranks within {TRIAL_SECONDS:g} s; {last_words(log)}")
         if ended.exit_status:
-            silent = last_words(log) == NOTHING_SAID
-            kind = _EndedSilently if silent else DoesNotStart
+            kind = {NOTHING_SAID: _EndedSilently}.get(last_words(log), DoesNotStart)
             raise kind(crash_words(ended.exit_status, log))
-        record = next((r for r in written(jsonl) if isinstance(r, EnvironmentRecord)), None)
-    if record is None or len(record.ranks) != len(ranks):
+        records = [record for record in written(jsonl) if isinstance(record, EnvironmentRecord)]
+    reported = records[0].ranks if records else []
+    if len(reported) != len(ranks):
         raise DoesNotStart(NO_PLACE)
-    ran_on = {str(rank["host"]) for rank in record.ranks}
-    if len(ran_on) != len(hosts or [None]):
+    ran_on = {str(rank["host"]) for rank in reported}
+    if len(ran_on) != max(1, len(hosts)):
         every = "both ranks" if len(ranks) == 2 else f"the {len(ranks)} ranks"
         raise DoesNotStart(f"{every} ran on host {_joined(sorted(ran_on))}")
-    return frozenset[int].intersection(*(frozenset(rank["cpus"]) for rank in record.ranks))
+    return frozenset[int].intersection(*(frozenset(rank["cpus"]) for rank in reported))
 
 
 def _benchmark(library: Library, tools: Tools, ranks: int) -> str:

@@ -31,13 +31,15 @@ SIZES = (8, 64 << 10, 4 << 20)
 
 def probe_options(case: TrialCase, sizes: Sequence[int]) -> list[str]:
     """Returns the options of `nearpeak-mpi probe` for a single case, on its ranks."""
-    return [
-        *("--buffers", case.buffers, "--operations", case.operation),
-        *(("--allocators", case.allocator) if case.allocator != PLAIN else ()),
-        *(("--offsets", str(case.offset)) if case.offset else ()),
-        *(("--checks", case.check) if case.check != DATA else ()),
-        *(("--sizes", format_sizes(sizes)) if case.check in OF_SIZES else ()),
+    options = [
+        ("--buffers", case.buffers, True),
+        ("--operations", case.operation, True),
+        ("--allocators", case.allocator, case.allocator != PLAIN),
+        ("--offsets", str(case.offset), case.offset != 0),
+        ("--checks", case.check, case.check != DATA),
+        ("--sizes", format_sizes(sizes), case.check in OF_SIZES),
     ]
+    return [word for option, value, differs in options if differs for word in (option, value)]
 
 
 def line(case: TrialCase, sizes: Sequence[int]) -> str:

@@ -19,7 +19,9 @@ from nearpeak.libraries.families import Family, all_families, is_native, natives
 from nearpeak.libraries.identify import LIMIT_SECONDS, CannotIdentify, may_ask, version_text
 from nearpeak.libraries.launch import join_paths
 from nearpeak.libraries.library import Discovery, Library, Settings
+from nearpeak.numbers import in_brackets
 from nearpeak.owners import check_kept, of_search_paths
+from nearpeak.terms.logs import last_line
 
 PREFIX_VARIABLES = ("MPI_HOME", "MPI_ROOT", "MPI_DIR", "I_MPI_ROOT", "MPICH_DIR", "HPCX_MPI_DIR")
 USUAL_PREFIXES = (
@@ -153,15 +155,13 @@ def at_path(path: Path) -> Library:
     """The library at a prefix, or the one that a launcher belongs to."""
     if not path.exists():
         raise UserError(f"there is no {path}: name an MPI library's prefix or its mpirun")
-    discovery = Discovery()
-    prefix = path
+    prefixes = [path]
     if path.is_file():
-        prefix = path.parent.parent
-        _look(prefix, "given", discovery, set())
+        prefixes = [path.parent.parent, path.resolve().parent.parent]
+    discovery = Discovery()
+    for prefix in prefixes:
         if not discovery.libraries:
-            prefix = path.resolve().parent.parent
-    if not discovery.libraries:
-        _look(prefix, "given", discovery, set())
+            _look(prefix, "given", discovery, set())
     mine = [
         library for library in discovery.libraries if path.is_dir() or _same_launcher(library, path)
     ]
@@ -170,7 +170,7 @@ def at_path(path: Path) -> Library:
     if mine:
         launchers = ", ".join(str(library.launcher) for library in mine)
         raise UserError(f"{path} holds several MPI libraries: name a launcher ({launchers})")
-    reason = f" ({'; '.join(discovery.problems)})" if discovery.problems else ""
+    reason = in_brackets("; ".join(discovery.problems))
     raise UserError(f"no MPI library that works at {path}{reason}: name its prefix or its mpirun")
 
 
@@ -264,7 +264,7 @@ def _look(
         if owners is not None:
             files = [file for file in files if may_ask(file, owners, discovery)]
         launcher, broken = _launcher(files, family, environment)
-        reason = f" ({'; '.join(broken)})" if broken else ""
+        reason = in_brackets("; ".join(broken))
         label = f"{libmpi}: {family.title} {version}"
         if launcher is None:
             discovery.problems.append(f"{label}, but no launcher for it{reason}")
@@ -347,9 +347,8 @@ def _version_output(launcher: Path, env: dict[str, str]) -> tuple[str, str]:
         return "", str(error.strerror)
     except subprocess.TimeoutExpired:
         return "", f"no answer within {LIMIT_SECONDS:.0f} s"
-    text = done.stdout.decode(errors="replace")
-    lines = text.strip().splitlines() or [f"exit status {done.returncode}"]
-    return text, lines[-1] if done.returncode else ""
+    problem = last_line(done.stdout, f"exit status {done.returncode}") if done.returncode else ""
+    return done.stdout.decode(errors="replace"), problem
 
 
 def _same_launcher(library: Library, path: Path) -> bool:

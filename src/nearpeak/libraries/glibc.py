@@ -15,7 +15,7 @@ def installed() -> Version:
     try:
         name = os.confstr("CS_GNU_LIBC_VERSION") or ""
     except (ValueError, OSError):
-        return (0, 0)
+        name = ""
     match = re.fullmatch(r"glibc (\d+)\.(\d+).*", name)
     return (int(match[1]), int(match[2])) if match else (0, 0)
 

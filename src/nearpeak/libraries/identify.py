@@ -13,6 +13,7 @@ from pathlib import Path
 
 from nearpeak.libraries.library import Discovery
 from nearpeak.owners import PAGE, risks
+from nearpeak.terms.logs import last_line
 
 LIMIT_SECONDS = 20.0
 
@@ -78,6 +79,5 @@ def ask(file: Path, question: str, env: dict[str, str], limit_seconds: float | N
     if done.returncode < 0:
         raise CannotIdentify(f"it ended with signal {-done.returncode} when it was loaded")
     if done.returncode:
-        lines = done.stderr.decode(errors="replace").strip().splitlines()
-        raise CannotIdentify(lines[-1] if lines else f"exit status {done.returncode}")
+        raise CannotIdentify(last_line(done.stderr, f"exit status {done.returncode}"))
     return done.stdout.decode(errors="replace")

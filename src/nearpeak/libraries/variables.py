@@ -19,10 +19,9 @@ _OF_ANY = ("UCX_", "FI_")  # any library, but no ceiling.
 def may_read(family: str, name: str) -> bool:
     """True if libraries of a family may read a variable; "": the programs of ceilings."""
     record = all_families().get(family)
-    for prefix, abi in _OF_ABI.items():
-        if name.startswith(prefix):
-            return record is not None and record.abi == abi
-    for prefix, reader in _OF_FAMILY.items():
-        if name.startswith(prefix):
-            return family == reader
-    return bool(family) or not name.startswith(_OF_ANY)
+    readers = {
+        (prefix, record is not None and record.abi == abi) for prefix, abi in _OF_ABI.items()
+    }
+    readers |= {(prefix, family == reader) for prefix, reader in _OF_FAMILY.items()}
+    readers |= {(prefix, family != "") for prefix in _OF_ANY}
+    return all(reads for prefix, reads in readers if name.startswith(prefix))

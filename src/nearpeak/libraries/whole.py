@@ -20,7 +20,7 @@ from nearpeak.libraries.launch import environment
 from nearpeak.libraries.library import Library
 from nearpeak.machine.discover import discover
 from nearpeak.machine.machine import Machine
-from nearpeak.numbers import count, listed
+from nearpeak.numbers import agreeing, count, listed
 
 LIMIT_SECONDS = 600.0  # for all modules of a library
 QUESTION = "\nprint()\nprint(answer(sys.argv[1]))\n"  # UCX may have printed before
@@ -84,7 +84,7 @@ class Modules(msgspec.Struct, kw_only=True, frozen=True):
         loaded = sum(not module.error for module in self.modules)
         text = f"{loaded} of {len(self.modules)} load"
         if others := len(self.modules) - loaded - faulty:
-            text += f", {others} {'needs' if others == 1 else 'need'} hardware that is not here"
+            text += f", {others} {agreeing(others, 'needs', 'need')} hardware that is not here"
         if self.hooks is None:
             return text
         calls = [f"{count(number, 'call')} of the {api} API" for api, number in self.hooks.items()]
@@ -184,7 +184,7 @@ def _faults(library: Library, module: Module, has: Collection[str]) -> Iterator[
 
 
 def _missing(names: list[str], state: str) -> str:
-    return f"{listed(names)}, which {'is' if len(names) == 1 else 'are'} not {state}"
+    return f"{listed(names)}, which {agreeing(len(names), 'is', 'are')} not {state}"
 
 
 def _of_prefix(name: str, texts: Mapping[str, str]) -> str | None:

@@ -17,7 +17,7 @@ import numpy as np
 from nearpeak.grouping import collected, grouped, present
 from nearpeak.observations.observed import Block, Observation, Observations
 from nearpeak.results import deviations, what_if
-from nearpeak.results.blocks import estimated, sessions_of
+from nearpeak.results.blocks import estimated, extremes, sessions_of
 from nearpeak.results.ceilings import find_envelope, reached_in
 from nearpeak.results.locality import BEYOND, COPY, cached_bytes, gpu_cache_bytes, lies_in
 from nearpeak.results.prediction import Messages
@@ -113,7 +113,7 @@ def _application(
         hidden=_hidden(key, cells, benchmark),
         beside=list(_beside(key, cells, benchmark)),
         predicted_us=predicted,
-        predicted_range=(min(blocks.values()), max(blocks.values())) if blocks else None,
+        predicted_range=extremes(blocks.values()),
     )
 
 

@@ -4,7 +4,7 @@
 from collections.abc import Iterable
 from typing import TypeVar
 
-from nearpeak.results.results import CeilingPoint, Cell
+from nearpeak.results.results import Attainable, CeilingPoint, Cell, Reference
 from nearpeak.terms.benchmarks import QUOTED_BYTES
 
 T = TypeVar("T", Cell, CeilingPoint)
@@ -23,6 +23,21 @@ def best_cell(cells: Iterable[Cell]) -> Cell | None:
 def quoted_size(sizes: Iterable[int]) -> int:
     """The size at which times are quoted: that of 8 bytes, or the nearest to it."""
     return min(sizes, key=lambda x: (abs(x - QUOTED_BYTES), x))
+
+
+def reference_of(point: CeilingPoint, part: Attainable | None = None) -> Reference:
+    """The point as the reference of a figure; `part`: what is attainable of it, in its place."""
+    source = part or point
+    return Reference(
+        value=source.value,
+        ci95=source.ci95,
+        range=source.range,
+        x=point.case.x,
+        method=source.method,
+        kind=point.kind,
+        lies_in=point.lies_in,
+        by_trials=part is not None and part.by_trials,
+    )
 
 
 def _best(candidates: Iterable[tuple[float, T]]) -> T | None:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Values of blocks."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 import numpy as np
 
@@ -13,6 +13,16 @@ from nearpeak.statistics.intervals import interval
 def sessions_of(blocks: Iterable[Block]) -> list[int]:
     """The session of each block."""
     return [block.session for block in blocks]
+
+
+def extremes(values: Collection[float]) -> tuple[float, float] | None:
+    """The smallest value and the largest; None: there are none."""
+    return (min(values), max(values)) if values else None
+
+
+def middle(values: Collection[float]) -> float | None:
+    """The median; None: there are no values."""
+    return float(np.median([*values])) if values else None
 
 
 def estimated(by_block: Mapping[Block, float]) -> Estimated:

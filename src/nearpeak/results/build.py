@@ -4,6 +4,7 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
+from itertools import starmap
 from pathlib import Path
 
 import msgspec
@@ -185,20 +186,22 @@ def _without(observations: Observations, guests: Collection[Who]) -> Observation
 
 def _libraries(libraries: Iterable[Library]) -> list[LibraryInfo]:
     by_library = grouped(libraries, lambda library: library.who.library)
-    return [
-        LibraryInfo(
-            name=name,
-            family=first.family,
-            version=first.version,
-            version_text=first.version_text,
-            env=first.env,
-            settings=[library.given for library in (first, *others)],
-            native=first.native,
-            lacks=first.lacks,
-            broken=list(first.broken),
-            mpi=first.mpi,
-            scope=first.scope,
-            imported=first.imported,
-        )
-        for name, (first, *others) in by_library.items()
-    ]
+    return [*starmap(_library, by_library.items())]
+
+
+def _library(name: str, libraries: Sequence[Library]) -> LibraryInfo:
+    first = libraries[0]
+    return LibraryInfo(
+        name=name,
+        family=first.family,
+        version=first.version,
+        version_text=first.version_text,
+        env=first.env,
+        settings=[library.given for library in libraries],
+        native=first.native,
+        lacks=first.lacks,
+        broken=list(first.broken),
+        mpi=first.mpi,
+        scope=first.scope,
+        imported=first.imported,
+    )

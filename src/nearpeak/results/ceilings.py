@@ -9,7 +9,7 @@ import numpy as np
 
 from nearpeak.grouping import collected, grouped, present
 from nearpeak.observations.observed import Block, Observation, Observations
-from nearpeak.results.blocks import sessions_of
+from nearpeak.results.blocks import middle, sessions_of
 from nearpeak.results.results import HOST_CACHES, Attainable, CeilingPoint, Pace
 from nearpeak.statistics.bimodal import borders, in_better_mode
 from nearpeak.statistics.choice import Choice
@@ -265,7 +265,7 @@ def _distance(carried: Reached, methods: Methods, block: Block) -> float | None:
         return carried.cache_line_ns
     in_block = [blocks[block] for blocks in methods.values() if block in blocks]
     known_ns = present(reached.cache_line_ns for reached in in_block)
-    return float(np.median(known_ns)) if known_ns else None
+    return middle(known_ns)
 
 
 def _modes(reached: Iterable[Reached]) -> list[Pace]:
@@ -326,35 +326,29 @@ class Ceilings:
 def _highest(points: list[CeilingPoint]) -> CeilingPoint | None:
     """The best of several sizes, with the one that counts in each block."""
     if len(points) < 2:
-        return points[0] if points else None
+        return next(iter(points), None)
     by_size = {str(point.case.x): point for point in points}
     choice = Choice({size: point.by_block for size, point in by_size.items()}, "higher")
     blocks = sorted({block for point in points for block in point.blocks})
+    counting = {block: by_size[choice.winner(block)] for block in blocks}
 
-    def reading(sizes: Mapping[Block, str], number: int) -> dict[Block, float]:
-        """The values of the sizes that count, by reading `number` or else the usual one."""
-        values = {}
-        for block, size in sizes.items():
-            readings = by_size[size].readings
-            by_block = readings[min(number, len(readings) - 1)]
-            if block in by_block:
-                values[block] = by_block[block]
-        return values
+    def reading(number: int) -> dict[Block, Mapping[Block, float]]:
+        """The readings of this number of the sizes that count, or their last ones."""
+        return {block: point.readings[: number + 1][-1] for block, point in counting.items()}
 
-    counting = {block: choice.winner(block) for block in blocks}
-    usual = reading(counting, 0)
+    usual = {block: values[block] for block, values in reading(0).items() if block in values}
+
+    def filled(readings: Mapping[Block, Mapping[Block, float]]) -> list[float]:
+        """The values of readings, or else the usual ones."""
+        return [readings[block].get(block, value) for block, value in usual.items()]
+
     most = max(len(by_size[size].readings) for size in choice.winners)
-    others = [reading(counting, number) for number in range(1, most)]
-    others += [reading(dict.fromkeys(blocks, size), 0) for size in choice.rivals]
-
-    def filled(other: Mapping[Block, float]) -> list[float]:
-        return [other.get(block, usual[block]) for block in usual]
-
-    otherwise = list(map(filled, others))
+    others = [reading(number) for number in range(1, most)]
+    others += [dict.fromkeys(blocks, by_size[size].by_block) for size in choice.rivals]
     return msgspec.structs.replace(
         by_size[choice.best],
-        **summed_up(list(usual), list(usual.values()), otherwise),
-        cache_line_ns=[_apart(by_size[counting[block]], block) for block in usual],
+        **summed_up(list(usual), list(usual.values()), list(map(filled, others))),
+        cache_line_ns=[_apart(counting[block], block) for block in usual],
     )
 
 

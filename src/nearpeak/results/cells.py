@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nearpeak.grouping import collected, grouped
+from nearpeak.grouping import collected, grouped, present
 from nearpeak.observations.observed import Block, Gap, Observation, Observations
 from nearpeak.results import reference
-from nearpeak.results.blocks import sessions_of
+from nearpeak.results.blocks import middle, sessions_of
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.overlap import overlap
 from nearpeak.results.results import (
@@ -192,9 +192,7 @@ def _sum_up(cell: Cell, believed: list[Observation]) -> None:
     cell.range = (min(medians), max(medians))
     summaries = [observation.summary for observation in believed]
     cell.minimum = min(all_known(summary.minimum for summary in summaries), default=None)
-    uses = (observation.first_use_us for observation in believed)
-    first_uses = [us for us in uses if us is not None]
-    cell.first_use_us = float(np.median(first_uses)) if first_uses else None
+    cell.first_use_us = middle(present(observation.first_use_us for observation in believed))
     if samples := all_known(observation.samples for observation in believed):
         low, high = np.percentile(np.concatenate(samples), [5, 95])
         cell.p05, cell.p95 = float(low), float(high)

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from nearpeak.grouping import grouped
-from nearpeak.numbers import count, listed
+from nearpeak.numbers import agreeing, count, listed
 from nearpeak.observations.observed import Observations
 from nearpeak.results.cells import is_defect
 from nearpeak.results.results import (
@@ -164,8 +164,7 @@ def _comparisons(
         return _speedups_judged(applications)
     sure, every = _measured_by_intervals(comparison.ci95 for comparison in comparisons)
     modes = sum(comparison.verdict == TWO_MODES for comparison in comparisons)
-    have = "has" if modes == 1 else "have"
-    judge = "judges" if judging.blocks == 1 else "judge"
+    have, judge = agreeing(modes, "has", "have"), agreeing(judging.blocks, "judges", "judge")
     return _state(sure == every and not judging.left_out), _reason(
         f"{sure} of {every} comparisons have a 95 % interval of the ratio of launches "
         "interleaved in blocks; at most 5 % of studies have a false verdict, whatever the "
@@ -204,7 +203,7 @@ def _percentiles(measured: list[Cell]) -> tuple[RuleState, str]:
     modes = sum(bool(cell.modes) for cell in measured)
     with_percentiles, every = _measured_by_intervals(cell.p05 for cell in measured)
     share = "each" if with_percentiles == every else f"{with_percentiles}"
-    fall = "falls" if modes == 1 else "fall"
+    fall = agreeing(modes, "falls", "fall")
     return _state(0 < every == with_percentiles), (
         f"5th and 95th percentile and minimum beside {share} of {every} medians; "
         f"{count(modes, 'cell')} {fall} into two modes, which are both shown"

@@ -11,6 +11,7 @@ import numpy as np
 
 from nearpeak.grouping import collected, grouped
 from nearpeak.observations.observed import Block
+from nearpeak.results.blocks import extremes
 from nearpeak.results.bounds import in_blocks
 from nearpeak.results.results import AtDistance, CeilingPoint, Drift
 from nearpeak.statistics.comparisons import SIGN
@@ -83,7 +84,7 @@ def _step_range(
         if len(sides) == 2:
             inside, outside = float(np.median(sides[True])), float(np.median(sides[False]))
             steps.append(float(np.expm1(inside - outside)))
-    return (min(steps), max(steps)) if steps else None
+    return extremes(steps)
 
 
 def _at_distance(

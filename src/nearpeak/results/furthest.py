@@ -2,6 +2,7 @@
 """The least fraction of each family and place."""
 
 from collections.abc import Iterator, Mapping
+from typing import Literal, NamedTuple
 
 from nearpeak.grouping import grouped
 from nearpeak.results.names import reference
@@ -32,45 +33,50 @@ def find(results: Results) -> list[Furthest]:
     ]
 
 
+class _Reached(NamedTuple):
+    """The part of its reference that a cell reaches."""
+
+    share: float
+    range: tuple[float, float]
+    blocks: int  # that the share is of
+    of: Literal["overlap", "ceiling", "bound"]
+
+
+def _reached(cell: Cell) -> _Reached:
+    """The overlap, or the fraction of the reference."""
+    if cell.overlap is not None:
+        hidden = cell.overlap.hidden
+        return _Reached(hidden.value, hidden.range, cell.launches, "overlap")
+    share = cell.fraction or 0.0
+    span = cell.fraction_range or (share, share)
+    return _Reached(share, span, cell.fraction_blocks, reference(cell.ceiling))
+
+
 def _of_group(family: str, cells: Mapping[bool, list[Cell]]) -> Iterator[Furthest]:
     """The entries of a group; `cells`: of libraries of MPI (False), and of others."""
     beside = cells.get(True, [])
     compared = [
-        cell
+        (_reached(cell), cell)
         for cell in cells.get(False, beside)
-        if cell.fraction is not None and _blocks(cell) >= FEWEST_FOR_INTERVAL
+        if cell.fraction is not None and _reached(cell).blocks >= FEWEST_FOR_INTERVAL
     ]
-    every = sorted({cell.case.x for cell in compared})
-    sizes = [x for x in every if x > 0] or every  # a barrier has no sizes
+    by_size = grouped(compared, lambda pair: pair[1].case.x)
+    sizes = sorted(filter(None, by_size)) or [*by_size]  # a barrier has no sizes
     for x in dict.fromkeys([*sizes[:1], *sizes[-1:]]):
-        worst = min((cell for cell in compared if cell.case.x == x), key=_share)
+        reached, worst = min(by_size[x], key=lambda pair: pair[0].share)
+        others = [cell for cell in beside if cell.case == worst.case and cell is not worst]
         yield Furthest(
             family=family,
             who=worst.who,
             place=worst.place,
             case=worst.case,
-            share=_share(worst),
-            range=_range(worst),
-            blocks=_blocks(worst),
-            of="overlap" if worst.overlap is not None else reference(worst.ceiling),
+            share=reached.share,
+            range=reached.range,
+            blocks=reached.blocks,
+            of=reached.of,
             beside=[
-                Share(who=cell.who, share=_share(cell))
-                for cell in beside
-                if cell.case == worst.case and cell is not worst and cell.fraction is not None
+                Share(who=cell.who, share=_reached(cell).share)
+                for cell in others
+                if cell.fraction is not None
             ],
         )
-
-
-def _share(cell: Cell) -> float:
-    """The overlap, or the fraction of the reference."""
-    return cell.overlap.hidden.value if cell.overlap is not None else cell.fraction or 0.0
-
-
-def _range(cell: Cell) -> tuple[float, float]:
-    share = _share(cell)
-    return (cell.overlap.hidden.range if cell.overlap else cell.fraction_range) or (share, share)
-
-
-def _blocks(cell: Cell) -> int:
-    """The number of blocks that its share is of."""
-    return cell.launches if cell.overlap is not None else cell.fraction_blocks

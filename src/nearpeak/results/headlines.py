@@ -10,18 +10,15 @@ from itertools import filterfalse
 
 from nearpeak.grouping import grouped
 from nearpeak.observations.observed import Block
-from nearpeak.results.best import quoted_size
+from nearpeak.results.best import quoted_size, reference_of
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.cells import FAILED, is_defect
 from nearpeak.results.names import bare
 from nearpeak.results.results import (
     HOST_CACHES,
-    Attainable,
-    CeilingPoint,
     Cell,
     Comparison,
     Headline,
-    Reference,
     Unjudged,
 )
 from nearpeak.statistics import ranks
@@ -64,29 +61,20 @@ def find(
 def _set_references(headline: Headline, ceilings: Ceilings) -> None:
     """Sets the references of a headline: ceiling, attainable and plateau."""
     place, case = headline.place, headline.case
-    if point := ceilings.point(place, case):
-        headline.ceiling = _reference(point, point)
-        headline.attainable = _reference(point, point.attainable) if point.attainable else None
-    if plateau := ceilings.plateau(place, case.curve, headline.better):
-        headline.plateau = _reference(plateau, plateau)
-        same_size = ceilings.point(place, case.curve.at(plateau.case.x))
-        headline.plateau_of_several = same_size is None or same_size.value != plateau.value
-        if ceiling := headline.ceiling:
-            both = {point.lies_in in HOST_CACHES for point in (ceiling, plateau)}
-            headline.plateau_low = len(both) == 1 and plateau.value < ceiling.value
-
-
-def _reference(point: CeilingPoint, source: CeilingPoint | Attainable) -> Reference:
-    return Reference(
-        value=source.value,
-        ci95=source.ci95,
-        range=source.range,
-        x=point.case.x,
-        method=source.method,
-        kind=point.kind,
-        lies_in=point.lies_in,
-        by_trials=isinstance(source, Attainable) and source.by_trials,
-    )
+    point = ceilings.point(place, case)
+    if point is not None:
+        headline.ceiling = reference_of(point)
+    if point is not None and point.attainable is not None:
+        headline.attainable = reference_of(point, point.attainable)
+    plateau = ceilings.plateau(place, case.curve, headline.better)
+    if plateau is None:
+        return
+    headline.plateau = reference_of(plateau)
+    same_size = ceilings.point(place, case.curve.at(plateau.case.x))
+    headline.plateau_of_several = same_size is None or same_size.value != plateau.value
+    if point is not None:
+        both = {reference.lies_in in HOST_CACHES for reference in (point, plateau)}
+        headline.plateau_low = len(both) == 1 and plateau.value < point.value
 
 
 def _at_one_size(cells: list[Cell]) -> list[Cell]:

@@ -5,16 +5,14 @@ are reported, and their differences."""
 from collections.abc import Sequence
 
 from nearpeak.grouping import grouped
-from nearpeak.results.best import quoted_size
+from nearpeak.results.best import quoted_size, reference_of
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.order import guests
 from nearpeak.results.reference import distance_ranges
 from nearpeak.results.results import (
-    CeilingPoint,
     Cell,
     Difference,
     Imported,
-    Reference,
     Results,
 )
 from nearpeak.statistics.comparisons import SIGN, better_by
@@ -71,18 +69,22 @@ def _beside(cells: list[Cell], theirs: Sequence[Cell], ceilings: Ceilings) -> Im
         library_value=best.median if best else None,
         differs=_differences(imported_curve, curve),
     )
-    same_case = ceilings.point(cell.place, cell.case)
-    point = same_case or ceilings.point(cell.place, curve.at(cell.case.x))
-    if point is None:
-        same_case = ceilings.plateau(cell.place, imported_curve, cell.better)
-        point = same_case or ceilings.plateau(cell.place, curve, cell.better)
-    if point is not None:
-        comparison.ceiling = _reference(point)
-        comparison.ceiling_ns = distance_ranges(point)
-        if same_case is not None and len(comparison.ceiling_ns) < 2 and comparison.value > 0:
-            comparison.fraction = better_by(comparison.value, point.value, cell.better)
     if "mean" in cell.flags:
         comparison.differs.append(Difference(name=FIGURE, own="mean", study="median"))
+    # At this size, else at the best one; of its own curve, or else of that of the study.
+    lookups = [
+        ceilings.point(cell.place, cell.case),
+        ceilings.point(cell.place, curve.at(cell.case.x)),
+        ceilings.plateau(cell.place, imported_curve, cell.better),
+        ceilings.plateau(cell.place, curve, cell.better),
+    ]
+    number, point = next(((n, p) for n, p in enumerate(lookups) if p is not None), (0, None))
+    if point is not None:
+        comparison.ceiling = reference_of(point)
+        comparison.ceiling_ns = distance_ranges(point)
+        same_curve = number % 2 == 0
+        if same_curve and len(comparison.ceiling_ns) < 2 and comparison.value > 0:
+            comparison.fraction = better_by(comparison.value, point.value, cell.better)
     return comparison
 
 
@@ -91,18 +93,6 @@ def _at_reported_size(cells: list[Cell]) -> Cell:
     by_size = {cell.case.x: cell for cell in reversed(cells)}
     sizes = [x for x in by_size if x > 0] or [*by_size]
     return by_size[max(sizes) if cells[0].better == "higher" else quoted_size(sizes)]
-
-
-def _reference(point: CeilingPoint) -> Reference:
-    return Reference(
-        value=point.value,
-        ci95=point.ci95,
-        range=point.range,
-        x=point.case.x,
-        method=point.method,
-        kind=point.kind,
-        lies_in=point.lies_in,
-    )
 
 
 def _differences(imported: Curve, study: Curve) -> list[Difference]:

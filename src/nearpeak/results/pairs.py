@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 
 from nearpeak.arrays import Floats
-from nearpeak.grouping import collected, firsts, grouped
+from nearpeak.grouping import collected, firsts, grouped, present
 from nearpeak.observations.observed import Block
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.results import (
@@ -176,14 +176,15 @@ def _matrices(results: Results) -> list[Matrix]:
     points = _by_kind(
         point for point in measured if point.place.pair and point.value > 0 and not point.fact
     )
-    places = dict.fromkeys(path.place for path in results.paths if path.pair)
+    pairs = dict.fromkeys(path.place for path in results.paths if path.pair)
+    places = grouped(pairs, lambda place: place.kind)
     ceilings = Ceilings(measured)
     directed = one_way(results.benchmarks)
     matrices = []
-    for (kind, *_), owned in cells.items():
-        largest = _largest(owned)
-        limits = (ceilings.point(place, largest.case) for place in places if place.kind == kind)
-        matrices.append(_matrix(largest, filter(None, limits), owned, directed))
+    for (kind, *_), mine in cells.items():
+        largest = _largest(mine)
+        limits = present(ceilings.point(place, largest.case) for place in places.get(kind, []))
+        matrices.append(_matrix(largest, limits, mine, directed))
     alone = [limits for key, limits in points.items() if key not in cells]
     matrices += [_matrix(_largest(limits), limits, (), directed) for limits in alone]
     with_ceiling = with_ceilings(results.benchmarks)
@@ -192,12 +193,14 @@ def _matrices(results: Results) -> list[Matrix]:
 
 def _by_kind(measured: Iterable[T]) -> dict[tuple[str, str, str], list[T]]:
     """The points by kind of pair, figure and buffers, of the first curve that has these."""
-    by_curve = grouped(measured, lambda point: point.case.curve)
-    first = firsts(by_curve, lambda curve: (curve.figure, curve.buffers))
-    return grouped(
-        (point for curve in first.values() for point in by_curve[curve]),
-        lambda point: (point.place.kind, point.case.figure, point.case.buffers),
-    )
+    points: list[T] = list(measured)
+    first = firsts(points, _figure)
+    alike: list[T] = [p for p in points if p.case.curve == first[_figure(p)].case.curve]
+    return grouped(alike, lambda point: (point.place.kind, *_figure(point)))
+
+
+def _figure(point: Cell | CeilingPoint) -> tuple[str, str]:
+    return point.case.figure, point.case.buffers
 
 
 def _largest(measured: list[T]) -> T:

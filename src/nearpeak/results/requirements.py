@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from nearpeak.errors import UserError, closest
 from nearpeak.grouping import firsts, grouped
-from nearpeak.numbers import count, extent, number, percent, spread, unit
+from nearpeak.numbers import count, extent, in_brackets, number, percent, spread, unit
 from nearpeak.results.best import best_point
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.cells import is_defect
@@ -212,20 +212,21 @@ def _check_bound(wanted: Requirement, subject: Subject) -> None:
 
 def _check_size(wanted: Requirement, matches: Sequence[Subject]) -> None:
     sizes = sorted({size for subject in matches for size in subject.sizes})
-    if wanted.size is None:
-        if any(subject.who != CEILING and not subject.has_ceiling for subject in matches):
-            like = QUOTED_BYTES if QUOTED_BYTES in sizes else sizes[0]
-            raise UserError(
-                f"{wanted.figure} has no ceiling that chooses the size: name a size, like :{like}"
-            )
-    elif not sizes:
-        raise UserError(f"the program chooses the size of {wanted.figure}: leave the size out")
-    elif wanted.size not in sizes:
+    without = [s for s in matches if s.who != CEILING and not s.has_ceiling]
+    if wanted.size is None and without:
+        like = min(sizes, key=lambda size: (size != QUOTED_BYTES, size))
         raise UserError(
-            f"{wanted.figure} is not measured at {extent(wanted.size, matches[0].x_unit)} there: "
-            f"choose one of {format_sizes(sizes)}, or measure more"
-            + (" with --sizes" if matches[0].x_unit == "B" else "")
+            f"{wanted.figure} has no ceiling that chooses the size: name a size, like :{like}"
         )
+    if wanted.size is None or wanted.size in sizes:
+        return
+    if not sizes:
+        raise UserError(f"the program chooses the size of {wanted.figure}: leave the size out")
+    unit = matches[0].x_unit
+    raise UserError(
+        f"{wanted.figure} is not measured at {extent(wanted.size, unit)} there: "
+        f"choose one of {format_sizes(sizes)}, or measure more" + " with --sizes" * (unit == "B")
+    )
 
 
 def judge(
@@ -380,13 +381,12 @@ class _Measured:
             if (failure.who, failure.place) == (CEILING, place)
         )
         endings = [f"{ending} in {count(times, 'launch')}" for ending, times in ended.items()]
-        clause = f" ({', '.join(endings)})" if endings else ""
-        return _Unmeasured(f"no ceiling of {name} was measured{clause}")
+        return _Unmeasured(f"no ceiling of {name} was measured{in_brackets(', '.join(endings))}")
 
 
 def _ended(cell: Cell) -> str:
     """`crashed in 6 launches`: why a cell has no figure."""
-    return f"{status(cell)} in {count(cell.failed, 'launch')}" if cell.failed else status(cell)
+    return " in ".join([status(cell), *[count(cell.failed, "launch")] * (cell.failed > 0)])
 
 
 Span = tuple[float, float]

@@ -4,6 +4,7 @@
 from collections.abc import Iterable, Sequence
 
 from nearpeak.grouping import present
+from nearpeak.results.blocks import extremes
 from nearpeak.results.prediction import Messages
 from nearpeak.results.results import Application, WhatIf
 from nearpeak.terms.identity import Who
@@ -37,6 +38,5 @@ def _with(problem: Application, who: Who, messages: Messages) -> WhatIf | None:
     if change <= -took:
         return None
     ours, others = messages.by_block(cell.who, *exchange), messages.by_block(who, *exchange)
-    changes = [others[block] - ours[block] for block in ours if block in others]
-    span = (cell.median + min(changes), cell.median + max(changes)) if changes else None
-    return WhatIf(who=who, value=cell.median + change, range=span)
+    values = [cell.median + (others[b] - ours[b]) for b in ours if b in others]
+    return WhatIf(who=who, value=cell.median + change, range=extremes(values))

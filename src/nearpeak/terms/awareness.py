@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The operations of each library, tried with each kind of buffers."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import msgspec
 
+from nearpeak.grouping import collected, grouped
 from nearpeak.terms.identity import HostDevice, Who
 from nearpeak.terms.logs import fault, without_addresses
 from nearpeak.terms.outcomes import GOOD, NOT_TRIED, Status
@@ -55,22 +56,30 @@ class Unaware(msgspec.Struct, kw_only=True, frozen=True):
 
 def unaware(trials: Iterable[Awareness]) -> list[Unaware]:
     """Groups failed trials by contender and kind of failure."""
-    alike: dict[tuple[Who, str, str, str], Unaware] = {}
-    for trial in trials:
-        if trial.status == GOOD and not trial.after_others:
-            continue
-        not_tried = trial.status == NOT_TRIED
-        message = trial.message or trial.status
-        lack = Unaware(
-            who=Who(trial.library, trial.settings),
-            kind="not tried" if not_tried else "after others" if trial.after_others else "fails",
-            tried=[],
-            message=without_addresses(message),
-            host_device=trial.host_device,
-        )
-        lack = alike.setdefault((lack.who, lack.kind, fault(message), lack.host_device), lack)
-        lack.tried.append(Try(buffers=trial.buffers, operation=trial.operation))
-    return list(alike.values())
+    failed = [trial for trial in trials if trial.status != GOOD or trial.after_others]
+    return [*map(_unaware, grouped(failed, _alike).values())]
+
+
+def _unaware(trials: Sequence[Awareness]) -> Unaware:
+    first = trials[0]
+    return Unaware(
+        who=Who(first.library, first.settings),
+        kind=_kind(first),
+        tried=[Try(buffers=trial.buffers, operation=trial.operation) for trial in trials],
+        message=without_addresses(first.message or first.status),
+        host_device=first.host_device,
+    )
+
+
+def _alike(trial: Awareness) -> tuple[str, ...]:
+    message = fault(trial.message or trial.status)
+    return trial.library, trial.settings, _kind(trial), message, trial.host_device
+
+
+def _kind(trial: Awareness) -> Literal["fails", "after others", "not tried"]:
+    if trial.status == NOT_TRIED:
+        return "not tried"
+    return "after others" if trial.after_others else "fails"
 
 
 def describe(lack: Unaware) -> str:
@@ -88,7 +97,5 @@ def describe(lack: Unaware) -> str:
 
 def listed(cases: Iterable[tuple[str, str]]) -> str:
     """Lists operations by buffers: `D,D latency, bw; H,D put`."""
-    kinds: dict[str, list[str]] = {}
-    for buffers, operation in cases:
-        kinds.setdefault(buffers, []).append(operation)
+    kinds = collected(cases)
     return "; ".join(f"{kind} {', '.join(names)}" for kind, names in kinds.items())

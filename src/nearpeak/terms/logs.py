@@ -133,6 +133,11 @@ def brief(message: str) -> str:
     return line if len(line) <= BRIEF else line[: BRIEF - 3].rsplit(" ", 1)[0] + "..."
 
 
+def last_line(output: bytes, otherwise: str) -> str:
+    """The last line of a program's output; `otherwise` where it printed nothing."""
+    return [otherwise, *output.decode(errors="replace").strip().splitlines()][-1]
+
+
 def without_addresses(message: str) -> str:
     """Replaces addresses, which differ between launches of one fault: `buf=0x...`."""
     return re.sub(r"\b0x[0-9a-fA-F]+", "0x...", message)

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -67,21 +68,19 @@ class Segments:
     def __init__(self, token: str) -> None:
         self._token = token
         self._before = watcher.own_segments()
-        self._looks: dict[str, int] = {}  # at names that are new
+        self._looks: Counter[str] = Counter()  # at names that are new
         self._mine: set[str] = set()
 
     def look(self) -> None:
         """See which names are new, and whether a process of the launch has them."""
-        new = []
-        for name, inode in watcher.own_segments().items():
-            if self._before.get(name) != inode and name not in self._mine:
-                self._looks[name] = self._looks.get(name, 0) + 1
-                new += [name] if self._looks[name] <= _LOOKS else []
-        if new:
-            for name in watcher.mapped(watcher.of_launch(self._token)) & {*new}:
-                self._mine.add(name)
-                if "\n" not in name:
-                    _tell("segment", self._token, name)
+        appeared = {name for name, _ in watcher.own_segments().items() - self._before.items()}
+        self._looks.update(appeared - self._mine)
+        new = {name for name in appeared - self._mine if self._looks[name] <= _LOOKS}
+        having = new & watcher.mapped(watcher.of_launch(self._token)) if new else new
+        self._mine |= having
+        for name in having:
+            if "\n" not in name:
+                _tell("segment", self._token, name)
 
     def remove(self) -> None:
         """Remove what is left of them; the launch is over."""

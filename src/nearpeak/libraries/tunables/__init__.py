@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
+from nearpeak.grouping import collected
 from nearpeak.libraries.families import all_families
 from nearpeak.libraries.given import Given, dispensable
 from nearpeak.libraries.identify import CannotIdentify
@@ -109,10 +110,8 @@ def library_tunables(library: Library) -> list[Tunable]:
 
 def may_break(library: Library, env: Mapping[str, str]) -> list[str]:
     """The features that may stop working with these variables: `NAME, NAME: WHAT`."""
-    by_effect: dict[str, list[str]] = {}
-    for tunable in library_tunables(library):
-        if tunable.breaks and tunable.name in env:
-            by_effect.setdefault(tunable.breaks, []).append(tunable.name)
+    tunables = [tunable for tunable in library_tunables(library) if tunable.name in env]
+    by_effect = collected((tunable.breaks, tunable.name) for tunable in tunables if tunable.breaks)
     return [f"{', '.join(names)}: {breaks}" for breaks, names in by_effect.items()]
 
 

@@ -4,6 +4,8 @@
 It is the same UCX as in a launch. Libraries bring UCX without ucx_info.
 """
 
+from collections.abc import Iterable
+
 from nearpeak.libraries import loading
 from nearpeak.libraries.identify import ask as ask_file
 from nearpeak.libraries.launch import environment
@@ -57,6 +59,10 @@ def ask(library: Library) -> Answer:
     return parse(ask_file(library.libmpi, question, environment(library)))
 
 
+def _is_read(prefix: str, names: Iterable[str]) -> bool:
+    return any(name.startswith(prefix) for name in names)
+
+
 def parse(text: str) -> Answer:
     """Parses `version VERSION`, `module NAME`, and `NAME=VALUE` as ucx_info -c prints it."""
     lines = text.splitlines()
@@ -67,7 +73,7 @@ def parse(text: str) -> Answer:
         prefix
         for module in sorted(modules)
         for prefix in MODULES.get(module, ())
-        if not any(name.startswith(prefix) for name in values)
+        if not _is_read(prefix, values)
     ]
     versions = [line.partition(" ")[2] for line in lines if line.startswith("version ")]
     return Answer(values, tuple(dict.fromkeys(hidden)), "".join(versions))
