@@ -138,10 +138,11 @@ def output(file: str) -> list[str]:
 def test_quoted_output_is_what_the_commands_print(file: str) -> None:
     example, width = OUTPUT[file]
     results = results_of(example)
-    console = PlainConsole(file=io.StringIO(), width=width)
+    stream = io.StringIO()
+    console = PlainConsole(file=stream, width=width)
     for document in (digest(results), *map(present, results.explanations)):
         print_document(document, Path("page/report.html"), console=console)
-    printed = [line.rstrip() for line in console.file.getvalue().splitlines()]
+    printed = [line.rstrip() for line in stream.getvalue().splitlines()]
     quoted = output(file)
     assert len(quoted) > 5
     assert [line for line in quoted if line not in printed] == []
