@@ -23,7 +23,7 @@ from nearpeak.results.results import Results
 
 ROOT = Path(__file__).parents[1]
 OUTPUT = {  # quoted in these files: of which recording, and columns of the terminal
-    "README.md": ("h200x2-shipped", 130),
+    "README.md": ("h200x2-shipped", 140),
     "docs/report.md": ("h200", 100),
     "docs/explain.md": ("h200x2-shipped", 130),
 }
