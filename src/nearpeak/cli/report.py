@@ -145,7 +145,7 @@ def report(
             raise UserError(
                 f"{folder} is of `nearpeak conform`: give only --open, --summary and -o"
             )
-        leave(_conformance(written))
+        leave(_conformance(written, verbose=verbose))
     else:
         leave(_study(written, beside or [], require or [], as_junit, verbose=verbose))
 
@@ -203,14 +203,14 @@ def _nodes(written: _Written, require: list[str], as_junit: Path | None) -> int:
     return nodes.conclude(results)
 
 
-def _conformance(written: _Written) -> int:
+def _conformance(written: _Written, *, verbose: bool) -> int:
     from nearpeak.conform.present import present
     from nearpeak.runs import conform
 
     conformance = conform.read(written.folder)
     target = written.target()
     written.summarise(present(conformance))
-    written.show(conform.present(conformance, target))
+    written.show(conform.present(conformance, target, verbose=verbose))
     return conform.conclude(conformance)
 
 

@@ -199,4 +199,4 @@ def _report_again(study: Path) -> None:
 def present(explanation: Explanation, folder: Path | None) -> None:
     """Writes an explanation and its page into a folder, if there is one, and prints it."""
     document = presenter.present(explanation)
-    lifecycle.present(document, folder, "explain", explained.to_json(explanation))
+    lifecycle.present(document, folder, "explain", explained.to_json(explanation), verbose=False)

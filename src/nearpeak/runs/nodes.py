@@ -179,7 +179,9 @@ def judged(folder: Path, require: Sequence[str]) -> Found:
 def present(results: Found, folder: Path | None) -> Path | None:
     """Writes the results and their page into a folder, if there is one, and prints them. Returns
     the page's path."""
-    return lifecycle.present(presenter.present(results), folder, "nodes", to_json(results))
+    return lifecycle.present(
+        presenter.present(results), folder, "nodes", to_json(results), verbose=False
+    )
 
 
 def conclude(results: Found) -> int:
