@@ -139,7 +139,7 @@ def report(
     if (folder / nodes_journal.NAME).exists():
         if beside:
             raise UserError(f"{folder} is of `nearpeak nodes`: leave --beside out")
-        leave(_nodes(written, require or [], as_junit))
+        leave(_nodes(written, require or [], as_junit, verbose=verbose))
     elif (folder / journal.NAME).exists():
         if beside or require or as_junit:
             raise UserError(
@@ -188,7 +188,7 @@ class _Written(NamedTuple):
             raise UserError(f"no browser was found to open {page}: copy it to a machine with one")
 
 
-def _nodes(written: _Written, require: list[str], as_junit: Path | None) -> int:
+def _nodes(written: _Written, require: list[str], as_junit: Path | None, *, verbose: bool) -> int:
     from nearpeak.files import write_whole
     from nearpeak.nodes.outcomes import to_junit
     from nearpeak.nodes.present import present
@@ -199,7 +199,7 @@ def _nodes(written: _Written, require: list[str], as_junit: Path | None) -> int:
     if as_junit is not None:
         write_whole(as_junit, to_junit(results))
     written.summarise(present(results))
-    written.show(nodes.present(results, target))
+    written.show(nodes.present(results, target, verbose=verbose))
     return nodes.conclude(results)
 
 
