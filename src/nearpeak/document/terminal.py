@@ -67,7 +67,9 @@ def print_document(
         console.print()
         if section.title:
             console.print(plain(section.title, "bold"))
-        for block in section.blocks:
+        for before, block in zip([None, *section.blocks], section.blocks, strict=False):
+            if isinstance(before, Findings):
+                console.print()
             print_block(block, console)
     if ending := "; ".join(filter(None, [document.conclusion, str(page or "")])):
         console.print()
