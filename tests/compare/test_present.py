@@ -95,7 +95,7 @@ def test_of_many_paths_the_answer_has_those_that_lost_most(make_sides: MakeSides
     old = load_side([make_sides("old", libraries=names)])
     compared = compare(old, load_side([make_sides("new", day=2, libraries=names)]), 0.05)
     check_short(present(compared))
-    assert "4 rows more: see --verbose" in printed(compared, verbose=False)
+    assert "The first 6 of 10, by new/old" in printed(compared, verbose=False)
 
 
 def test_every_name_is_escaped_and_no_script_runs(make_sides: MakeSides) -> None:

@@ -117,8 +117,8 @@ def _overview(compared: Compared) -> Table:
     places = compared.places
     if len(places) > _ROWS:
         places = sorted(places, key=lambda place: place.change.ratio)[:_ROWS]
-    rest = len(compared.places) - len(places)
-    caption = f"{count(rest, 'row')} more: see --verbose" if rest else ""
+    every = len(compared.places)
+    caption = f"The first {_ROWS} of {every}, by new/old" if every > _ROWS else ""
     rows = [Row(wording.subject(place), _brief(place.change, compared)) for place in places]
     return Table("", caption, "path", _BRIEF, [Rows("", rows)], heads=True, compact=True)
 
