@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from answers import check_short
 from nearpeak.conform import journal
 from nearpeak.conform.build import build, to_json
 from nearpeak.conform.present import present
@@ -25,6 +26,11 @@ def test_it_is_made_again_from_its_records(run: Path) -> None:
 def test_the_page_is_made_again() -> None:
     run = EXAMPLES / "conform" / "h200x2"
     assert render(present(build(journal.read(run)))) == (run / "conform.html").read_text()
+
+
+@pytest.mark.parametrize("run", RUNS, ids=str)
+def test_its_answer_is_short(run: Path) -> None:
+    check_short(present(build(journal.read(EXAMPLES / run))))
 
 
 @pytest.mark.parametrize("run", RUNS, ids=str)

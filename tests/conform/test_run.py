@@ -14,6 +14,7 @@ import jsonschema
 import msgspec
 import pytest
 
+from answers import printed
 from nearpeak.conform import run, wording
 from nearpeak.conform.build import build, to_json
 from nearpeak.conform.conformance import Conformance, Tried
@@ -22,7 +23,6 @@ from nearpeak.conform.plan import Chosen
 from nearpeak.conform.present import present
 from nearpeak.conform.schema import schema
 from nearpeak.document.page import render
-from nearpeak.document.terminal import print_document
 from nearpeak.errors import UserError
 from nearpeak.launching import trials
 from nearpeak.launching.describe import Allocator, Description
@@ -220,7 +220,7 @@ def test_a_library_that_does_not_start_has_failed_once(runner: Runner) -> None:
 
 @pytest.mark.parametrize(("mode", "status"), [("crash", "crashed"), ("hang", "hung")])
 def test_a_job_that_ends_badly_after_its_cases_is_told_and_no_case_blamed(
-    runner: Runner, capsys: pytest.CaptureFixture[str], mode: str, status: str
+    runner: Runner, mode: str, status: str
 ) -> None:
     found = runner.run(f"probe end {mode}", msgspec.structs.replace(CHOSEN, limit_seconds=1))
     assert statuses(found) == {"ok": 18}
@@ -233,10 +233,9 @@ def test_a_job_that_ends_badly_after_its_cases_is_told_and_no_case_blamed(
     told = f"18 cases tried, none failed, {len(ends)} jobs ended badly after the last case"
     assert wording.conclusion(found) == told
     assert "Jobs that ended badly after the last case" in render(present(found))
-    print_document(present(found), Path("conform.html"))
-    printed = capsys.readouterr().out
-    assert f"a job after {ends[0].cases} cases: {status}: " in printed
-    assert told in printed
+    text = printed(present(found))
+    assert f"1. lib: a job after {ends[0].cases} cases: {status}: " in text
+    assert text.startswith(f"\n{told}.\n")
 
 
 def test_without_a_device_nothing_is_said_of_the_library(runner: Runner) -> None:
@@ -244,7 +243,7 @@ def test_without_a_device_nothing_is_said_of_the_library(runner: Runner) -> None
 
 
 def test_json_satisfies_its_schema_and_the_page_escapes_and_loads_nothing(
-    runner: Runner, capsys: pytest.CaptureFixture[str]
+    runner: Runner,
 ) -> None:
     found = runner.run("probe D,D bw crash")
     put = of(found, "put")
@@ -258,10 +257,18 @@ def test_json_satisfies_its_schema_and_the_page_escapes_and_loads_nothing(
     assert "&lt;h&gt;" in page
     assert "http://" not in page.replace("http://www.w3.org", "")
     assert "probe --buffers D,D --operations bw --sizes 8,1000" in page
-    print_document(present(found), Path("conform.html"))
-    told = capsys.readouterr().out
-    assert "bw, D,D, 8 B: crashed: ended by SIGSEGV" in told
-    assert "13 cases tried, 2 of them failed, 5 not tried; conform.html" in told
+    text = printed(present(found), Path("conform.html"))
+    assert "bw, D,D, 8 B" not in text
+    assert "13 cases tried, 2 of them failed, 5 not tried.\n" in text
+    counts = ["lib", "1", "11", "1", "1", "5", "1"]  # the last one was made, and not tried alone
+    assert counts in [line.split() for line in text.splitlines()]
+    assert "1. 1 case of lib crashed: bw in D (ended by SIGSEGV: it did not say why)\n" in text
+    command = "nearpeak conform --mpi lib --operations bw --buffers D,D -o bw"
+    assert f"   Try it again: {command}\n" in text
+    assert text.endswith("\n\nconform.html\n")
+    whole = printed(present(found), verbose=True)
+    assert "crashed: ended by SIGSEGV: it did not say why\nbw, D,D, 8 B\n" in whole
+    assert whole.endswith(text.removesuffix("\nconform.html\n"))
     outcomes = found.libraries[0].outcomes
     left = [outcome for outcome in outcomes if outcome.status == "not tried"]
     found.libraries[0].outcomes = [outcome for outcome in outcomes if outcome not in left[1:]]

@@ -6,17 +6,18 @@ import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
+import msgspec
 import numpy as np
 import pytest
 
+from answers import check_short, printed
 from nearpeak.arrays import Floats, Indices
 from nearpeak.document.page import render
-from nearpeak.document.terminal import print_document
 from nearpeak.nodes import wording
 from nearpeak.nodes.build import build
 from nearpeak.nodes.found import Found
 from nearpeak.nodes.outcomes import to_junit
-from nearpeak.nodes.present import present
+from nearpeak.nodes.present import MOST, present, repeat
 
 made = sys.modules["made_nodes"]  # loaded by tests/conftest.py
 
@@ -34,15 +35,51 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Found:
     return build(made.record(tmp_path_factory.mktemp("nodes"), chosen, slow))
 
 
-def test_the_terminal_says_what_is_slow(found: Found, capsys: pytest.CaptureFixture[str]) -> None:
-    print_document(present(found), Path("nodes.html"))
-    out = capsys.readouterr().out
-    assert "Pairs: 21 of 21 (100 %)" in out
-    assert re.search(r"node <i>& +latency, alone +1\.[56]\d", out)
-    assert re.search(r"link n0 - n5 +bandwidth, together +1\.[34]\d", out)
-    assert out.rstrip().endswith("7 nodes: 1 slow node and 1 slow link; nodes.html")
+def test_the_answer_says_what_is_slow(found: Found) -> None:
+    check_short(present(found))
+    out = printed(present(found), Path("nodes.html"))
+    assert out.startswith("\n7 nodes: 1 slow node and 1 slow link.\nThe usual pair: latency ")
+    assert re.search(r"^node <i>& +latency, alone +1\.[56]\d", out, re.MULTILINE)
+    assert re.search(r"^link n0 - n5 +bandwidth, together +1\.[34]\d", out, re.MULTILINE)
+    assert re.search(
+        r"\n1\. Node <i>& is slow: latency, \w+, 1\.[56]\d times as long as usual\n", out
+    )
+    assert "\n   Take it out of jobs, and check it there: nearpeak machine --check\n" in out
+    assert re.search(
+        r"\n2\. Link n0 - n5 is slow: .*\n   Check its cable, its ports and the s", out
+    )
+    assert "\n3. Measure again when that is done\n   The same nodes: nearpeak nodes --mpi " in out
+    assert out.endswith("\n\nnodes.html\n")
     assert wording.faults(found) == "7 nodes: 1 slow node and 1 slow link"
-    assert "n0 - n1" not in out  # verdicts say it; the page has every pair
+
+
+def test_the_rest_is_behind_verbose(found: Found) -> None:
+    assert "n0 - n1" not in printed(present(found))  # verdicts say it
+    out = printed(present(found), verbose=True)
+    assert "Pairs: 21 of 21 (100 %)" in out
+    assert "n0 - n1" in out
+    assert "\nThe usual pair\n" in out
+    assert out.endswith(printed(present(found)))
+
+
+def test_of_many_verdicts_the_answer_has_the_first(found: Found) -> None:
+    many = msgspec.structs.replace(found, verdicts=found.verdicts[:1] * (MOST + 2))
+    check_short(present(many))
+    assert f"The first {MOST} of {MOST + 2} verdicts" in printed(present(many))
+    assert "All that is slow" in printed(present(many), verbose=True)
+
+
+def test_a_link_that_is_slow_only_under_load_says_so(found: Found) -> None:
+    [link] = {wording.subject(one): one for one in found.verdicts if one.kind == "link"}.values()
+    shared = msgspec.structs.replace(link, alone=1.0)
+    out = printed(present(msgspec.structs.replace(found, verdicts=[shared])))
+    assert "   Alone it is as fast as others: check the routes that share it.\n" in out
+
+
+def test_of_many_nodes_the_job_has_the_names(found: Found) -> None:
+    assert repeat(found).endswith(" --hosts 'n0,n1,<i>&,n3,n4,n5,n6' -o again")
+    many = msgspec.structs.replace(found, nodes=[f"n{number}" for number in range(64)])
+    assert "--hosts" not in repeat(many)
 
 
 def test_the_page_is_whole_and_escaped(found: Found) -> None:
@@ -55,9 +92,7 @@ def test_the_page_is_whole_and_escaped(found: Found) -> None:
     assert "7 nodes: 1 slow node and 1 slow link." in page
 
 
-def test_requirements_are_shown_as_met_or_missed(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_requirements_are_shown_as_met_or_missed(tmp_path: Path) -> None:
     chosen = made.chosen(5)
     recorded = made.record(tmp_path, chosen, lambda pairs, _: (np.ones(len(pairs)),) * 2)
     plain = build(recorded)
@@ -67,8 +102,7 @@ def test_requirements_are_shown_as_met_or_missed(
     found = build(recorded, wanted)
     assert found.bad
     assert wording.faults(found) == "1 of 2 requirements missed"
-    print_document(present(found), None)
-    out = capsys.readouterr().out
+    out = printed(present(found))
     assert f"Required {wanted[0]}: met: latency, all pairs of a round at the same time" in out
     assert f"Required {wanted[1]}: missed: latency, each pair alone" in out
     page = render(present(found))
@@ -88,13 +122,11 @@ def test_what_was_not_judged_is_no_passed_test(tmp_path: Path, found: Found) -> 
 
 
 @pytest.mark.parametrize("count", [3, 4])
-def test_what_was_measured_once_has_no_columns_of_its_own(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], count: int
-) -> None:
+def test_what_was_measured_once_has_no_columns_of_its_own(tmp_path: Path, count: int) -> None:
     """Of three nodes each round is one pair, which is alone in it."""
     found = build(made.record(tmp_path, made.chosen(count), slow))
-    print_document(present(found), None)
-    out = capsys.readouterr().out
+    check_short(present(found))
+    out = printed(present(found), verbose=True)
     figures = 4 if count > 3 else 2
     assert re.search(rf"^n0 - n1( +\d+\.\d+){{{figures}}}$", out, re.MULTILINE)
     for text in (out, render(present(found))):

@@ -1,24 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a reader sees first is plain English: short sentences, and no word of our own making."""
 
-import io
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from nearpeak.console import PlainConsole
+from answers import MOST_WORDS, count_words, printed
 from nearpeak.document.markdown import render
 from nearpeak.document.model import Document, Section
-from nearpeak.document.terminal import print_document
 from nearpeak.findings.rules import all_rules
 from nearpeak.report.digest import actions, answer, digest
 from nearpeak.results.build import from_json
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 LONGEST = 30  # words of a sentence
-MOST_WORDS = 250  # on the terminal
 MOST_ABOVE = 200  # on the page, above the first chart but for the picture
 # Words that stand for nothing in the field, and beginnings that turn a sentence round.
 OURS = re.compile(
@@ -47,11 +44,6 @@ def faults(text: str) -> Iterator[str]:
             yield plain
 
 
-def count_words(text: str) -> int:
-    """The words of a text: what has letters, and no figures."""
-    return sum(bool(re.search("[A-Za-z]", word)) for word in text.split())
-
-
 def test_faults_are_seen() -> None:
     assert list(faults("Looked at are the messages. It is fine.")) == [
         "Looked at are the messages."
@@ -69,9 +61,7 @@ def test_the_answer_of_a_recording_is_plain(file: Path) -> None:
 @pytest.mark.parametrize("file", RECORDINGS, ids=lambda file: file.parent.name)
 def test_the_answer_is_read_in_a_minute(file: Path) -> None:
     results = from_json(file.read_bytes())
-    printed = io.StringIO()
-    print_document(digest(results), console=PlainConsole(file=printed, width=100))
-    assert count_words(printed.getvalue()) <= MOST_WORDS
+    assert count_words(printed(digest(results))) <= MOST_WORDS
     blocks = [*answer(results, Path()), *actions(results, Path())]
     above = render(Document("", "", [], [Section("", blocks)]))
     assert count_words(above) <= MOST_ABOVE

@@ -65,7 +65,7 @@ def explain(installed: Callable[[str], Any], tmp_path: Path) -> Callable[..., An
 
 
 def test_a_message_between_two_ranks(explain: Callable[..., Any], tmp_path: Path) -> None:
-    done = explain("latency", "--mpi", "mpich", "-o", "found", *QUICK)
+    done = explain("latency", "--mpi", "mpich", "-o", "found", "--verbose", *QUICK)
     assert done.returncode == 0, done.stderr
     found = json.loads((tmp_path / "found" / "explain.json").read_text())
     jsonschema.validate(found, schema())
@@ -207,7 +207,7 @@ def test_what_cannot_be_looked_at_keeps_none_from_the_report(
         monkeypatch.setattr(runs, check, lambda _: None)
     monkeypatch.setattr(runs, "_choose", chosen)
     monkeypatch.setattr(runs, "_look", lambda *_, **__: SimpleNamespace(failed=[]))
-    monkeypatch.setattr(runs, "present", lambda *_: None)
+    monkeypatch.setattr(runs, "present", lambda *_, **__: None)
     monkeypatch.setattr(runs, "_report_again", made.append)
     monkeypatch.setattr("nearpeak.observations.explained.keep", lambda *_: None)
     code, _, err = command("explain", "--study", "s", "--worst", "3")

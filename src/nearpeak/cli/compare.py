@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from nearpeak.cli import Verbose
 from nearpeak.errors import UserError
 from nearpeak.terms.exit_statuses import paragraphs
 
@@ -64,6 +65,7 @@ def compare(
     as_html: Annotated[
         Path | None, typer.Option("--html", metavar="FILE", help="Write a page.")
     ] = None,
+    verbose: Verbose = False,
 ) -> None:
     """Prints what changed and writes the files; exits with the status of the verdict."""
     from nearpeak.compare.build import compare as compared_sides
@@ -89,7 +91,7 @@ def compare(
         write_whole(as_junit, to_junit(comparison))
     if as_html is not None:
         write_page(document, as_html)
-    print_document(document)
+    print_document(document, as_html, verbose=verbose)
     raise typer.Exit(comparison.status)
 
 

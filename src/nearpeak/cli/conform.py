@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from nearpeak.cli import AcceptCommands, Libraries, given, leave
+from nearpeak.cli import AcceptCommands, Libraries, Verbose, given, leave
 from nearpeak.errors import UserError, parsed
 from nearpeak.terms.exit_statuses import sentence
 
@@ -93,6 +93,7 @@ def conform(
         bool, typer.Option("--resume", help="Complete the run in DIR, with its own options.")
     ] = False,
     accept_commands: AcceptCommands = False,
+    verbose: Verbose = False,
 ) -> None:
     from nearpeak.conform.plan import Chosen
     from nearpeak.runs import conform as runs
@@ -117,4 +118,7 @@ def conform(
     if accept_commands and not resume:
         raise UserError("--accept-commands needs --resume: give it, or leave this out")
     folder = Path(output)
-    leave(runs.resume(folder, accept=accept_commands) if resume else runs.start(folder, chosen))
+    if resume:
+        leave(runs.resume(folder, accept=accept_commands, verbose=verbose))
+    else:
+        leave(runs.start(folder, chosen, verbose=verbose))

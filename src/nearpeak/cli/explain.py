@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from nearpeak.cli import PathId, SettingsEnv, leave
+from nearpeak.cli import PathId, SettingsEnv, Verbose, leave
 from nearpeak.errors import UserError
 from nearpeak.terms.exit_statuses import sentence
 
@@ -92,6 +92,7 @@ def explain(
             " the ceiling, of each library, path and buffers one.",
         ),
     ] = None,
+    verbose: Verbose = False,
 ) -> None:
     """Launches, prints, and writes."""
     from nearpeak.runs import explain as runs
@@ -102,7 +103,7 @@ def explain(
         given = [benchmark, mpi, sizes, path, ranks, buffers, settings_env, *context.args]
         if study is None or any(given):
             raise UserError("--worst N goes with --study DIR, and with nothing else")
-        leave(runs.start_worst(study, worst, ask=ask))
+        leave(runs.start_worst(study, worst, ask=ask, verbose=verbose))
         return
     if benchmark is None:
         raise UserError("name a benchmark, like `nearpeak explain latency --mpi openmpi`")
@@ -116,4 +117,4 @@ def explain(
         buffers=buffers or "H,H",
         settings_env=settings_env or [],
     )
-    leave(runs.start(request, output, study, ask=ask))
+    leave(runs.start(request, output, study, ask=ask, verbose=verbose))

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from nearpeak.cli import AcceptCommands, RemoteShell, given, leave
+from nearpeak.cli import AcceptCommands, RemoteShell, Verbose, given, leave
 from nearpeak.errors import UserError, parsed
 from nearpeak.terms.exit_statuses import sentence
 
@@ -139,6 +139,7 @@ def nodes(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the plan and its cost, and measure nothing.")
     ] = False,
+    verbose: Verbose = False,
 ) -> None:
     from nearpeak.launching import paths
     from nearpeak.nodes import plan, required
@@ -174,7 +175,7 @@ def nodes(
             raise UserError(
                 "--resume takes every option from the run that it completes: give only -o DIR"
             )
-        leave(runs.resume(folder, accept=accept_commands, dry_run=dry_run))
+        leave(runs.resume(folder, accept=accept_commands, dry_run=dry_run, verbose=verbose))
         return
     if accept_commands:
         raise UserError("--accept-commands needs --resume: give it, or leave this out")
@@ -198,8 +199,10 @@ def nodes(
     required.check(chosen.require, alone=plan.has_alone(chosen))
     if sbatch is not None:
         runs.write_job(sbatch, chosen, folder, sys.argv)
+    elif dry_run:
+        leave(runs.dry_run(chosen))
     else:
-        leave(runs.dry_run(chosen) if dry_run else runs.start(folder, chosen))
+        leave(runs.start(folder, chosen, verbose=verbose))
 
 
 def _size(option: str, text: str | None, *, least: int) -> int | None:

@@ -139,13 +139,13 @@ def report(
     if (folder / nodes_journal.NAME).exists():
         if beside:
             raise UserError(f"{folder} is of `nearpeak nodes`: leave --beside out")
-        leave(_nodes(written, require or [], as_junit))
+        leave(_nodes(written, require or [], as_junit, verbose=verbose))
     elif (folder / journal.NAME).exists():
         if beside or require or as_junit:
             raise UserError(
                 f"{folder} is of `nearpeak conform`: give only --open, --summary and -o"
             )
-        leave(_conformance(written))
+        leave(_conformance(written, verbose=verbose))
     else:
         leave(_study(written, beside or [], require or [], as_junit, verbose=verbose))
 
@@ -188,7 +188,7 @@ class _Written(NamedTuple):
             raise UserError(f"no browser was found to open {page}: copy it to a machine with one")
 
 
-def _nodes(written: _Written, require: list[str], as_junit: Path | None) -> int:
+def _nodes(written: _Written, require: list[str], as_junit: Path | None, *, verbose: bool) -> int:
     from nearpeak.files import write_whole
     from nearpeak.nodes.outcomes import to_junit
     from nearpeak.nodes.present import present
@@ -199,18 +199,18 @@ def _nodes(written: _Written, require: list[str], as_junit: Path | None) -> int:
     if as_junit is not None:
         write_whole(as_junit, to_junit(results))
     written.summarise(present(results))
-    written.show(nodes.present(results, target))
+    written.show(nodes.present(results, target, verbose=verbose))
     return nodes.conclude(results)
 
 
-def _conformance(written: _Written) -> int:
+def _conformance(written: _Written, *, verbose: bool) -> int:
     from nearpeak.conform.present import present
     from nearpeak.runs import conform
 
     conformance = conform.read(written.folder)
     target = written.target()
     written.summarise(present(conformance))
-    written.show(conform.present(conformance, target))
+    written.show(conform.present(conformance, target, verbose=verbose))
     return conform.conclude(conformance)
 
 

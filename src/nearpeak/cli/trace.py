@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from nearpeak.cli import OfApplication, leave
+from nearpeak.cli import OfApplication, Verbose, leave
 from nearpeak.terms.exit_statuses import paragraphs
 
 HELP = f"""Run an MPI application and say where its MPI time goes.
@@ -55,11 +55,9 @@ def trace(
             help="Write it all as JSON, like trace.json, and beside it a page, trace.html.",
         ),
     ] = None,
-    show_all: Annotated[
-        bool, typer.Option("--all", help="Print every row, not only the longest.")
-    ] = False,
+    verbose: Verbose = False,
 ) -> None:
     """Runs the command and prints the table; exits as the command did, unless by a signal."""
     from nearpeak.runs import trace as runs
 
-    leave(runs.start(command, mpi, study, output, show_all=show_all))
+    leave(runs.start(command, mpi, study, output, verbose=verbose))

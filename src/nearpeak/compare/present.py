@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A comparison as a document: what became slower, on which path, and by how much."""
 
+import shlex
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -21,9 +22,10 @@ from nearpeak.document.model import (
     Block,
     Column,
     Document,
+    Finding,
+    Findings,
     Items,
     Medium,
-    Notice,
     Prose,
     Row,
     Rows,
@@ -35,18 +37,22 @@ from nearpeak.document.model import (
 )
 from nearpeak.document.templates import moment
 from nearpeak.grouping import grouped
-from nearpeak.numbers import count, extent, in_short, probability, unit
+from nearpeak.numbers import count, extent, in_short, interval, number, probability, unit
 from nearpeak.results.names import case, label
 from nearpeak.statistics.verdicts import EQUIVALENT, FASTER, SLOWER, UNDECIDED
-from nearpeak.terms.identity import Curve
+from nearpeak.terms.commands import explaining
+from nearpeak.terms.identity import CEILING, Curve
 
 _MOST = 12  # curves of a library, and lines of a list, on the terminal; the page has all
 _ELSEWHERE = "see --html or --json"
+_ROWS, _REGRESSIONS, _DIFFERENCES = 6, 3, 3  # in the answer
+_PAIR = 2  # ranks that `nearpeak explain` follows
 _TONES: dict[str, Tone] = {FASTER: "good", SLOWER: "bad"}
 _RATIO = Column("ratio", "New/old")
 _VERDICT = Column("verdict", "Verdict", figure=False)
 _HISTORY = Column("history", "History", figure=False)
 _CHANGES = [_RATIO, Column("fraction", "Fraction"), _VERDICT, _HISTORY]
+_BRIEF = [_RATIO, Column("ci95", "95 % interval"), _VERDICT, _HISTORY]
 _SIZES = [Column("old", "Old"), Column("new", "New"), _RATIO, _VERDICT, _HISTORY]
 _SESSIONS = [
     Column("session", "Session"),
@@ -67,25 +73,22 @@ _DRAWN = "○ a session before, ● one now; the line is the mean before, the da
 
 
 def present(compared: Compared) -> Document:
-    """The whole comparison; the terminal shows of its curves those that changed."""
+    """The whole comparison; its answer has the paths, and what regressed most."""
     hosts = dict.fromkeys(session.host for session in compared.sessions)
     host = in_short([*hosts]) or wording.NO_SESSION
-    before, now = wording.side(compared, "old"), wording.side(compared, "new")
     groups = [_sessions(compared, "old", "Before"), _sessions(compared, "new", "Now")]
-    sides = [Prose(f"Before: {before}"), Prose(f"Now:    {now}")]
     return Document(
         title=f"Nearpeak comparison on {host}",
         heading=f"What changed on {host}?",
         byline=[
-            f"before: {before}",
-            f"now: {now}",
+            f"before: {wording.side(compared, 'old')}",
+            f"now: {wording.side(compared, 'new')}",
             f"tolerance {wording.tolerance(compared)}",
             f"Nearpeak {compared.nearpeak}",
         ],
         sections=[
-            Section("", sides, medium="terminal"),
-            Section("Result", list(_result(compared)), "found"),
-            Section("What differs between both sides", [_differences(compared)]),
+            Section("", list(_answer(compared)), "found"),
+            Section("Failures and limits", list(_lists(compared)), medium="details"),
             *_places(compared),
             *_rest(compared),
             Section("Sessions", [Table("", "", "Folder", _SESSIONS, groups)], medium="page"),
@@ -97,36 +100,80 @@ def present(compared: Compared) -> Document:
     )
 
 
+def _answer(compared: Compared) -> Iterator[Block]:
+    tone: Tone = "bad" if compared.regressed else ""
+    yield Prose(wording.conclusion(compared), tone, strong=True)
+    if compared.places:
+        yield _overview(compared)
+    if shown := list(_findings(compared)):
+        yield Findings(shown[:_REGRESSIONS])
+    if lines := list(map(wording.difference, compared.differences)):
+        yield Items(lines, "What differs between both sides", _DIFFERENCES, "see --verbose")
+    yield from (Prose(limit, "muted") for limit in [*wording.limits(compared)][:1])
+
+
+def _overview(compared: Compared) -> Table:
+    """A row for each library on each path, and for each ceiling; of many, those that changed
+    most."""
+    places = compared.places
+    if len(places) > _ROWS:
+        places = sorted(places, key=lambda place: place.change.ratio)[:_ROWS]
+    every = len(compared.places)
+    caption = f"The first {_ROWS} of {every}, by new/old" if every > _ROWS else ""
+    rows = [Row(wording.subject(place), _brief(place.change, compared)) for place in places]
+    return Table("", caption, "path", _BRIEF, [Rows("", rows)], heads=True, compact=True)
+
+
+def _brief(change: Change, compared: Compared) -> dict[str, Value]:
+    judged = _judged(change, compared)
+    return {
+        "ratio": Value(change.ratio),
+        "ci95": Value(interval(change.ci95), "text"),
+        "verdict": replace(judged["verdict"], notes=()),
+        "history": judged["history"],
+    }
+
+
+def _findings(compared: Compared) -> Iterator[Finding]:
+    """Yields what regressed, the slowest first, with its likely reason."""
+    slower = [place for place in compared.places if any(one.regressed for one in place.changes)]
+    for place in sorted(slower, key=lambda place: wording.worst(place).change.ratio):
+        yield _slower(place, compared)
+    new = next((session.folder for session in compared.sessions if session.side == "new"), "")
+    for failing in compared.failures:
+        if failing.regressed:
+            command = shlex.join(["nearpeak", "report", new, "--verbose"])
+            yield Finding(wording.failure(failing), "See how it failed:", command)
+
+
+def _slower(place: PlaceChange, compared: Compared) -> Finding:
+    cell = wording.worst(place)
+    text = (
+        f"{wording.subject(place)}: {case(cell.case)} at {extent(cell.case.x, cell.x_unit)} is"
+        f" {number(cell.change.ratio)} times as fast ({wording.figures(cell)})"
+    )
+    text = "; ".join(filter(None, [text, wording.likely_reason(place, compared)]))
+    if place.who == CEILING:
+        return Finding(text, "Check the hardware:", "nearpeak machine --check")
+    if len(place.place.ends) != _PAIR or place.place.hosts > 1:
+        return Finding(text, "See its sizes with --verbose.")
+    return Finding(text, "See why:", explaining(place.who.label, place.place, cell.case))
+
+
 def _list(title: str, lines: list[str]) -> Iterator[Items]:
     if lines:
         yield Items(lines, title, _MOST, _ELSEWHERE)
 
 
-def _result(compared: Compared) -> Iterator[Block]:
-    tone: Tone = "bad" if compared.regressed else "note"
-    yield Notice(wording.conclusion(compared), tone=tone, medium="page")
-    yield from _list("Possible reasons of what is slower", list(_reasons(compared)))
+def _lists(compared: Compared) -> Iterator[Block]:
     yield from _list("Failed now", list(map(wording.failure, compared.failures)))
     allowed = ", which is allowed" if compared.allow_missing else ""
     failed = [f"{name}: its launches failed" for name in wording.missing(compared, failed=True)]
     yield from _list(f"Not measured now{allowed}", wording.missing(compared) + failed)
     yield from _list("Limits of this comparison", list(wording.limits(compared)))
-
-
-def _reasons(compared: Compared) -> Iterator[str]:
-    """Yields the inherited variables that may explain a slowdown."""
-    for place in compared.places:
-        if reason := wording.possible_reason(place, compared):
-            yield f"{wording.subject(place)}: {reason}"
-
-
-def _differences(compared: Compared) -> Block:
-    lines = [f"{one.part} {one.name}: {wording.values(one)}" for one in compared.differences]
-    if lines:
-        return Items(lines, most=_MOST, elsewhere=_ELSEWHERE)
-    return Prose(
-        "Machine, driver, libraries, build and inherited variables: no difference is recorded."
-    )
+    if not compared.differences:
+        parts = "Machine, driver, libraries, build and inherited variables"
+        yield Prose(f"{parts}: no difference is recorded.")
 
 
 def _places(compared: Compared) -> Iterator[Section]:
@@ -140,10 +187,10 @@ def _places(compared: Compared) -> Iterator[Section]:
             *_list("Sizes that changed", [line for one in alternatives for line in _sizes(one)]),
             _by_size(alternatives, compared),
         ]
-        yield Section(place.path, blocks)
+        yield Section(place.path, blocks, medium="details")
     if changes:
         meanings: list[Block] = [Terms(_MEANINGS, ""), Prose(_DRAWN, medium="page")]
-        yield Section("What the columns mean", meanings)
+        yield Section("What the columns mean", meanings, medium="details")
 
 
 def _rows(place: PlaceChange, compared: Compared) -> Iterator[Row]:
@@ -234,13 +281,13 @@ def _rest(compared: Compared) -> Iterator[Section]:
         for one in compared.unmatched
     ]
     if unmatched:
-        yield Section("Not compared", list(_list("", unmatched)))
+        yield Section("Not compared", list(_list("", unmatched)), medium="details")
     if distances := wording.distances(compared):
         about = Prose(
             "The core-to-core latencies of neighbouring ranks, how many measurements had each, and"
             " how figures are compared for them."
         )
-        yield Section("Core-to-core latency", [about, *_list("", distances)])
+        yield Section("Core-to-core latency", [about, *_list("", distances)], medium="details")
 
 
 def _sessions(compared: Compared, side: Side, title: str) -> Rows:

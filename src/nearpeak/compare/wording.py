@@ -236,6 +236,11 @@ def values(difference: Difference) -> str:
     return " -> ".join(shown(difference.old, difference.new))
 
 
+def difference(one: Difference) -> str:
+    """`driver nvidia: 580.159 -> 590.1`."""
+    return f"{one.part} {one.name}: {values(one)}"
+
+
 def figures(cell: CellChange) -> str:
     """`2.12 -> 0.573 µs`."""
     return f"{number(cell.old)} -> {number(cell.new)} {unit(cell.unit)}"
@@ -261,14 +266,32 @@ def _size(cell: CellChange) -> str:
     return f"{extent(cell.case.x, cell.x_unit)} ({figures(cell)})"
 
 
+def worst(place: PlaceChange) -> CellChange:
+    """The case of a place that lost most, of those that regressed where there are any."""
+    cells = [cell for curve in place.curves for cell in curve.cells]
+    regressed = [cell for cell in cells if cell.change.regressed]
+    return min(regressed or cells, key=lambda cell: cell.change.ratio)
+
+
 def possible_reason(place: PlaceChange, compared: Compared) -> str:
     """`its launches inherited other variables: OMPI_MCA_btl: none -> tcp`; "" if unknown."""
     variables = "; ".join(
-        f"{difference.name}: {values(difference)}"
-        for difference in compared.differences
-        if difference.part == "variable" and difference.name in place.reasons
+        f"{one.name}: {values(one)}"
+        for one in compared.differences
+        if one.part == "variable" and one.name in place.reasons
     )
     return f"its launches inherited other variables: {variables}" if variables else ""
+
+
+def likely_reason(place: PlaceChange, compared: Compared) -> str:
+    """The same; else the path itself, or what changed meanwhile."""
+    if inherited := possible_reason(place, compared):
+        return inherited
+    fraction = place.of_ceiling and place.of_ceiling.ci95
+    if place.who != CEILING and fraction and fraction[0] <= 1 <= fraction[1]:
+        return "the path became slower in the same way"
+    changed = (one for one in compared.differences if one.part != "variable")
+    return next((f"changed meanwhile: {difference(one)}" for one in changed), "")
 
 
 def cases(part: PlaceChange | CurveChange) -> int:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A conformance run as a document: what works with which memory."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter
 
@@ -12,9 +13,10 @@ from nearpeak.document.model import (
     Code,
     Column,
     Document,
+    Finding,
+    Findings,
     Folded,
     Heading,
-    Items,
     Medium,
     Notice,
     Prose,
@@ -31,7 +33,9 @@ from nearpeak.numbers import count, size
 from nearpeak.terms.outcomes import GOOD, NOT_TRIED
 from nearpeak.terms.trials import Outcome
 
-MOST_FAILURES = 20  # of a library on the terminal; the page has all
+MOST = 3  # failures in the answer
+COUNTED = (GOOD, *(way for way in wording.WORST if way != GOOD), wording.LEFT)
+WORKS = {"", GOOD, NOT_TRIED}  # or was not tried
 MEANINGS = (
     ("ok", "all data arrived right"),
     ("wrong", "some data arrived wrong"),
@@ -47,18 +51,16 @@ _GOOD: dict[str, Tone] = {GOOD: "good", NOT_TRIED: "muted", "": "muted"}
 
 
 def present(conformance: Conformance) -> Document:
-    """The whole run; the terminal shows of its tables what does not work."""
-    conclusion = wording.conclusion(conformance)
+    """The whole run; its answer has the counts of each library, and the failures of most cases."""
     return Document(
         title=f"MPI conformance on {conformance.host}",
         heading=f"What works with which memory on {conformance.host}?",
         byline=_byline(conformance),
         sections=[
-            Section("Result", list(_result(conformance, conclusion)), "found", "page"),
+            Section("", list(_answer(conformance)), "found"),
             *(_section(conformance, tried) for tried in conformance.libraries),
+            Section("How it was tried", list(_method(conformance)), medium="page"),
         ],
-        conclusion=conclusion,
-        bad=conformance.failed,
         footer="Made by `nearpeak conform`; docs/conform.md says what each word means.",
         style="table th, table td { padding: .2rem .4rem; }",
     )
@@ -75,8 +77,45 @@ def _byline(conformance: Conformance) -> list[str]:
     ]
 
 
-def _result(conformance: Conformance, conclusion: str) -> Iterator[Block]:
-    yield Notice(f"{conclusion}.", tone="bad" if conformance.failed else "note")
+def _answer(conformance: Conformance) -> Iterator[Block]:
+    tone: Tone = "bad" if conformance.failed else ""
+    yield Prose(f"{wording.conclusion(conformance)}.", tone, strong=True)
+    if conformance.libraries:
+        yield _counts(conformance)
+    if worst := sorted(_findings(conformance), key=lambda finding: -finding[0])[:MOST]:
+        yield Findings([finding for _, finding in worst])
+
+
+def _counts(conformance: Conformance) -> Table:
+    """A row for each library: how many cases ended in each way."""
+    counts = {tried.label: wording.counts(tried) for tried in conformance.libraries}
+    ways = [way for way in COUNTED if any(ends[way] for ends in counts.values())]
+    rows = [
+        Row(f"{tried.label} {tried.version}", _figures(counts[tried.label], ways))
+        for tried in conformance.libraries
+    ]
+    columns = [Column(way, way) for way in ways]
+    return Table("", "", "library", columns, [Rows("", rows)], heads=True, compact=True)
+
+
+def _figures(ends: Counter[str], ways: Sequence[str]) -> dict[str, Value]:
+    return {way: Value(ends[way], "count", tone=_GOOD.get(way, "")) for way in ways}
+
+
+def _findings(conformance: Conformance) -> Iterator[tuple[int, Finding]]:
+    """Yields each kind of failure with the number of its cases."""
+    for tried in conformance.libraries:
+        for failure in wording.failures(tried):
+            repeat = wording.repeat(conformance, tried, failure.outcomes[0])
+            evidence = [failure.evidence, failure.cases]
+            text = wording.headline(tried, failure)
+            yield len(failure.outcomes), Finding(text, "Try it again:", repeat, evidence=evidence)
+        for end in tried.bad_ends:
+            text = f"{tried.label}: {wording.bad_end(end)}"
+            yield 0, Finding(text, "The page has the command of the whole job.")
+
+
+def _method(conformance: Conformance) -> Iterator[Block]:
     sizes = ", ".join(map(size, conformance.sizes))
     yield Prose(
         "Each operation was tried between two ranks with buffers in each kind of memory, and every"
@@ -93,31 +132,17 @@ def _result(conformance: Conformance, conclusion: str) -> Iterator[Block]:
 
 
 def _section(conformance: Conformance, tried: Tried) -> Section:
-    failures = wording.failures(tried)
-    lines = [f"{failure.cases}: {failure.evidence}" for failure in failures]
-    ends = list(map(wording.bad_end, tried.bad_ends))
+    """All that is known of a library; the terminal has what does not work."""
     return Section(
         f"{tried.label} {tried.version}: {wording.totals(tried)}",
         [
-            _table(conformance, tried, _broken(conformance, tried), "terminal"),
-            _table(conformance, tried, conformance.operations, "page"),
-            Items(lines, most=MOST_FAILURES, elsewhere="see the page", medium="terminal"),
-            Items(ends, most=len(ends), medium="terminal"),
-            *_failures(failures),
+            _table(conformance, tried),
+            *_failures(wording.failures(tried)),
             *_bad_ends(tried),
             *_not_tried(tried),
         ],
+        medium="details",
     )
-
-
-def _broken(conformance: Conformance, tried: Tried) -> list[Operation]:
-    """The operations that do not work in every memory where they were tried."""
-    works = {"", GOOD, NOT_TRIED}
-    return [
-        operation
-        for operation in conformance.operations
-        if {*_worst(conformance, tried, operation)} - works
-    ]
 
 
 def _worst(conformance: Conformance, tried: Tried, operation: Operation) -> Iterator[str]:
@@ -125,20 +150,16 @@ def _worst(conformance: Conformance, tried: Tried, operation: Operation) -> Iter
         yield wording.worst(wording.outcomes_in(tried, operation, memory))
 
 
-def _table(
-    conformance: Conformance, tried: Tried, operations: list[Operation], medium: Medium
-) -> Table:
+def _table(conformance: Conformance, tried: Tried) -> Table:
     columns = [
         Column(str(number), wording.memory_label(memory), figure=False)
         for number, memory in enumerate(conformance.memories)
     ]
-    families = groupby(operations, attrgetter("family"))
-    on_page = medium == "page"
     groups = [
-        Rows(family if on_page else "", [_row(conformance, tried, one) for one in members])
-        for family, members in (families if on_page else [("", operations)] if operations else [])
+        Rows(family, [_row(conformance, tried, operation) for operation in members])
+        for family, members in groupby(conformance.operations, attrgetter("family"))
     ]
-    return Table("", "", "Operation", columns, groups, heads=True, medium=medium)
+    return Table("", "", "Operation", columns, groups, heads=True)
 
 
 def _row(conformance: Conformance, tried: Tried, operation: Operation) -> Row:
@@ -146,7 +167,9 @@ def _row(conformance: Conformance, tried: Tried, operation: Operation) -> Row:
         str(number): _value(wording.outcomes_in(tried, operation, memory))
         for number, memory in enumerate(conformance.memories)
     }
-    return Row(operation.name, values, hover=operation.summary)
+    works = set(_worst(conformance, tried, operation)) <= WORKS
+    medium: Medium = "page" if works else ""
+    return Row(operation.name, values, hover=operation.summary, medium=medium)
 
 
 def _value(outcomes: list[Outcome]) -> Value:
@@ -157,11 +180,12 @@ def _value(outcomes: list[Outcome]) -> Value:
 def _failures(failures: list[wording.Failure]) -> Iterator[Block]:
     """Each kind of failure with the commands that repeat its cases."""
     if failures:
-        yield Heading("What failed, and how to repeat it", "page")
+        yield Heading("What failed")
     for failure in failures:
-        yield Notice(failure.evidence, tone="bad", medium="page")
-        yield Prose(failure.cases, medium="page")
-        yield Folded(count(len(failure.outcomes), "command"), list(_commands(failure)))
+        yield Notice(failure.evidence, tone="bad")
+        yield Prose(failure.cases)
+        commands = count(len(failure.outcomes), "command")
+        yield Folded(f"To repeat it: {commands}", list(_commands(failure)))
 
 
 def _commands(failure: wording.Failure) -> Iterator[Block]:
@@ -173,10 +197,10 @@ def _commands(failure: wording.Failure) -> Iterator[Block]:
 
 def _bad_ends(tried: Tried) -> Iterator[Block]:
     if tried.bad_ends:
-        yield Heading("Jobs that ended badly after the last case that they tried", "page")
+        yield Heading("Jobs that ended badly after the last case that they tried")
         yield Prose("The command repeats the whole job.", "muted", medium="page")
     for end in tried.bad_ends:
-        yield Notice(wording.bad_end(end), tone="bad", medium="page")
+        yield Notice(wording.bad_end(end), tone="bad")
         yield Folded("Command", [Code(end.command)])
 
 

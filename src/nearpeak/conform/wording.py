@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Text about the cases of a conformance run."""
 
+import shlex
+import textwrap
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -8,7 +10,7 @@ from itertools import chain
 
 from nearpeak.conform.conformance import Conformance, Memory, Operation, Tried
 from nearpeak.grouping import collected, grouped
-from nearpeak.numbers import count, size
+from nearpeak.numbers import count, listed, size
 from nearpeak.terms.logs import fault, without_addresses
 from nearpeak.terms.outcomes import GOOD, NOT_TRIED, Status
 from nearpeak.terms.trials import CHURN, GROW, IN_PLACE, LEAK, PLAIN, RANKS, BadEnd, Outcome
@@ -25,7 +27,16 @@ WORST: tuple[Status, ...] = (
     NOT_TRIED,
 )
 SHORT = {"wrong data": "wrong", NOT_TRIED: "-"}
-_NAMED = 3  # cases that were not tried, in the conclusion
+LEFT = "still to be tried"
+# How cases ended, in a sentence.
+ENDED: dict[str, str] = {
+    "wrong data": "received wrong data",
+    "refused": "ended with an MPI error",
+    "failed": "did not start",
+    "leaks": "leaked memory",
+}
+_NAMED = 3  # cases that were not tried, in the conclusion; operations and memories in a headline
+_LETTERS = 60  # of a message in a headline
 CHECKS = {
     CHURN: "64 allocations in turn",
     LEAK: "memory over many allocations",
@@ -152,12 +163,46 @@ def failures(tried: Tried) -> list[Failure]:
     return sorted(map(Failure, alike.values()), key=lambda failure: -len(failure.outcomes))
 
 
+def headline(tried: Tried, failure: Failure) -> str:
+    """`12 cases of intel crashed: put, get and 3 more in D and D vmm (ended by SIGSEGV)`."""
+    first, cases = failure.outcomes[0], [outcome.case for outcome in failure.outcomes]
+    operations = _few([case.operation for case in cases])
+    memories = _few(
+        [memory_label(Memory(buffers=case.buffers, allocator=case.allocator)) for case in cases]
+    )
+    message = textwrap.shorten(without_addresses(first.message), _LETTERS, placeholder=" ...")
+    return (
+        f"{count(len(cases), 'case')} of {tried.label} {ENDED.get(first.status, first.status)}:"
+        f" {operations} in {memories}{f' ({message})' if message else ''}"
+    )
+
+
+def _few(names: Iterable[str]) -> str:
+    """`put, get and 3 more`, each once."""
+    once = list(dict.fromkeys(names))
+    rest = len(once) - _NAMED
+    return listed([*once[:_NAMED], *([f"{rest} more"] if rest > 0 else [])])
+
+
+def repeat(conformance: Conformance, tried: Tried, outcome: Outcome) -> str:
+    """The command that tries the operation of a case again, in its memory."""
+    line = ["nearpeak", "conform", "--mpi", tried.label, "--operations", outcome.case.operation]
+    line += ["--buffers", outcome.case.buffers]
+    line += ["--allocators", outcome.case.allocator] if outcome.case.allocator != PLAIN else []
+    line += ["--path", conformance.path] if conformance.path else []
+    line += [f"--{conformance.depth}"] if conformance.depth != "default" else []
+    return shlex.join([*line, "-o", outcome.case.operation])
+
+
+def counts(tried: Tried) -> Counter[str]:
+    """The number of cases of a library that ended in each way, and of those that are left."""
+    return Counter({LEFT: tried.left}) + Counter(outcome.status for outcome in tried.outcomes)
+
+
 def totals(tried: Tried) -> str:
     """`412 ok, 3 crashed`, of all cases of a library."""
-    counts = Counter(outcome.status for outcome in tried.outcomes)
-    parts = [f"{counts[status]} {status}" for status in reversed(WORST) if counts[status]]
-    if tried.left:
-        parts.append(f"{tried.left} still to be tried")
+    ends = counts(tried)
+    parts = [f"{ends[way]} {way}" for way in (*reversed(WORST), LEFT) if ends[way]]
     return ", ".join(parts + _ends(tried.bad_ends)) or "nothing was tried"
 
 

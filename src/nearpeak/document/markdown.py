@@ -2,7 +2,7 @@
 """A document as Markdown, for a merge request or an issue: what the terminal has."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import singledispatch
 
 from nearpeak import markdown
@@ -19,6 +19,7 @@ from nearpeak.document.model import (
     Row,
     Table,
     Value,
+    for_terminal,
 )
 from nearpeak.document.terminal import bar
 from nearpeak.numbers import printable
@@ -29,20 +30,12 @@ _MARKUP = re.compile(r"([\\*_\[\]<>#])")
 def render(document: Document) -> str:
     """Returns the whole text."""
     lines = [f"## {_escaped(document.heading)}", ""]
-    for section in document.sections:
-        if section.medium != "page":
-            lines += [f"### {_escaped(section.title)}", ""] if section.title else []
-            lines += blocks(section.blocks)
+    for section in for_terminal(document.sections):
+        lines += [f"### {_escaped(section.title)}", ""] if section.title else []
+        for block in section.blocks:
+            lines += [*lines_of(block), ""]
     lines += [f"**{_escaped(document.conclusion)}**", ""] if document.conclusion else []
     return "\n".join(lines)
-
-
-def blocks(shown: Sequence[Block]) -> Iterator[str]:
-    """Yields the lines of blocks, an empty one after each."""
-    for block in shown:
-        if block.medium != "page":
-            yield from lines_of(block)
-            yield ""
 
 
 @singledispatch

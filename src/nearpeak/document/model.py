@@ -5,8 +5,8 @@ Each kind of run makes a `Document`, and the writers of this folder put it on th
 page. Only numbers.py formats numbers. Text between backticks is code; nothing else is markup.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from markupsafe import Markup
@@ -15,7 +15,9 @@ from nearpeak import numbers
 
 Kind = Literal["number", "percent", "size", "count", "probability", "text", "command"]
 Tone = Literal["", "good", "bad", "note", "muted"]
-Medium = Literal["", "terminal", "page"]  # the only one that shows a block; "": both
+# What shows a block. "": the page and the terminal; "details": the page, and the terminal with
+# --verbose; "terminal", "page": this one alone.
+Medium = Literal["", "details", "terminal", "page"]
 Span = tuple[float, float]
 
 
@@ -93,7 +95,7 @@ class Row:
     strong: bool = False
     ceiling: bool = False  # no library's
     opens: int | None = None  # the index of the details that the page shows on demand
-    medium: Medium = ""  # the only one that shows it
+    medium: Medium = ""
 
     def fields(self, columns: Sequence[Column]) -> Iterator[tuple[Column, Value | None]]:
         """Each column with its value, without the columns that an earlier value spans."""
@@ -265,6 +267,29 @@ class Section:
     medium: Medium = ""
 
 
+def for_terminal(sections: Iterable[Section], *, verbose: bool = False) -> Iterator[Section]:
+    """Yields the sections with what the terminal shows of them; with `verbose` all details too, in
+    sections before the others."""
+    hidden: Set[Medium] = {"page"} if verbose else {"page", "details"}
+    for section in sorted(sections, key=lambda section: section.medium != "details"):
+        blocks = [block for block in section.blocks if block.medium not in hidden]
+        if blocks and section.medium not in hidden:
+            yield replace(section, blocks=[_cut(block, hidden, whole=verbose) for block in blocks])
+
+
+def _cut(block: Block, hidden: Set[Medium], *, whole: bool) -> Block:
+    """A table without its hidden rows; with `whole` a list at full length."""
+    if isinstance(block, Items) and whole:
+        return replace(block, most=len(block.lines))
+    if not isinstance(block, Table):
+        return block
+    kept = [
+        replace(group, rows=[row for row in group.rows if row.medium not in hidden])
+        for group in block.groups
+    ]
+    return replace(block, groups=[group for group in kept if group.rows])
+
+
 @dataclass(frozen=True)
 class Document:
     """One run as it is shown."""
@@ -273,7 +298,7 @@ class Document:
     heading: str  # the question that it answers
     byline: Sequence[str]  # machine, date, versions
     sections: Sequence[Section]
-    conclusion: str = ""  # the terminal's last line
+    conclusion: str = ""  # the terminal's last line, before the page
     footer: str = ""  # Markup if it has a link
     bad: bool = False  # the conclusion is bad news
     style: str = ""  # further rules of the page's style sheet

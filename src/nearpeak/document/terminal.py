@@ -28,6 +28,7 @@ from nearpeak.document.model import (
     Terms,
     Tone,
     Value,
+    for_terminal,
 )
 from nearpeak.numbers import printable
 
@@ -53,28 +54,26 @@ def widened(console: PlainConsole | None) -> PlainConsole:
 
 
 def print_document(
-    document: Document, page: Path | None = None, console: PlainConsole | None = None
+    document: Document,
+    page: Path | None = None,
+    console: PlainConsole | None = None,
+    *,
+    verbose: bool = False,
 ) -> None:
-    """Prints what a document has for the terminal. `page`: its page, if that was written."""
+    """Prints what a document has for the terminal, with `verbose` the details before it. `page`:
+    its page, if that was written."""
     console = widened(console)
-    for section in document.sections:
-        blocks = [block for block in section.blocks if block.medium != "page"]
-        if section.medium == "page" or not blocks:
-            continue
+    for section in for_terminal(document.sections, verbose=verbose):
         console.print()
         if section.title:
             console.print(plain(section.title, "bold"))
-        print_blocks(blocks, console)
-    console.print()
-    ending = "; ".join(filter(None, [document.conclusion, str(page or "")]))
-    console.print(plain(ending, "bold red" if document.bad else "bold"), soft_wrap=True)
-
-
-def print_blocks(blocks: Sequence[Block], console: PlainConsole) -> None:
-    """Prints blocks one below the other."""
-    for block in blocks:
-        if block.medium != "page":
+        for before, block in zip([None, *section.blocks], section.blocks, strict=False):
+            if isinstance(before, Findings):
+                console.print()
             print_block(block, console)
+    if ending := "; ".join(filter(None, [document.conclusion, str(page or "")])):
+        console.print()
+        console.print(plain(ending, "bold red" if document.bad else "bold"), soft_wrap=True)
 
 
 @singledispatch
@@ -120,7 +119,6 @@ def _(block: Findings, console: PlainConsole) -> None:
         if finding.command and len(action) > console.width:
             action = f"   {finding.command}"
         console.print(plain(action), soft_wrap=bool(finding.command))
-    console.print()
 
 
 @print_block.register
@@ -188,8 +186,7 @@ def _grid(table: Table, columns: Sequence[Column]) -> Grid:
         _add_column(grid, column, heading)
     for group in table.groups:
         for row in group.rows:
-            if row.medium != "page":
-                _add_row(grid, row, columns)
+            _add_row(grid, row, columns)
     return grid
 
 

@@ -26,6 +26,8 @@ from nearpeak.numbers import number, size
 from nearpeak.observations.explained import Budget, ExplainedCase, Explanation, Part
 from nearpeak.observations.ways import Leg, Step, Ways, alike
 
+MOST, FEW, MANY = 5, 3, 3  # parts in the answer; of as many messages, fewer of each
+BRIEF = [Column("what", "what", figure=False), Column("time", "µs"), Column("percent", "%")]
 PARTS = [
     Column("what", "What", figure=False),
     Column("mean", "Each", "µs"),
@@ -36,27 +38,43 @@ PARTS = [
 
 
 def present(explanation: Explanation) -> Document:
-    """The whole explanation."""
-    conclusion = wording.conclusion(explanation)
-    answer = list(_answer(explanation))
+    """The whole explanation; its answer has the largest parts of each message."""
+    brief = [block for case in explanation.cases for block in _brief(explanation, case)]
     return Document(
         title=f"Where the time of a message goes: {wording.library(explanation)} on"
         f" {explanation.host}",
         heading="Where does the time of a message go?",
         byline=_byline(explanation),
         sections=[
-            Section("Result", [Prose(f"{conclusion}.", strong=True), *answer], "found", "page"),
+            Section("", brief, "found"),
+            Section("", list(_answer(explanation)), "next"),
             *(
-                Section(wording.title(explanation, case), list(_case(explanation, case)))
+                Section(
+                    wording.title(explanation, case),
+                    list(_case(explanation, case)),
+                    medium="details",
+                )
                 for case in explanation.cases
             ),
             Section("How it was looked at", [*_method(explanation)], medium="page"),
-            Section("", answer, medium="terminal"),
         ],
-        conclusion=conclusion,
         footer="Made by `nearpeak explain`; docs/explain.md says what each word means.",
         style=drawing.STYLE,
     )
+
+
+def _brief(explanation: Explanation, case: ExplainedCase) -> Iterator[Block]:
+    """The largest parts of a message, of that way which takes longer."""
+    longest = max(case.budgets, key=lambda budget: budget.time_us, default=None)
+    first = case is explanation.cases[0]
+    yield Prose(wording.sentence(explanation, case, longest, first=first), strong=True)
+    for doubt in wording.doubts(case):
+        yield Notice(f"{doubt}.", tone="note")
+    if longest:
+        most = MOST if len(explanation.cases) < MANY else FEW
+        largest = sorted(longest.parts, key=lambda part: -part.time_us)[:most]
+        rows = [Rows("", [_part(part, longest) for part in largest])]
+        yield Table("", "", "who", BRIEF, rows, heads=True, compact=True)
 
 
 def sections(explanations: Sequence[Explanation]) -> list[tuple[str, list[Block]]]:
@@ -87,7 +105,7 @@ def _byline(explanation: Explanation) -> list[str]:
 def _answer(explanation: Explanation) -> Iterator[Block]:
     yield from _failed(explanation)
     if command := wording.search(explanation):
-        yield Code(command, "To search for settings that make it faster:")
+        yield Code(command, "To search for settings that make it faster:", "")
 
 
 def _failed(explanation: Explanation) -> Iterator[Block]:

@@ -38,11 +38,17 @@ def title(explanation: Explanation, case: ExplainedCase) -> str:
     return f"{explanation.benchmark} {explanation.buffers} at {size(case.size_bytes)}"
 
 
-def conclusion(explanation: Explanation) -> str:
-    """`openmpi 5.0.11, host-gpu near, latency H,D at 8 B: 15.6 µs, without MPI 6.75; ...`."""
-    subject = f"{library(explanation)}, {explanation.path}, {explanation.benchmark}"
-    cases = [f" at {size(case.size_bytes)}: {_beside_ceiling(case)}" for case in explanation.cases]
-    return f"{subject} {explanation.buffers}{';'.join(cases) or ': nothing was seen'}"
+def sentence(
+    explanation: Explanation, case: ExplainedCase, budget: Budget | None, *, first: bool
+) -> str:
+    """`openmpi 5.0.11, host-gpu near, latency H,D at 8 B: 15.6 µs, without MPI 6.75. Of the 22.8 µs
+    from rank 0 (H) to rank 1 (D):`. `first`: names library and path."""
+    subject = f"{library(explanation)}, {explanation.path}, " if first else ""
+    text = f"{subject}{title(explanation, case)}: {_beside_ceiling(case)}."
+    if budget is None:
+        return text
+    way = _way(budget, explanation)
+    return f"{text} Of the {number(budget.time_us)} µs {way[0].lower()}{way[1:]}:"
 
 
 def _beside_ceiling(case: ExplainedCase) -> str:
@@ -65,16 +71,20 @@ def figures(case: ExplainedCase) -> str:
 
 def leg(budget: Budget, explanation: Explanation) -> str:
     """`From rank 0 (H) to rank 1 (D): 22.8 µs, mean of 220 messages`; an iteration alike."""
-    first, second = explanation.buffers.split(",")
-    ends = {
-        "there": f"From rank 0 ({first}) to rank 1 ({second})",
-        "back": f"From rank 1 ({second}) to rank 0 ({first})",
-        "iteration": "One iteration",
-    }[budget.leg]
+    ends = _way(budget, explanation)
     noun = "iteration" if budget.leg == "iteration" else "message"
     several = f"mean of {count(budget.messages, noun)}"
     basis = several if budget.messages > 1 else f"of 1 {noun} alone"
     return f"{ends}: {number(budget.time_us)} µs, {basis}"
+
+
+def _way(budget: Budget, explanation: Explanation) -> str:
+    first, second = explanation.buffers.split(",")
+    return {
+        "there": f"From rank 0 ({first}) to rank 1 ({second})",
+        "back": f"From rank 1 ({second}) to rank 0 ({first})",
+        "iteration": "One iteration",
+    }[budget.leg]
 
 
 def shown(budget: Budget) -> list[Part]:

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """All pairs of nodes as a document: which nodes and links are slow."""
 
+import shlex
 from collections.abc import Iterator
 
 from nearpeak.document.model import (
     Block,
     Column,
     Document,
-    Medium,
+    Finding,
+    Findings,
+    Items,
     Notice,
     Prose,
     Row,
@@ -22,12 +25,16 @@ from nearpeak.document.templates import moment
 from nearpeak.nodes import map as maps
 from nearpeak.nodes import wording
 from nearpeak.nodes.found import UNITS, Curve, Found, Pair, Verdict
-from nearpeak.numbers import count, number, percent, size, unit
+from nearpeak.numbers import count, interval, number, percent, size, unit
+from nearpeak.terms.identity import Who
 
-_PRINTED, _LISTED = 30, 2000  # verdicts on the terminal and on the page; nodes.json has all
+MOST, LISTED = 10, 2000  # verdicts in the answer and behind it; nodes.json has all
+ACTED = 2  # nodes and links of which the answer says what to do
+NAMED = 8  # nodes in a command
 _VERDICT = [
     Column("metric", "In", figure=False),
     Column("times", "Times as long"),
+    Column("ci95", "95 % interval"),
     Column("p", "p"),
     Column("alone", "Alone"),
     Column("launches", "Launches"),
@@ -40,7 +47,7 @@ _USUAL = [
 
 
 def present(results: Found) -> Document:
-    """The whole run; the terminal shows every pair only if nothing can be judged."""
+    """The whole run; its answer has every pair only if nothing can be judged."""
     return Document(
         title="Slow nodes and slow links",
         heading="Which nodes and links are slow?",
@@ -51,62 +58,92 @@ def present(results: Found) -> Document:
             f"Nearpeak {results.nearpeak}",
         ],
         sections=[
-            Section("Result", list(_result(results)), "found"),
+            Section("", list(_answer(results)), "found"),
             *_evidence(results),
-            Section("How it was measured", [Terms(list(_methods(results)), "")]),
+            Section("How it was measured", [Terms(list(_methods(results)), "")], medium="details"),
         ],
-        conclusion=wording.conclusion(results),
-        bad=results.bad,
         footer="Made by `nearpeak nodes`; docs/nodes.md says how each verdict comes about.",
         style=maps.STYLE,
     )
 
 
-def _result(results: Found) -> Iterator[Block]:
-    tone: Tone = "bad" if results.bad else "note"
-    yield Notice(f"{wording.conclusion(results)}.", tone=tone, medium="page")
+def _answer(results: Found) -> Iterator[Block]:
+    tone: Tone = "bad" if results.bad else ""
+    yield Prose(f"{wording.conclusion(results)}.", tone, strong=True)
+    if usual := wording.usual(results):
+        yield Prose(usual)
     if results.failed:
         yield Notice(results.failed, tone="bad")
     if results.wrong:
-        yield Notice(wording.wrong(results), tuple(results.wrong), "bad")
+        yield Notice(f"{wording.wrong(results)}.", tone="bad")
     for one in results.requirements:
         text = f"Required {one.requirement}: {wording.required(results, one)}"
         yield Notice(text, tone="" if one.met else "bad")
-    yield from _verdicts(results)
-    yield _usual(results)
+    if results.pairs and not results.told_apart:
+        yield _pairs(results)
+    if results.verdicts:
+        yield _slow(results, MOST)
+        yield Findings(list(_findings(results)))
 
 
-def _verdicts(results: Found) -> Iterator[Block]:
-    rows = [
-        _verdict(verdict, "" if index < _PRINTED else "page")
-        for index, verdict in enumerate(results.verdicts[:_LISTED])
-    ]
-    if rows:
-        yield Table("", "", "Slow", _VERDICT, [Rows("", rows)], heads=True)
-    media: tuple[tuple[Medium, int], ...] = (("terminal", _PRINTED), ("page", _LISTED))
-    for medium, most in media:
-        if (more := len(results.verdicts) - most) > 0:
-            yield Prose(f"And {more} more: nodes.json has all.", medium=medium)
+def _findings(results: Found) -> Iterator[Finding]:
+    """Yields what to do about the slowest nodes and links, and then."""
+    slowest = {wording.subject(verdict): verdict for verdict in reversed(results.verdicts)}
+    for verdict in list(reversed(slowest.values()))[:ACTED]:
+        yield _finding(results, verdict)
+    yield Finding("Measure again when that is done", "The same nodes:", repeat(results))
 
 
-def _verdict(verdict: Verdict, medium: Medium) -> Row:
+def _finding(results: Found, verdict: Verdict) -> Finding:
+    text = (
+        f"{verdict.kind.capitalize()} {wording.subject(verdict)} is slow: {_metric(verdict)},"
+        f" {number(verdict.times)} times as long as usual"
+    )
+    if verdict.kind == "node":
+        return Finding(text, "Take it out of jobs, and check it there:", "nearpeak machine --check")
+    if verdict.alone is not None and verdict.alone <= results.margin:
+        return Finding(text, "Alone it is as fast as others: check the routes that share it.")
+    return Finding(text, "Check its cable, its ports and the switches between.")
+
+
+def repeat(results: Found) -> str:
+    """The command that measures the same nodes again; of many, those of the job."""
+    line = ["nearpeak", "nodes", "--mpi", Who(results.library, results.settings).label]
+    if len(results.nodes) <= NAMED:
+        line += ["--hosts", ",".join(results.nodes)]
+    return shlex.join([*line, "-o", "again"])
+
+
+def _slow(results: Found, most: int) -> Table:
+    """The slowest nodes and links."""
+    shown, every = results.verdicts[:most], len(results.verdicts)
+    caption = "" if every == len(shown) else f"The first {most} of {every} verdicts"
+    rows = Rows("", list(map(_verdict, shown)))
+    return Table("", caption, "Slow", _VERDICT, [rows], heads=True)
+
+
+def _metric(verdict: Verdict) -> str:
+    return f"{wording.name(verdict.metric)}, {verdict.mode}"
+
+
+def _verdict(verdict: Verdict) -> Row:
     values = {
-        "metric": Value(f"{wording.name(verdict.metric)}, {verdict.mode}", "text"),
-        "times": Value(verdict.times, ci95=verdict.ci95),
+        "metric": Value(_metric(verdict), "text"),
+        "times": Value(verdict.times),
+        "ci95": Value(interval(verdict.ci95), "text"),
         "p": Value(verdict.p_value, "probability"),
         "launches": Value(verdict.launches, "count"),
     }
     if verdict.alone is not None:
         values["alone"] = Value(verdict.alone)
-    return Row(f"{verdict.kind} {wording.subject(verdict)}", values, medium=medium)
+    return Row(f"{verdict.kind} {wording.subject(verdict)}", values)
 
 
 def _usual(results: Found) -> Table:
     """The usual figures, and the deviations of nodes, links and launches from them."""
     rows = [Row(wording.title(results, curve), _figures(curve)) for curve in results.curves]
     columns = _USUAL if results.told_apart else _USUAL[:1]
-    groups = [Rows("", rows)] if rows else []
-    return Table("", "", "The usual pair", columns, groups, heads=True)
+    return Table("", "", "The usual pair", columns, [Rows("", rows)], heads=True)
 
 
 def _figures(curve: Curve) -> dict[str, Value]:
@@ -117,9 +154,14 @@ def _figures(curve: Curve) -> dict[str, Value]:
 def _evidence(results: Found) -> Iterator[Section]:
     if results.maps:
         yield Section("All pairs", list(_maps(results)), medium="page")
-    if results.pairs:
-        medium: Medium = "page" if results.told_apart else ""
-        yield Section("Every pair", [_pairs(results)], medium=medium)
+    if len(results.verdicts) > MOST:
+        yield Section("All that is slow", [_slow(results, LISTED)], medium="details")
+    if results.curves:
+        yield Section("The usual pair", [_usual(results)], medium="details")
+    if results.wrong:
+        yield Section("Wrong data", [Items(results.wrong)], medium="details")
+    if results.pairs and results.told_apart:
+        yield Section("Every pair", [_pairs(results)], medium="details")
 
 
 def _maps(results: Found) -> Iterator[Block]:

@@ -18,6 +18,18 @@ def name(metric: str) -> str:
     return metric.partition("_")[0]
 
 
+def usual(results: Found) -> str:
+    """`The usual pair: latency 1.02 µs (alone 0.90 µs), bandwidth 12.1 GB/s.`; empty if nothing was
+    measured."""
+    texts: dict[str, list[str]] = {}
+    for curve in results.curves:
+        alone = curve.mode == "alone" and curve.metric in texts
+        text = f"{number(curve.usual)} {unit(curve.unit)}"
+        texts.setdefault(curve.metric, []).append(f"(alone {text})" if alone else text)
+    figures = [f"{name(metric)} {' '.join(shown)}" for metric, shown in texts.items()]
+    return f"The usual pair: {', '.join(figures)}." if figures else ""
+
+
 def subject(verdict: Verdict) -> str:
     """`node7`; `node3 - node9`."""
     return " - ".join(verdict.nodes)

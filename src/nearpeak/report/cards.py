@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cards: what a study found that costs most, each in two lines with its evidence below."""
 
-import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,8 +14,8 @@ from nearpeak.report.advice import sentence as advised
 from nearpeak.results.names import case
 from nearpeak.results.results import Advice, AdviceKind, Finding, Headline, Results
 from nearpeak.terms.axes import STAGING, staging
+from nearpeak.terms.commands import explaining
 from nearpeak.terms.identity import Case, Place, Who
-from nearpeak.terms.sizes import format_bytes
 
 MOST = 3
 PAIR = 2  # ranks that `nearpeak explain` follows
@@ -134,12 +133,6 @@ def _explain(finding: Finding) -> str:
     if place.hosts > 1 or not usual or finding.cost is None:
         return ""
     return explaining(who.label, place, case_)
-
-
-def explaining(who: str, place: Place, case_: Case) -> str:
-    """The command of `nearpeak explain` for a case."""
-    line = ["nearpeak", "explain", case_.benchmark, "--mpi", who, "--path", place.path]
-    return shlex.join([*line, "--buffers", case_.buffers, "--sizes", format_bytes(case_.x)])
 
 
 def _key(given: Advice) -> tuple[Place | None, Case | None]:

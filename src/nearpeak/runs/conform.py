@@ -40,16 +40,17 @@ class _Prepared:
     begin: Begin
 
 
-def start(folder: Path, chosen: Chosen) -> int:
-    """Tries the cases of `chosen`; returns the exit status. UserError, CannotWriteError."""
+def start(folder: Path, chosen: Chosen, *, verbose: bool) -> int:
+    """Tries the cases of `chosen`, and prints the results, with `verbose` all of them; returns the
+    exit status. UserError, CannotWriteError."""
     FORM.check_new(folder)
     prepared = _prepare(chosen)
     with closing(ConformJournal(folder, prepared.begin)) as journal:
         begun.remember(prepared.begin)
-        return _try(journal, prepared)
+        return _try(journal, prepared, verbose=verbose)
 
 
-def resume(folder: Path, *, accept: bool) -> int:
+def resume(folder: Path, *, accept: bool, verbose: bool) -> int:
     """Tries the cases that are left of the run in the folder, as `start` does. `accept`: as for
     `check_begun`."""
     check_output(folder)  # before anything in it is changed
@@ -62,7 +63,7 @@ def resume(folder: Path, *, accept: bool) -> int:
     with closing(ConformJournal(folder)) as journal:
         prepared = _prepare(journal.begin.chosen)
         run.check_resumed(journal.records, prepared.begin, prepared.contenders)
-        return _try(journal, prepared)
+        return _try(journal, prepared, verbose=verbose)
 
 
 def _prepare(chosen: Chosen) -> _Prepared:
@@ -80,7 +81,7 @@ def _prepare(chosen: Chosen) -> _Prepared:
     return _Prepared(contenders, described, places, begin)
 
 
-def _try(journal: ConformJournal, prepared: _Prepared) -> int:
+def _try(journal: ConformJournal, prepared: _Prepared, *, verbose: bool) -> int:
     """Tries what the journal lacks. The results are written also after an interrupt."""
     trials = run.Run(journal, prepared.described, prepared.places, programs.TOOLS)
     for contender in prepared.contenders:
@@ -98,7 +99,7 @@ def _try(journal: ConformJournal, prepared: _Prepared) -> int:
     except MpsError as error:
         raise UserError(str(error)) from None
     conformance = build(journal.records)
-    present(conformance, journal.folder)
+    present(conformance, journal.folder, verbose=verbose)
     if interruption.signal is not None:
         return lifecycle.cut_short(interruption.signal, FORM.resume_command(journal.folder))
     return conclude(conformance)
@@ -109,11 +110,11 @@ def read(folder: Path) -> Conformance:
     return build(FORM.read(folder))
 
 
-def present(conformance: Conformance, folder: Path | None) -> Path | None:
-    """Writes the results and their page into a folder, if there is one, and prints them. Returns
-    the page's path."""
-    document = presenter.present(conformance)
-    return lifecycle.present(document, folder, "conform", to_json(conformance))
+def present(conformance: Conformance, folder: Path | None, *, verbose: bool) -> Path | None:
+    """Writes the results and their page into a folder, if there is one, and prints them, with
+    `verbose` all of them. Returns the page's path."""
+    document, results = presenter.present(conformance), to_json(conformance)
+    return lifecycle.present(document, folder, "conform", results, verbose=verbose)
 
 
 def conclude(conformance: Conformance) -> int:

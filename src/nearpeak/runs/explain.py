@@ -47,23 +47,25 @@ class Request:
     measured: Contender | None = None  # by a study, whatever `mpi` is by now
 
 
-def start(request: Request, output: Path | None, study: Path | None, *, ask: bool) -> int:
+def start(
+    request: Request, output: Path | None, study: Path | None, *, ask: bool, verbose: bool
+) -> int:
     """Explains the messages of a request, into a folder of its own or into a study, if one is
-    given; returns the exit status. UserError."""
+    given, and prints it, with `verbose` all of it; returns the exit status. UserError."""
     if output:
         check_output(output)
     if study:
         _check_machine(study)
-    return _explain([request], output, study, ask=ask)
+    return _explain([request], output, study, ask=ask, verbose=verbose)
 
 
-def start_worst(study: Path, count: int, *, ask: bool) -> int:
+def start_worst(study: Path, count: int, *, ask: bool, verbose: bool) -> int:
     """Explains that many messages of a study, those furthest from their ceiling, as `start`
     does."""
     requests = _worst(study, count)
     _check_machine(study)
     _check_plan(study)
-    return _explain(requests, None, study, ask=ask)
+    return _explain(requests, None, study, ask=ask, verbose=verbose)
 
 
 def add_worst(study: Path, count: int) -> None:
@@ -84,7 +86,12 @@ def add_worst(study: Path, count: int) -> None:
 
 
 def _explain(
-    requests: Sequence[Request], output: Path | None, study: Path | None, *, ask: bool
+    requests: Sequence[Request],
+    output: Path | None,
+    study: Path | None,
+    *,
+    ask: bool,
+    verbose: bool,
 ) -> int:
     failed = False
     for request in requests:
@@ -107,7 +114,7 @@ def _explain(
             raise UserError(str(error)) from None
         if study:
             explained.keep(explanation, study)
-        present(explanation, output)
+        present(explanation, output, verbose=verbose)
         failed = failed or bool(explanation.failed)
     if study:
         _report_again(study)
@@ -196,7 +203,8 @@ def _report_again(study: Path) -> None:
     say(f"Report: {write_report(judged(study), study)}")
 
 
-def present(explanation: Explanation, folder: Path | None) -> None:
-    """Writes an explanation and its page into a folder, if there is one, and prints it."""
-    document = presenter.present(explanation)
-    lifecycle.present(document, folder, "explain", explained.to_json(explanation))
+def present(explanation: Explanation, folder: Path | None, *, verbose: bool) -> None:
+    """Writes an explanation and its page into a folder, if there is one, and prints it, with
+    `verbose` all of it."""
+    document, results = presenter.present(explanation), explained.to_json(explanation)
+    lifecycle.present(document, folder, "explain", results, verbose=verbose)

@@ -73,14 +73,16 @@ def interruptible(journal: RunJournal[Any, Any], tell: Tell) -> Iterator[Interru
         tell(f"interrupted: {reason}")
 
 
-def present(document: Document, folder: Path | None, name: str, results: str) -> Path | None:
-    """Writes NAME.json and NAME.html into a folder, if there is one, and prints the document.
-    Returns the page's path; UserError."""
+def present(
+    document: Document, folder: Path | None, name: str, results: str, *, verbose: bool
+) -> Path | None:
+    """Writes NAME.json and NAME.html into a folder, if there is one, and prints the document, with
+    `verbose` its details too. Returns the page's path; UserError."""
     page = folder and folder / f"{name}.html"
     if folder and page:
         write_whole(folder / f"{name}.json", results)
         write_page(document, page)
-    print_document(document, page)
+    print_document(document, page, verbose=verbose)
     return page
 
 

@@ -69,8 +69,9 @@ def dry_run(chosen: Chosen) -> int:
     return 0
 
 
-def start(folder: Path, chosen: Chosen) -> int:
-    """Measures the plan of `chosen`; returns the exit status. UserError, CannotWriteError."""
+def start(folder: Path, chosen: Chosen, *, verbose: bool) -> int:
+    """Measures the plan of `chosen`, and prints the results, with `verbose` all of them; returns
+    the exit status. UserError, CannotWriteError."""
     FORM.check_new(folder)
     _show(chosen)
     nodes = paths.check_hosts(chosen.nodes, chosen.remote_shell)
@@ -88,10 +89,10 @@ def start(folder: Path, chosen: Chosen) -> int:
     )
     with closing(NodesJournal(folder, begin)) as journal:
         begun.remember(begin)
-        return _measure(journal, prepared)
+        return _measure(journal, prepared, verbose=verbose)
 
 
-def resume(folder: Path, *, accept: bool, dry_run: bool) -> int:
+def resume(folder: Path, *, accept: bool, dry_run: bool, verbose: bool) -> int:
     """Measures the launches that are left of the run in the folder, as `start` does. `accept`: as
     for `check_begun`."""
     begin = read(folder).begin
@@ -115,7 +116,7 @@ def resume(folder: Path, *, accept: bool, dry_run: bool) -> int:
             " now: start anew with -o"
         )
     with closing(NodesJournal(folder)) as journal:
-        return _measure(journal, prepared)
+        return _measure(journal, prepared, verbose=verbose)
 
 
 def _show(chosen: Chosen) -> None:
@@ -148,7 +149,7 @@ def _prepare(chosen: Chosen) -> _Prepared:
     return _Prepared(library, named, machine, path_of(machine, chosen.nodes))
 
 
-def _measure(journal: NodesJournal, prepared: _Prepared) -> int:
+def _measure(journal: NodesJournal, prepared: _Prepared, *, verbose: bool) -> int:
     """Measures what the journal lacks. The results are written also after an interrupt."""
     folder, seconds = journal.folder, measuring_seconds()
     library, named, _, path = prepared
@@ -160,7 +161,7 @@ def _measure(journal: NodesJournal, prepared: _Prepared) -> int:
         )
     ended_by = run.run()
     results = build(read(folder))
-    present(results, folder)
+    present(results, folder, verbose=verbose)
     resume_line = FORM.resume_command(folder)
     if run.cut_short:
         tell(f"Complete it in another job: {resume_line}")
@@ -176,10 +177,12 @@ def judged(folder: Path, require: Sequence[str]) -> Found:
     return build(recorded, require)
 
 
-def present(results: Found, folder: Path | None) -> Path | None:
-    """Writes the results and their page into a folder, if there is one, and prints them. Returns
-    the page's path."""
-    return lifecycle.present(presenter.present(results), folder, "nodes", to_json(results))
+def present(results: Found, folder: Path | None, *, verbose: bool) -> Path | None:
+    """Writes the results and their page into a folder, if there is one, and prints them, with
+    `verbose` all of them. Returns the page's path."""
+    return lifecycle.present(
+        presenter.present(results), folder, "nodes", to_json(results), verbose=verbose
+    )
 
 
 def conclude(results: Found) -> int:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A run of `nearpeak trace`: an application is run, and the MPI calls of its ranks are counted."""
 
+import shlex
 import signal
 from collections.abc import Sequence
 from pathlib import Path
@@ -30,7 +31,7 @@ def start(
     study: Path | None,
     output: Path | None,
     *,
-    show_all: bool,
+    verbose: bool,
 ) -> int:
     """Runs a command, then shows its trace with the ceilings of a study, and writes it into a file;
     returns the command's exit status, or 1 if a signal ended it. `mpi`: its library; None: that of
@@ -51,7 +52,8 @@ def start(
     if points:
         traced.ceilings = ceilings(traced, points.times)
         traced.unblocked = unblocked(traced, points.rates)
-    present(traced, output, show_all=show_all)
+    tune = _tuning(library.name, output) if output else ""
+    present(traced, output, tune, verbose=verbose)
     if signalled is not None:
         return _cut_short(signalled)
     if traced.exit_status > MOST_OF_A_COMMAND:
@@ -70,10 +72,18 @@ def _page_beside(file: Path) -> Path:
     return page
 
 
-def present(traced: Trace, file: Path | None, *, show_all: bool) -> None:
-    """Prints a trace, then writes it into a file, if there is one, and its page beside it."""
-    document = presenter.present(traced, show_all=show_all)
-    print_document(document)  # before the file: it stays where that cannot be written
+def _tuning(mpi: str, file: Path) -> str:
+    """The command that searches settings for the messages of a trace."""
+    return shlex.join(["nearpeak", "tune", "--mpi", mpi, "--trace", str(file)])
+
+
+def present(traced: Trace, file: Path | None, tune: str = "", *, verbose: bool) -> None:
+    """Prints a trace, with `verbose` all of it; then writes it into a file, if there is one, and
+    its page beside it. `tune`: as of the presenter."""
+    document = presenter.present(traced, tune)
+    print_document(
+        document, verbose=verbose
+    )  # before the file: it stays where that cannot be written
     if file:
         page = _page_beside(file)
         text = msgspec.json.format(msgspec.json.encode(traced), indent=1).decode()

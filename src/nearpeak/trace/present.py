@@ -2,10 +2,11 @@
 """A traced application as a document: where its MPI time goes."""
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from nearpeak.document.model import (
     Block,
+    Code,
     Column,
     Document,
     Drawing,
@@ -16,6 +17,7 @@ from nearpeak.document.model import (
     Rows,
     Section,
     Table,
+    Tone,
     Value,
 )
 from nearpeak.document.templates import moment
@@ -23,15 +25,19 @@ from nearpeak.numbers import count, number
 from nearpeak.trace import drawing, wording
 from nearpeak.trace.trace import Rank, Trace
 
-ROWS = 25  # of operations on the terminal
-MANY = 16  # ranks: of more, the page folds the table, and the terminal has the outermost
+MOST = 5  # operations in the answer
+MANY = 16  # ranks: of more, the page folds the table
+_CALLS = Column("calls", "Calls")
+_TIME, _OF_MPI = Column("seconds", "Time", "s"), Column("of_mpi", "of MPI", "%")
+_MEAN = Column("mean", "Mean", "µs")
+LONGEST = [_CALLS, _TIME, _OF_MPI, _MEAN]
 OPERATIONS = [
-    Column("calls", "Calls"),
+    _CALLS,
     Column("bytes", "Bytes"),
-    Column("seconds", "Time", "s"),
-    Column("of_mpi", "of MPI", "%"),
+    _TIME,
+    _OF_MPI,
     Column("of_run", "of run", "%"),
-    Column("mean", "Mean", "µs"),
+    _MEAN,
     Column("longest", "Longest", "µs"),
     Column("rate", "Rate", "GB/s"),
 ]
@@ -52,12 +58,9 @@ CALLS = [
 ]
 
 
-def present(trace: Trace, *, show_all: bool = False) -> Document:
-    """The whole trace; the terminal shows the most important rows, or with `show_all` all."""
-    conclusion = wording.conclusion(trace)
-    problems = wording.problems(trace)
-    answer: list[Block] = [*(Notice(line, tone="bad") for line in problems)]
-    answer += map(Prose, wording.savings(trace))
+def present(trace: Trace, tune: str = "") -> Document:
+    """The whole trace; its answer has the operations that take longest. `tune`: the command that
+    searches settings for what is in the trace; empty where that was not written."""
     application = trace.command[0] if trace.command else "an application"
     return Document(
         title=f"Where the MPI time of {application} goes",
@@ -70,19 +73,33 @@ def present(trace: Trace, *, show_all: bool = False) -> Document:
             f"Nearpeak {trace.nearpeak}",
         ],
         sections=[
-            Section("Result", [Prose(f"{conclusion}.", strong=True), *answer], "found", "page"),
-            Section("By operation", list(_operations(trace, show_all)), "operations"),
-            Section("By rank", list(_ranks(trace, show_all)), "ranks"),
-            Section("", answer, medium="terminal"),
+            Section("", list(_answer(trace, tune)), "found"),
+            Section("By operation", list(_operations(trace)), "operations", "details"),
+            Section("By rank", list(_ranks(trace)), "ranks", "details"),
         ],
-        conclusion=conclusion,
-        bad=bool(problems),
         footer="Made by `nearpeak trace`; docs/trace.md says what each figure is.",
         style=f"{drawing.STYLE}\ntbody th.name {{ min-width: 9rem; }}",
     )
 
 
-def _operations(trace: Trace, show_all: bool) -> Iterator[Block]:
+def _answer(trace: Trace, tune: str) -> Iterator[Block]:
+    problems = wording.problems(trace)
+    tone: Tone = "bad" if problems else ""
+    yield Prose(f"{wording.conclusion(trace)}.", tone, strong=True)
+    for problem in problems:
+        yield Notice(problem, tone="bad")
+    if not trace.entries:
+        return
+    columns = LONGEST + CEILINGS if trace.ceilings else LONGEST
+    rows = [_operation(trace, place) for place in range(len(trace.entries[:MOST]))]
+    rest = wording.rest(trace.entries[MOST:])
+    yield Table("", rest, "operation", columns, [Rows("", rows)], heads=True, compact=True)
+    yield from map(Prose, wording.savings(trace))
+    if tune:
+        yield Code(tune, "To search for settings that make it faster:", "")
+
+
+def _operations(trace: Trace) -> Iterator[Block]:
     if not trace.entries:
         return
     total = len(trace.entries)
@@ -93,19 +110,12 @@ def _operations(trace: Trace, show_all: bool) -> Iterator[Block]:
         f"added up over ranks{longest if total > drawing.SHOWN else ''}:",
         [WITHOUT_MPI, *CALLS] if trace.ceilings else CALLS,
     )
-    rows = [_operation(trace, place, show_all or place < ROWS) for place in range(total)]
+    rows = [_operation(trace, place) for place in range(total)]
     columns = OPERATIONS + CEILINGS if trace.ceilings else OPERATIONS
     yield Table("", wording.WAITING, "Operation", columns, [Rows("", rows)], heads=True)
-    if rest := [] if show_all else trace.entries[ROWS:]:
-        seconds = number(sum(entry.seconds for entry in rest))
-        yield _hidden(f"{count(len(rest), 'row')} more, of {seconds} s")
 
 
-def _hidden(rows: str) -> Prose:
-    return Prose(f"and {rows}: see --all", "muted", medium="terminal")
-
-
-def _operation(trace: Trace, place: int, shown: bool) -> Row:
+def _operation(trace: Trace, place: int) -> Row:
     entry, ceiling = trace.entries[place], trace.by_entry.get(place)
     values = {
         "calls": Value(entry.calls, "count"),
@@ -122,10 +132,10 @@ def _operation(trace: Trace, place: int, shown: bool) -> Row:
     if ceiling:
         values["ceiling"] = Value(1e6 * ceiling.seconds)
         values["saved"] = Value(ceiling.saved_seconds)
-    return Row(wording.label(entry), values, medium="" if shown else "page")
+    return Row(wording.label(entry), values)
 
 
-def _ranks(trace: Trace, show_all: bool) -> Iterator[Block]:
+def _ranks(trace: Trace) -> Iterator[Block]:
     ranks = trace.ranks
     if not ranks:
         return
@@ -136,15 +146,12 @@ def _ranks(trace: Trace, show_all: bool) -> Iterator[Block]:
         [("own", "outside of MPI"), *CALLS],
     )
     yield Items(wording.outstanding(ranks) if trace.expected > 1 else [])
-    outermost = _outermost(ranks)
-    rows = [_rank(rank, show_all or rank in outermost) for rank in ranks]
     folded = f"All {count(len(ranks), 'rank')}" if len(ranks) > MANY else ""
+    rows = list(map(_rank, ranks))
     yield Table("", "", "Rank", RANKS, [Rows("", rows)], folded=folded, heads=True)
-    if folded and not show_all:
-        yield _hidden(f"{count(len(ranks) - MANY, 'rank')} between these")
 
 
-def _rank(rank: Rank, shown: bool) -> Row:
+def _rank(rank: Rank) -> Row:
     values = {
         "host": Value(rank.host, "text"),
         "run": Value(rank.run_seconds),
@@ -154,10 +161,4 @@ def _rank(rank: Rank, shown: bool) -> Row:
         "calls": Value(rank.calls, "count"),
         "bytes": Value(rank.bytes, "count"),
     }
-    return Row(str(rank.rank), values, medium="" if shown else "page")
-
-
-def _outermost(ranks: Sequence[Rank]) -> list[Rank]:
-    """The ranks with the least and the most time in MPI; all if they are few."""
-    order = sorted(ranks, key=lambda rank: rank.mpi_seconds)
-    return [*order[: MANY // 2], *order[-MANY // 2 :]]
+    return Row(str(rank.rank), values)

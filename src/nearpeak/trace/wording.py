@@ -46,6 +46,12 @@ def label(entry: Entry) -> str:
     return ", ".join(filter(None, [f"{name}{sized}", memory, peer]))
 
 
+def rest(entries: Sequence[Entry]) -> str:
+    """`2 other rows take 0.100 s`; empty without any."""
+    seconds = sum(entry.seconds for entry in entries)
+    return f"{count(len(entries), 'other row')} take {number(seconds)} s" if entries else ""
+
+
 def savings(trace: Trace) -> list[str]:
     """The time that messages at their ceilings would save; empty without a study."""
     sentences = []
