@@ -4,7 +4,17 @@
 import pytest
 from markupsafe import Markup
 
-from nearpeak.document.model import Document, Drawing, Prose, Row, Rows, Section, Table
+from nearpeak.document.model import (
+    Document,
+    Drawing,
+    Finding,
+    Findings,
+    Prose,
+    Row,
+    Rows,
+    Section,
+    Table,
+)
 from nearpeak.document.page import render
 from nearpeak.document.terminal import print_document
 
@@ -33,3 +43,11 @@ def test_the_page() -> None:
 def test_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     print_document(DOCUMENT)
     assert capsys.readouterr().out.split() == ["Drawn"]
+
+
+@pytest.mark.parametrize("evidence", [["Not certain: in 3 blocks this may be chance."], ["Slow."]])
+def test_the_page_says_once_why_a_finding_is_not_certain(evidence: list[str]) -> None:
+    finding = Finding("slow", doubt="In 3 blocks this may be chance.", evidence=evidence)
+    page = render(Document("title", "heading", [], [Section("Slow", [Findings([finding])])]))
+    assert page.lower().count("in 3 blocks this may be chance.") == 1
+    assert "Unconfirmed: slow" in page

@@ -134,3 +134,16 @@ def test_texts_of_no_type_are_free() -> None:
         "text n17",
         {"text a-b": "text n17"},
     ]
+
+
+class Keyed(msgspec.Struct):
+    by_host: dict[HostName, int]
+    by_word: dict[Public, int]
+    unmarked: dict[str, int]
+
+
+def test_a_key_that_names_a_host_is_replaced_though_it_looks_like_a_field() -> None:
+    keyed = Keyed(by_host={"node17": 1}, by_word={"node17": 2}, unmarked={"node17": 3})
+    assert changed(keyed, lambda mark, *_: f"a {mark}") == Keyed(
+        by_host={"a host": 1}, by_word={"node17": 2}, unmarked={"node17": 3}
+    )

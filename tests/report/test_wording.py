@@ -124,7 +124,7 @@ def test_headlines_without_ceilings_cells_or_launches(
     results: Results, tell: Callable[[Results], None]
 ) -> None:
     told = _told(results)
-    assert "%" not in told["host-host <script>alert(1)</script>"].sentences[0]
+    assert told["host-host <script>alert(1)</script>"].sentences == []
     assert (
         told["host-memory node0"]
         .sentences[0]
@@ -140,10 +140,7 @@ def test_headlines_without_ceilings_cells_or_launches(
 
 def test_headlines_leave_all_pairs_to_their_matrix(gpu: Results) -> None:
     told = _told(gpu)
-    assert "bw D,D 128 MiB" in told["gpu-gpu nvlink"].sentences[0]
-    near = told["host-gpu near"].sentences[0]
-    assert "bw H,D 128 MiB" in near
-    assert "bw D,H 128 MiB" in near
+    assert {"gpu-gpu nvlink", "host-gpu near"} <= told.keys()
     assert not any(" pair " in path for path in told)
 
 

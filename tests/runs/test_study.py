@@ -8,8 +8,8 @@ import shutil
 import signal
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
-from typing import Any
+from types import ModuleType, SimpleNamespace
+from typing import Any, cast
 from xml.etree import ElementTree
 
 import msgspec
@@ -18,12 +18,21 @@ import pytest
 from nearpeak.launching import paths
 from nearpeak.machine.discover import discover
 from nearpeak.machine.machine import Diagnosis
-from nearpeak.planning import contenders, prepare
+from nearpeak.planning import contenders, make, prepare
+from nearpeak.planning.options import Options
 from nearpeak.planning.plan import PlannedLaunch
+from nearpeak.runs import study as runs
 from nearpeak.study import begun as plans
 from nearpeak.study import progress
+from nearpeak.study.folder import read_plan
 from nearpeak.study.journal import decode_path, read_records
-from nearpeak.study.records import LaunchRecord, Record, SessionRecord, StudyRecord
+from nearpeak.study.records import (
+    LaunchRecord,
+    Record,
+    SessionRecord,
+    StudyEndRecord,
+    StudyRecord,
+)
 from nearpeak.study.seal import Seal, file_digests
 
 Nearpeak = Callable[..., tuple[int, str, str]]
@@ -635,3 +644,94 @@ def test_a_study_grows_on_the_same_machine_unless_forced(
         record for record in read_records(tmp_path / "study") if isinstance(record, SessionRecord)
     ]
     assert [(session.session, session.forced) for session in sessions] == [(0, False), (1, True)]
+
+
+EXPLAINING = ("study", "--mpi", "one", *SMALL, "--launches", "2", "--explain", "1")
+
+
+def test_a_study_whose_job_is_over_explains_nothing(
+    nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(runs, "add_worst", lambda _, number: asked.append(number))
+    with monkeypatch.context() as patch:
+        patch.setattr(runs, "measuring_seconds", lambda: 0.0)
+        _, out, _ = nearpeak(*EXPLAINING)
+    assert "interrupted: the job has no time left" in out
+    assert asked == []
+    assert nearpeak("study", "--resume", "--explain", "1")[0] == 0
+    assert asked == [1]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_a_study_explains_leaves_the_report(
+    nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, number: int
+) -> None:
+    low = "host-host same-numa:latency:100<=1000ms"
+    monkeypatch.setattr(runs, "add_worst", lambda *_: os.kill(os.getpid(), number))
+    code, out, err = nearpeak(*EXPLAINING, "--require", low)
+    assert code == 128 + number, err
+    assert f"Required {low}: " in out
+    assert f"explanations are left out: ended by {signal.Signals(number).name}\n" in err
+    assert (tmp_path / "study" / "report.html").exists()
+    assert "complete it with: nearpeak explain --study study --worst 1\n" in out
+
+
+def test_explanations_that_cannot_be_kept_leave_the_report(
+    nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def fails(*_: object) -> None:
+        raise OSError(13, "Permission denied")
+
+    monkeypatch.setattr(runs, "add_worst", fails)
+    code, _, err = nearpeak(*EXPLAINING)
+    assert code == 0
+    assert "explanations are left out: [Errno 13] Permission denied; to explain later: " in err
+    assert (tmp_path / "study" / "report.html").exists()
+
+
+def test_a_usual_study_that_is_resumed_explains_what_it_was_to(
+    nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(runs, "add_worst", lambda _, number: asked.append(number))
+    # The stand-ins have no benchmark without a measured ceiling.
+    monkeypatch.setattr(make, "_few", lambda _, options: [8] if options.nothing_asked else [])
+
+    def begin(*words: str) -> None:
+        shutil.rmtree(tmp_path / "study", ignore_errors=True)
+        with monkeypatch.context() as patch:
+            patch.setattr(progress, "make_progress", interrupted_at(1))
+            assert nearpeak("study", "--mpi", "one", *words)[0] == 130
+
+    def resumed(*words: str) -> list[int]:
+        asked.clear()
+        with monkeypatch.context() as patch:
+            ended = StudyEndRecord(status="complete", message="")
+            patch.setattr(runs, "_run", lambda *_: (ended, None))
+            nearpeak("study", "--resume", *words)
+        return asked
+
+    begin("--budget", "5m")
+    assert resumed() == [2]
+    assert resumed("--explain", "0") == []
+    assert resumed("--budget", "5m") == []  # is added to
+    (tmp_path / "study" / "explained").mkdir()
+    (tmp_path / "study" / "explained" / "001.json").write_text("not read")
+    folder = tmp_path / "study"
+    study = runs._read(runs.Request(folder, Options()), read_plan(folder))
+    assert runs._with_explanations_left(runs.Request(folder, Options()), study).explain is None
+    begin("--budget", "2m")
+    assert resumed() == []
+    begin("--budget", "10m", "--benchmarks", "latency")
+    assert resumed() == []
+
+
+@pytest.mark.parametrize("budget", [100.0, 150.0, 280.0, 300.0, 430.0, 450.0, 780.0])
+def test_the_explanations_of_a_budget_are_found_again_from_what_is_left(budget: float) -> None:
+    request = runs._with_explanations(runs.Request(Path(), Options(budget_seconds=budget)))
+    rest = request.options.budget_seconds
+    plan = SimpleNamespace(budget_seconds=rest, few_sizes=[8], hosts=[])
+    study = SimpleNamespace(plan=plan, amendment=None, folder=Path("/nowhere"))
+    again = runs._with_explanations_left(runs.Request(Path(), Options()), cast(Any, study))
+    assert (again.explain or 0) == (request.explain or 0)

@@ -64,6 +64,7 @@ def test_a_round_whose_default_fails_is_repeated() -> None:
     made, _ = rounds(lambda env, number: "lost" if not env and 0 < number < 5 else 0.0)
     compared = made.compare(DEFAULT, [FAST], "test", 3, lambda _: True)
     assert (compared.rounds, compared.failed) == (3, {})
+    assert set(compared.lost) == {"lost"}
 
 
 def test_a_base_that_fails_ends_the_rounds() -> None:

@@ -290,13 +290,36 @@ def test_what_cannot_be_proved_as_a_launch_fails_is_not_taken(who: str) -> None:
             fails = self.proving and bool(env) == (who == "with it")
             return Failed("it hangs") if fails else super().measure(env, why)
 
+    told: list[str] = []
     bench = Failing(both_help, 1)
     bench.proving = False
-    found = Search(bench, candidates({"FAST": ["y"]}), 1).run()
+    found = Search(bench, candidates({"FAST": ["y"]}), 1, told.append).run()
     assert found.taken == found.free == {}
     assert found.refused == ({"FAST=y": "it hangs"} if who == "with it" else {})
+    # More time would not prove it either.
+    assert found.lacking == []
+    unproved = "FAST=y: not proved, so it is not taken: the library as it is failed in 28 rounds: "
+    assert (f"{unproved}it hangs" in told) == (who == "as it is")
+
+
+def test_a_proof_that_lacked_time_as_launches_failed_says_both() -> None:
+    class Failing(Planted):
+        def measure(self, env: Env, why: str) -> Floats | Failed:
+            if why != "proof":
+                return super().measure(env, why)
+            self.most = min(self.most, self.done + 20)
+            found = super().measure(env, why)
+            return found if env else Failed("it hangs")
+
+    bench = Failing(both_help, 1)
+    found = Search(bench, candidates({"FAST": ["y"]}), 1).run()
+    assert found.taken == {}
     unproved = "a proof that it is better than the default settings, so it is not taken"
-    assert found.lacking == ([] if who == "with it" else [unproved])
+    [lacking] = [each for each in found.lacking if each.startswith(unproved)]
+    assert re.fullmatch(
+        r" \(the library as it is failed in \d+ rounds: it hangs\)",
+        lacking.removeprefix(unproved),
+    )
 
 
 def calibrated(effect: Effect, *names: str) -> Outcome:
@@ -466,6 +489,60 @@ def test_what_was_not_seen_to_work_is_not_taken() -> None:
     found = Search(bench, candidates({"FAST": ["y"]}), 1).run()
     assert found.taken == found.free == {}
     assert found.lacking == ["whether all that worked still works with it, so it is not taken"]
+
+
+BROKEN_TOGETHER = "wrong data at 4 KiB"
+
+
+@pytest.mark.parametrize("checked", [0, 1, 2])
+def test_all_are_refused_only_if_each_was_checked_alone(checked: int) -> None:
+    """Two that break something together alone, in time for so many single checks."""
+    bench = Planted(both_help, 1)
+    singles: list[Env] = []
+
+    def broken(env: Env) -> str | None:
+        if len(env) != 1:
+            return BROKEN_TOGETHER if env else ""
+        singles.append(env)
+        return "" if len(singles) <= checked else None
+
+    bench.broken = broken
+    found = Search(bench, candidates({"FAST": ["y"], "BETTER": ["y"]}), 1).run()
+    together = f"together: {BROKEN_TOGETHER}"
+    if checked == 2:
+        assert found.refused == {"FAST=y": together, "BETTER=y": together}
+    else:
+        assert found.refused == {}
+        told = [each for each in found.lacking if each.startswith("which value of ")]
+        assert told[0].endswith(f" breaks what worked ({BROKEN_TOGETHER})")
+
+
+def test_the_only_value_is_to_blame_without_another_check() -> None:
+    bench = Planted(lambda env: (2.0, 2.0) if "FAST" in env else (1.0, 1.0), 1)
+    answers = ["", BROKEN_TOGETHER]
+    bench.broken = lambda _: answers.pop(0) if answers else None
+    found = Search(bench, candidates({"FAST": ["y"]}), 1).run()
+    assert (found.refused, found.lacking) == ({"FAST=y": BROKEN_TOGETHER}, [])
+
+
+@pytest.mark.parametrize("worked", [1, 2])
+def test_one_round_does_not_drop_a_part_as_the_rest_fails(worked: int) -> None:
+    """The settings with the part fail after so many rounds with and without it."""
+
+    class Failing(Planted):
+        def measure(self, env: Env, why: str) -> Floats | Failed:
+            if why == "without" and env == {"FAST": "y", "IDLE": "y"}:
+                self.rounds += 1
+                if self.rounds > worked:
+                    return Failed("lost")
+            return super().measure(env, why)
+
+    bench = Failing(lambda env: (2.0, 2.0) if "FAST" in env else (1.0, 1.0), 1, noise=0.001)
+    bench.rounds = 0
+    made = Search(bench, candidates({"FAST": ["y"], "IDLE": ["y"]}), 1)
+    assert made._start()
+    without, best = Candidate((("FAST", "y"),)), Candidate((("FAST", "y"), ("IDLE", "y")))
+    assert made._is_as_good(without, best) == (worked == 2)
 
 
 def test_what_is_not_needed_is_dropped() -> None:

@@ -18,13 +18,14 @@ from nearpeak.document.model import (
     Prose,
     Row,
     Table,
+    Terms,
     Value,
     for_terminal,
 )
-from nearpeak.document.terminal import bar
+from nearpeak.document.terminal import bar, items_of, remainder
 from nearpeak.numbers import printable
 
-_MARKUP = re.compile(r"([\\*_\[\]<>#])")
+_MARKUP = re.compile(r"([\\`*_\[\]<>#])")
 
 
 def render(document: Document) -> str:
@@ -57,8 +58,14 @@ def _(block: Heading) -> list[str]:
 
 @lines_of.register
 def _(block: Items) -> list[str]:
-    title = [f"{_escaped(block.title)}", ""] if block.title else []
-    return [*title, *(f"- {_escaped(line)}" for line in block.lines[: block.most])]
+    title = [_escaped(block.title), ""] if block.title and block.lines else []
+    rest = [line.plain.strip() for line in remainder(len(block.lines), block.most, block.elsewhere)]
+    return [*title, *(f"- {_escaped(line)}" for line in [*block.lines[: block.most], *rest])]
+
+
+@lines_of.register
+def _(block: Terms) -> list[str]:
+    return [f"- **{_escaped(name)}**: {_escaped(text)}" for name, text in block.entries]
 
 
 @lines_of.register
@@ -69,7 +76,8 @@ def _(block: Code) -> list[str]:
 @lines_of.register
 def _(block: Notice) -> list[str]:
     command = f" {_code(block.command)}" if block.command else ""
-    return [f"> {_escaped(block.text)}{command}"]
+    items = [f"> {line}" for line in lines_of(items_of(block))]
+    return [f"> {_escaped(block.text)}{command}", *([">", *items] if items else [])]
 
 
 @lines_of.register
@@ -93,7 +101,7 @@ def _(block: Table) -> list[str]:
         lines += [f"**{_escaped(title)}**", ""] if title else []
         cells = [[_escaped(cell) for cell in _cells(block, row)] for row in group.rows]
         lines += [*markdown.table(list(map(_escaped, heads)), cells).splitlines(), ""]
-    return [*lines, _escaped(block.caption)] if block.caption else lines
+    return [*lines, _escaped(block.caption)] if block.groups and block.caption else lines
 
 
 def _cells(block: Table, row: Row) -> list[str]:
@@ -111,7 +119,10 @@ def _code(command: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """A text whose characters are no markup; code stays between its backticks."""
+    """A text whose characters are no markup; code stays between its backticks, unless they are no
+    pairs of single ones."""
     parts = printable(text).split("`")
+    if len(parts) % 2 == 0 or "``" in text:
+        return _MARKUP.sub(r"\\\1", printable(text))
     parts[::2] = [_MARKUP.sub(r"\\\1", part) for part in parts[::2]]
     return "`".join(parts)

@@ -272,15 +272,20 @@ def for_terminal(sections: Iterable[Section], *, verbose: bool = False) -> Itera
     sections before the others."""
     hidden: Set[Medium] = {"page"} if verbose else {"page", "details"}
     for section in sorted(sections, key=lambda section: section.medium != "details"):
-        blocks = [block for block in section.blocks if block.medium not in hidden]
+        shown = [block for block in section.blocks if block.medium not in hidden]
+        cut = [_cut(block, hidden, whole=verbose) for block in shown]
+        blocks = [block for block in cut if not isinstance(block, Findings) or block.findings]
         if blocks and section.medium not in hidden:
-            yield replace(section, blocks=[_cut(block, hidden, whole=verbose) for block in blocks])
+            yield replace(section, blocks=blocks)
 
 
 def _cut(block: Block, hidden: Set[Medium], *, whole: bool) -> Block:
-    """A table without its hidden rows; with `whole` a list at full length."""
+    """A table without its hidden rows, findings without the hidden ones; with `whole` a list at
+    full length."""
     if isinstance(block, Items) and whole:
         return replace(block, most=len(block.lines))
+    if isinstance(block, Findings):
+        return replace(block, findings=[one for one in block.findings if one.medium not in hidden])
     if not isinstance(block, Table):
         return block
     kept = [

@@ -32,12 +32,9 @@ def environment(folder: Path = _HERE) -> jinja2.Environment:
     )
     made.filters |= {
         "number": numbers.number,
-        "percent": numbers.percent,
         "size": numbers.size,
-        "extent": numbers.extent,
         "count": numbers.count,
         "unit": numbers.unit,
-        "probability": numbers.probability,
         "marked": marked,
         "cpus": cpus,
         "moment": moment,

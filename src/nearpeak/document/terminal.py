@@ -131,8 +131,7 @@ def _(block: Terms, console: PlainConsole) -> None:
 def _(block: Notice, console: PlainConsole) -> None:
     text = f"{block.text} {block.command}".rstrip()
     console.print(plain(text, _STYLES[block.tone] or "dim"))
-    lines = [textwrap.shorten(item, LONGEST) for item in block.items]
-    print_block(Items(lines), console)
+    print_block(items_of(block), console)
 
 
 @print_block.register
@@ -149,6 +148,11 @@ def _(block: Table, console: PlainConsole) -> None:
 def plain(text: str, style: str = "") -> Text:
     """Text that is printed unmodified: names from outside are no markup."""
     return Text(printable(text), style=style)
+
+
+def items_of(notice: Notice) -> Items:
+    """The items of a notice, each shortened."""
+    return Items([textwrap.shorten(item, LONGEST) for item in notice.items])
 
 
 def remainder(count: int, shown: int = ITEMS, elsewhere: str = "see the report") -> Iterator[Text]:

@@ -45,8 +45,11 @@ def changed(value: Any, change: Change, kind: Any = Any) -> Any:
 
 
 def _key(key: Any, change: Change, kind: Any = Any) -> Any:
-    """A key with a stand-in, unless it may be a field or a variable."""
-    return key if str(key).isidentifier() else changed(key, change, kind)
+    """A key with a stand-in, unless it may be a field or a variable: a key that is marked as a
+    name, such as that of a host, is none, though it may look like one."""
+    mark, _ = _of_value(kind, key.__class__)
+    may_be_field = mark in ("public", "text") and str(key).isidentifier()
+    return key if may_be_field else changed(key, change, kind)
 
 
 @cache

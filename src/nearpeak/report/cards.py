@@ -25,15 +25,21 @@ def cards(results: Results, folder: Path, poor: Headline | None = None) -> Itera
     """Yields the findings that cost most, one for each rule and each library, path and buffers;
     without any, the advice. `folder`: the study's, which commands name; `poor`: the figure furthest
     from its ceiling, which has a card in any case."""
-    costly = list(_costly(results))
-    lacking = poor and all(finding.place != poor.place for finding in costly[:MOST])
-    for finding in costly[: MOST - bool(lacking)]:
-        plain = card(finding)
-        yield replace(plain, evidence=[*plain.evidence, *_in_messages(results, finding)])
-    if poor and lacking and costly:
-        yield _of_figure(poor.best, poor.place, poor.case, poor.fraction)
-    if not costly:
-        yield from [made for given in results.advice if (made := _advised(results, given, folder))]
+    costly = list(_costly(results))[:MOST]
+    if costly:
+        known = [(finding.place, finding.case and finding.case.buffers) for finding in costly]
+        made = [_with_messages(results, finding) for finding in costly]
+    else:
+        known = [(given.place, given.case and given.case.buffers) for given in results.advice]
+        made = [one for given in results.advice if (one := _advised(results, given, folder))]
+    if poor and (poor.place, poor.case.buffers) not in known:
+        made = [*made[: MOST - 1], _of_figure(poor.best, poor.place, poor.case, poor.fraction)]
+    yield from made
+
+
+def _with_messages(results: Results, finding: Finding) -> Card:
+    plain = card(finding)
+    return replace(plain, evidence=[*plain.evidence, *_in_messages(results, finding)])
 
 
 def _advised(results: Results, given: Advice, folder: Path) -> Card | None:
@@ -66,9 +72,10 @@ def _of_near(results: Results, given: Advice, _: Path) -> Card:
 
 def _of_open(results: Results, given: Advice, _: Path) -> Card:
     low, high = given.fraction_ci95 or (0.0, 0.0)
+    when = "when the machine is idle" if results.loaded else "with more launches"
     return Card(
         f"{_subject(given)}: launches scatter, {percent(low)} to {percent(high)} % of the ceiling",
-        "Measure again when the machine is idle.",
+        f"Measure again {when}.",
         evidence=[advised(results, given)],
     )
 
@@ -82,12 +89,13 @@ def _of_far(results: Results, given: Advice, _: Path) -> Card | None:
 
 def _of_figure(who: Who | None, place: Place, case_: Case, fraction: float | None) -> Card:
     """The card of the best figure of a path that is far from its ceiling."""
-    name = who.label if who else ""
+    name = who.label if who else "the best library"
+    command = _explaining(who, place, case_)
     return Card(
         f"{name}, {place.path}: {case(case_)} {size(case_.x)} reaches {percent(fraction)} % of the"
         " ceiling",
-        "See why:",
-        explaining(name, place, case_),
+        "See why:" if command else "Search for settings with `nearpeak tune`.",
+        command,
     )
 
 
@@ -126,11 +134,17 @@ def _parts(case: ExplainedCase) -> str:
 
 def _explain(finding: Finding) -> str:
     """The command that says where the time of such messages goes; empty if there is none."""
-    who, place, case_ = finding.who, finding.place, finding.case
-    if not (who and place and case_) or finding.message or len(place.ends) != PAIR:
+    if finding.message or finding.cost is None or finding.remedy.settings:
         return ""
-    usual = staging(case_.axes) is None and finding.apart.keys() <= {STAGING}
-    if place.hosts > 1 or not usual or finding.cost is None:
+    if not (finding.place and finding.case) or not finding.apart.keys() <= {STAGING}:
+        return ""
+    return _explaining(finding.who, finding.place, finding.case)
+
+
+def _explaining(who: Who | None, place: Place, case_: Case) -> str:
+    """The command that explains such messages; empty if `nearpeak explain` cannot launch them."""
+    usual = who is not None and who.settings == Who("").settings and staging(case_.axes) is None
+    if who is None or not usual or place.hosts != 1 or len(place.ends) != PAIR:
         return ""
     return explaining(who.label, place, case_)
 
@@ -152,10 +166,12 @@ def _costly(results: Results) -> Iterator[Finding]:
 
 def card(finding: Finding) -> Card:
     """The card of a finding, with a command that searches for settings, or shows the reason."""
+    explain = "" if finding.remedy.tune else _explain(finding)
+    towards = "Search for settings:" if finding.remedy.tune else "See why:" if explain else ""
     return Card(
         text=findings.headline(finding),
-        action=findings.action(finding),
-        command=finding.remedy.tune or _explain(finding),
+        action=f"{findings.action(finding)} {towards}".strip(),
+        command=finding.remedy.tune or explain,
         doubt="" if finding.sure else findings.doubt(finding),
         evidence=[findings.sentence(finding), findings.lost(finding), findings.advised(finding)],
         sources=[(source.text, source.address) for source in finding.sources],

@@ -5,11 +5,10 @@ Terminal, page and Markdown show the same blocks; the rest of the report is thei
 """
 
 import textwrap
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
 
 from nearpeak.document.model import (
     Bar,
@@ -24,62 +23,28 @@ from nearpeak.document.model import (
     Rows,
     Section,
     Table,
-    Tone,
     Value,
 )
 from nearpeak.journal import resume_study
 from nearpeak.numbers import count, listed, number, percent, size, unit
-from nearpeak.picture.measured import HALF, NEAR
 from nearpeak.report import applications, imported, wording
 from nearpeak.report.cards import card, cards
 from nearpeak.report.families import families
-from nearpeak.report.headlines import Group, groups
+from nearpeak.report.lines import FAIR, GOOD, VERDICTS, Line, by_share, furthest, lines, share
 from nearpeak.report.notices import scopes
-from nearpeak.results.results import Headline, Results
+from nearpeak.report.tables import table_one
+from nearpeak.results.results import Failure, Headline, Results
 from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL
 
-GOOD, FAIR = NEAR, HALF  # of the ceiling, from which a rate is called so
 MOST_ROWS = 10
 MOST_SENTENCES = 3
 MOST_LETTERS = 40  # of the cause of a failure
 MOST_PATHS = 3  # in the sentence, of each verdict
-VERDICTS: tuple[tuple[float, str, Tone], ...] = (
-    (GOOD, "good", "good"),
-    (FAIR, "fair", "note"),
-    (0.0, "poor", "bad"),
-)
 MEANING = (
-    "Of the best library each. Ceiling: what the path carries without MPI at the same size."
-    f" good: {100 * GOOD:.0f} % of it or more; fair: {100 * FAIR:.0f} % or more."
+    "Ceiling: the same size without MPI."
+    f" good: from {100 * GOOD:.0f} % of it; fair: from {100 * FAIR:.0f} %."
 )
 SHARES = [Column("share", "% of", "ceiling"), Column("bar", "", figure=False)]
-WAYS = {"H,D": "host to GPU", "D,H": "GPU to host"}
-
-
-class Line(NamedTuple):
-    """The figures that represent a path with one kind of buffers."""
-
-    group: Group
-    time: Headline | None  # of a small message
-    rate: Headline | None  # of large messages
-
-    @property
-    def label(self) -> str:
-        """`host-gpu near, host to GPU`."""
-        way = WAYS.get(self.group.buffers)
-        return f"{self.group.place.path}, {way}" if way else self.group.place.path
-
-    @property
-    def share(self) -> float | None:
-        """The share of the ceiling, of a rate where there is one."""
-        head = self.rate or self.time
-        return head.fraction if head else None
-
-    @property
-    def sure(self) -> bool:
-        """True if the share has an interval."""
-        head = self.rate or self.time
-        return head is not None and head.fraction_ci95 is not None
 
 
 def digest(results: Results, folder: Path = Path("DIR")) -> Document:
@@ -96,8 +61,10 @@ def digest(results: Results, folder: Path = Path("DIR")) -> Document:
 
 def answer(results: Results, folder: Path) -> Iterator[Block]:
     """Yields the answer in a sentence or two, and what spoils it. `folder`: as for `digest`."""
-    lines = _lines(results)
-    yield Prose(sentence(results, lines), strong=True)
+    shown = lines(results)
+    yield Prose(sentence(results, shown), strong=True)
+    if times := small_messages(shown):
+        yield Prose(times)
     if hardware := links(results):
         yield Prose(hardware)
     if unknown := unjudged(results):
@@ -113,8 +80,12 @@ def answer(results: Results, folder: Path) -> Iterator[Block]:
 
 def paths(results: Results) -> Iterator[Block]:
     """Yields a row for each path, or what else was measured."""
-    lines = _lines(results)
-    yield from [_table(lines)] if lines else _others(results)
+    if shown := lines(results):
+        yield _table(shown)
+        if others := _also(results):
+            yield Prose(others, tone="muted")
+    else:
+        yield from _others(results)
     beside = imported.table(results)
     if beside.groups:
         yield replace(beside, name=beside.title.rstrip("."), caption="")
@@ -124,9 +95,7 @@ def paths(results: Results) -> Iterator[Block]:
 
 def actions(results: Results, folder: Path) -> Iterator[Block]:
     """Yields what costs most."""
-    furthest = min((line for line in _lines(results) if line.rate), key=_share, default=None)
-    poor = furthest.rate if furthest and _share(furthest) < FAIR else None
-    if shown := list(cards(results, folder, poor)):
+    if shown := list(cards(results, folder, furthest(lines(results)))):
         yield Findings(shown)
 
 
@@ -136,12 +105,22 @@ def all_findings(results: Results) -> Findings:
 
 
 def _others(results: Results) -> Iterator[Block]:
-    """Yields what a study without messages measured: applications, and families of operations."""
+    """Yields what a study without messages measured: applications, families of operations, or
+    what the paths carry without MPI."""
     for section in applications.sections(results):
         yield _medians(replace(section.table, name=section.name, caption=""))
         yield Items(section.sentences, most=MOST_SENTENCES)
     for family in families(results):
         yield Items(family.sentences, family.title, most=MOST_SENTENCES)
+    if not any(cell.median is not None for cell in results.timed) and results.peaks:
+        yield replace(table_one(results, results.peaks), title="", caption="")
+
+
+def _also(results: Results) -> str:
+    """Names what was measured besides messages; empty if nothing was."""
+    titles = [section.name for section in applications.sections(results)]
+    titles += [family.title.lower() for family in families(results)]
+    return f"Also measured: {listed(titles)}." if titles else ""
 
 
 def _medians(table: Table) -> Table:
@@ -157,57 +136,46 @@ def _median_row(row: Row) -> Row:
     return replace(row, values=values)
 
 
-def _lines(results: Results) -> list[Line]:
-    """The line of each path with each kind of buffers: of all pairs of a kind, the slowest."""
-    slowest: dict[tuple[str, str], Line] = {}
-    for group in groups(results):
-        line = _line(results, group)
-        kind = group.place.kind if group.place.pair else group.place.path
-        key = (kind, group.buffers)
-        slowest[key] = min(slowest.get(key, line), line, key=_share)
-    return list(slowest.values())
-
-
-def _line(results: Results, group: Group) -> Line:
-    heads = [group.figures[name] for name in wording.main_figures(results, group)]
-    times = [head for head in heads if head.better == "lower"]
-    rates = [head for head in heads if head.better == "higher"]
-    return Line(group, *(next(iter(of_kind), None) for of_kind in (times, rates)))
-
-
-def _share(line: Line) -> float:
-    return line.share or 0.0
-
-
-def _verdict(share: float | None) -> tuple[str, Tone]:
-    """`good`, `fair` or `poor`, with its tone; empty without a ceiling."""
-    if share is None:
-        return "", ""
-    return next((word, tone) for least, word, tone in VERDICTS if share >= least)
-
-
-def sentence(results: Results, lines: Sequence[Line]) -> str:
+def sentence(results: Results, shown: Sequence[Line]) -> str:
     """`On host1, the best MPI library reaches 97 % of the ceiling on gpu-gpu nvlink (good); ...`"""
     by_word: dict[str, list[str]] = defaultdict(list)
-    for line in lines:
+    for line in shown:
         if line.share is not None:
-            text = f"{percent(line.share)} % on {line.label}"
-            by_word[_verdict(line.share)[0]].append(text)
+            by_word[line.verdict[0]].append(f"{percent(line.share)} % on {line.label}")
     if not by_word:
-        subject = wording.subject(results)
-        return f"{subject[:1].upper()}{subject[1:]}."
-    sure = any(line.sure for line in lines)
-    parts = [
-        f"{_named(by_word[word])}{f' ({word})' if sure else ''}"
-        for _, word, _ in VERDICTS
-        if word in by_word
-    ]
+        return _without_shares(results)
+    words = [*(word for _, word, _ in VERDICTS if word in by_word), *({""} & by_word.keys())]
+    all_few = words == [""]
+    remarks = {word: "" if all_few else f" ({word or 'provisional'})" for word in words}
+    parts = [f"{_named(by_word[word])}{remarks[word]}" for word in words]
     shares = "; ".join(parts).replace(" % on ", " % of the ceiling on ", 1)
-    owners = {head.best for line in lines for head in (line.time, line.rate) if head}
+    owners = {line.judged.best for line in shown if line.judged and line.share is not None}
     who = owners.pop() if len(owners) == 1 else None
-    opening = "On" if sure else "Provisional, as launches are few: on"
     best = who.label if who else "the best MPI library"
-    return f"{opening} {results.machine.hostname}, {best} reaches {shares}."
+    text = f"On {results.machine.hostname}, {best} reaches {shares}."
+    return f"Provisional, as launches are few: {text[:1].lower()}{text[1:]}" if all_few else text
+
+
+def _without_shares(results: Results) -> str:
+    """The answer of a study in which no figure of a message has a ceiling."""
+    subject = wording.subject(results)
+    if any(cell.median is not None for cell in results.timed):
+        return f"{subject[:1].upper()}{subject[1:]}."
+    if results.ceilings:
+        return f"{subject[:1].upper()}{subject[1:]}: no library was measured, only the ceilings."
+    return f"{subject[:1].upper()}{subject[1:]}: nothing could be measured."
+
+
+def small_messages(shown: Sequence[Line]) -> str:
+    """`8 B messages take 1.65 to 2.54 times as long as without MPI.`, by path; empty without
+    a ceiling."""
+    timed = [head for line in shown if line.rate and (head := line.time) and share(head)]
+    if not timed:
+        return ""
+    times = [1 / reached for head in timed if (reached := share(head))]
+    between = " to ".join(dict.fromkeys(map(number, (min(times), max(times)))))
+    x = max(head.case.x for head in timed)
+    return f"{size(x)} messages take {between} times as long as without MPI."
 
 
 def _named(paths: Sequence[str]) -> str:
@@ -226,52 +194,69 @@ def links(results: Results) -> str:
     }
     if not shown:
         return ""
-    return f"Without MPI, the links carry {_named(list(shown.values()))}."
+    return f"Without MPI, links carry {_named(list(shown.values()))}."
 
 
 def _failed(results: Results) -> str:
-    by_library = Counter(failure.who.label or "the ceiling" for failure in results.failures)
-    names = listed([f"{name} ({times})" for name, times in by_library.items()])
-    first = results.failures[0]
-    cause = textwrap.shorten(first.cause or first.status, MOST_LETTERS, placeholder="...")
-    where = f", see {first.log}" if first.log else ""
-    return f"{count(len(results.failures), 'launch')} failed: {names}, by {cause}{where}."
+    """`7 launches failed: intel (6, SIGSEGV) and mpich (1, timeout), see logs/12.txt.`"""
+    launches: dict[str, list[Failure]] = defaultdict(list)
+    for failure in results.failures:
+        launches[failure.who.label].append(failure)
+    names = [f"{name} ({len(ended)}, {_cause(ended[0])})" for name, ended in launches.items()]
+    log = results.failures[0].log
+    where = f", see {log}" if log else ""
+    return f"{count(len(results.failures), 'launch')} failed: {_named(names)}{where}."
 
 
-def _table(lines: Sequence[Line]) -> Table:
-    shown = lines if len(lines) <= MOST_ROWS else sorted(lines, key=_share)[:MOST_ROWS]
-    left = len(lines) - len(shown)
-    rest = f" {count(left, 'path')} nearer to the ceiling: see the page." if left else ""
-    small = next((line.time for line in lines if line.time), None)
-    large = next((line.rate for line in lines if line.rate), None)
+def _cause(failure: Failure) -> str:
+    return textwrap.shorten(failure.cause or failure.status, MOST_LETTERS, placeholder="...")
+
+
+def _table(all_lines: Sequence[Line]) -> Table:
+    shown = sorted(all_lines, key=by_share)[:MOST_ROWS] if len(all_lines) > MOST_ROWS else all_lines
+    left = len(all_lines) - len(shown)
+    rest = f" {count(left, 'more path')}: see the page." if left else ""
+    has_shares = any(line.share is not None for line in shown)
+    times = _cases(line.time for line in shown)
+    rates = _cases(line.rate for line in shown)
+    of_time = "(% of ceiling)" if any(share(line.time) for line in shown) else ""
     return Table(
         title="",
-        caption=(MEANING if _has_shares(lines) else "") + rest,
+        caption=(MEANING if has_shares else "") + rest,
         head="path",
         columns=[
-            *([Column("time", _title(small), figure=False)] if small else []),
-            *([Column("rate", _title(large), figure=False)] if large else []),
-            *(SHARES if _has_shares(lines) else []),
+            *([Column("time", _title(times), of_time, figure=False)] if times else []),
+            *([Column("rate", _title(rates), figure=False)] if rates else []),
+            *(SHARES if has_shares else []),
         ],
-        groups=[Rows("", list(map(_row, shown)))],
+        groups=[Rows("", [_row(line, len(times) > 1, len(rates) > 1) for line in shown])],
         heads=True,
         compact=True,
     )
 
 
-def _has_shares(lines: Sequence[Line]) -> bool:
-    return any(line.share is not None for line in lines)
+def _cases(heads: Iterable[Headline | None]) -> list[str]:
+    """The figures and sizes of a column, each once."""
+    return list(dict.fromkeys(_case(head) for head in heads if head))
 
 
-def _title(head: Headline) -> str:
+def _case(head: Headline) -> str:
     return f"{head.case.figure} {size(head.case.x)}"
 
 
-def _row(line: Line) -> Row:
-    word, tone = _verdict(line.share)
+def _title(cases: Sequence[str]) -> str:
+    """The heading of a column; of several sizes, what they have in common."""
+    figures = dict.fromkeys(case.split()[0] for case in cases)
+    return cases[0] if len(cases) == 1 else ", ".join(figures)
+
+
+def _row(line: Line, times: bool, rates: bool) -> Row:
+    """A line of the table; `times`, `rates`: whether these columns have several sizes."""
+    word, tone = line.verdict
+    reached = share(line.time) if line.rate else None
     values = {
-        "time": Value(_figure(line.time), "text"),
-        "rate": Value(_figure(line.rate), "text"),
+        "time": Value(_figure(line.time, times, reached), "text"),
+        "rate": Value(_figure(line.rate, rates), "text"),
         "share": Value(line.share, "percent"),
     }
     if line.share is not None:
@@ -279,30 +264,36 @@ def _row(line: Line) -> Row:
     return Row(line.label, values)
 
 
-def _figure(head: Headline | None) -> str:
-    """`0.189 µs openmpi`."""
+def _figure(head: Headline | None, sized: bool, reached: float | None = None) -> str:
+    """`0.189 µs (77.3 %) openmpi`, with its size if `sized`."""
     if head is None or head.value is None:
         return ""
-    return f"{number(head.value)} {unit(head.unit)} {head.best.label if head.best else ''}"
+    parts = [
+        f"{size(head.case.x)}:" if sized else "",
+        f"{number(head.value)} {unit(head.unit)}",
+        f"({percent(reached)} %)" if reached is not None else "",
+        head.best.label if head.best else "",
+    ]
+    return " ".join(filter(None, parts))
 
 
 def unjudged(results: Results) -> str:
     """The gaps of this study in one line; empty if it has none."""
-    measured = [cell for cell in results.cells if cell.median is not None]
+    measured = [cell for cell in results.timed if cell.median is not None]
     imported = {library.name for library in results.libraries if library.imported}
     measured_here = [cell for cell in measured if cell.who.library not in imported]
     few = sum(cell.launches < FEWEST_FOR_INTERVAL for cell in measured_here)
-    missing = len(results.cells) - len(measured)
+    missing = len(results.timed) - len(measured)
     wide = results.precision.wider if results.precision else 0
     parts = [
-        f"{few} have too few launches for an interval" if few else "",
-        f"{wide} are less precise than aimed at" if wide else "",
-        f"{missing} could not be measured" if missing else "",
+        f"{few} {'has' if few == 1 else 'have'} too few launches for an interval" if few else "",
+        f"{wide} {'is' if wide == 1 else 'are'} imprecise" if wide else "",
+        f"{missing} were not measured" if missing else "",
     ]
     gaps = listed(list(filter(None, parts)))
     left_out = f"{count(len(results.left_out), 'subject')} left out for time"
     others = [
-        f"Of {count(len(results.cells), 'figure')}, {gaps}" if gaps else "",
+        f"Of {count(len(results.timed), 'figure')}, {gaps}" if gaps else "",
         left_out if results.left_out else "",
     ]
     return "; ".join(filter(None, others))

@@ -27,7 +27,7 @@ TITLES = {
     "pt2pt": "Messages between ranks",
     "collective": "Collective operations",
     "rma": "One-sided operations",
-    "overlap": "Communication beside computation",
+    "overlap": "Communication during computation",
     "datatype": "Datatypes with gaps",
     "stream": "Streams of a GPU",
     "nccl": "NCCL and RCCL",

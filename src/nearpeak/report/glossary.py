@@ -2,7 +2,7 @@
 """The terms of a report, defined once at its end."""
 
 from nearpeak.document.model import Terms
-from nearpeak.report.digest import FAIR, GOOD
+from nearpeak.report.lines import FAIR, GOOD
 from nearpeak.report.remarks import PAIRED
 
 GLOSSARY = Terms(

@@ -131,7 +131,6 @@ def render(results: Results, machines: Sequence[Published] = (), study: Path = P
     return environment.get_template("report.html.j2").render(
         results=results,
         picture=Markup(picture(results)),  # its texts are escaped
-        conditions=wording.conditions(results),
         answer=list(digest.answer(results, study)),
         cards=list(digest.actions(results, study)),
         paths_table=list(digest.paths(results)),
@@ -169,7 +168,6 @@ def render(results: Results, machines: Sequence[Published] = (), study: Path = P
         applications=data.applications,
         about_applications=applications.ABOUT,
         contenders=data.contenders,
-        styles=data.styles,
         small_up_to=SMALL_LATENCY_UP_TO,
         css=templates.css() + Markup(svg.css() + STYLE),
         charts=charts,

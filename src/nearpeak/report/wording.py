@@ -99,11 +99,8 @@ def _others(results: Results, place: Place) -> str:
     return f"Measured here, shown in the sections below: {', '.join(names)}." if names else ""
 
 
-def main_figures(results: Results, group: Group) -> list[str]:
-    """The figures that represent a group: the time of a message and the one-way rate.
-
-    If it has neither, those with a ceiling, else all.
-    """
+def message_figures(results: Results, group: Group) -> list[str]:
+    """The figures that represent messages in a group: the time of one, then the one-way rate."""
     one_way_ = one_way(results.benchmarks)
     usual = [
         name
@@ -114,9 +111,14 @@ def main_figures(results: Results, group: Group) -> list[str]:
             and figure.better == "lower"
         )
     ]
+    return sorted(usual, key=lambda name: group.figures[name].better != "lower")
+
+
+def main_figures(results: Results, group: Group) -> list[str]:
+    """Those that represent a group: of messages, or else those with a ceiling, or else all."""
     held = [name for name, figure in group.figures.items() if figure.ceiling is not None]
-    return sorted(
-        usual or held or group.figures, key=lambda name: group.figures[name].better != "lower"
+    return message_figures(results, group) or sorted(
+        held or group.figures, key=lambda name: group.figures[name].better != "lower"
     )
 
 

@@ -2,6 +2,7 @@
 """A run of `nearpeak study`: a study is planned and measured, completed, or extended."""
 
 import copy
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
@@ -13,11 +14,13 @@ from nearpeak.errors import UserError
 from nearpeak.journal import resume_study
 from nearpeak.launching import hosts, paths, programs
 from nearpeak.launching.fingerprints import fingerprint
+from nearpeak.launching.interrupts import why_ended
 from nearpeak.libraries.launch import shell_line
 from nearpeak.machine import discover
 from nearpeak.machine.allocation import measuring_seconds
 from nearpeak.machine.machine import Machine
 from nearpeak.numbers import count
+from nearpeak.observations import explained
 from nearpeak.owners import check_output
 from nearpeak.planning.additions import choose_new, prepare_addition
 from nearpeak.planning.commands import make_command
@@ -37,12 +40,13 @@ from nearpeak.runs.explain import add_worst
 from nearpeak.runs.job import write_script
 from nearpeak.runs.judged import requirements_of
 from nearpeak.runs.messages import say, show, tell, warn
+from nearpeak.signals import ending, status_of
 from nearpeak.study import amendments, begun, progress
 from nearpeak.study.folder import check_new, create, read_plan, reopen
 from nearpeak.study.forecast import MORE_SECONDS, sentence
 from nearpeak.study.history import History
 from nearpeak.study.journal import StudyJournal, cannot_write
-from nearpeak.study.records import AmendmentRecord, SessionRecord
+from nearpeak.study.records import AmendmentRecord, SessionRecord, StudyEndRecord
 from nearpeak.study.run import StudyRun
 from nearpeak.study.schedule import Schedule
 from nearpeak.study.sessions import begin
@@ -161,7 +165,7 @@ def resume(request: Request) -> int:
         session = _session(study, discover.discover(), force=request.force)
         show(amendments.remaining_lines(study.schedule(), measuring_seconds()), sys.stdout)
         tell(_session_line(study, session))
-        return _finish(study, journal, session, request)
+        return _finish(study, journal, session, _with_explanations_left(request, study))
 
 
 def extend(request: Request) -> int:
@@ -197,7 +201,10 @@ def measure(options: Options, folder: Path, added: float | None = None) -> int |
     with closing(journal):
         history = History(folder, plan)
         study = _Study(folder, plan, history, _amendment(history, Options(budget_seconds=added)))
-        return None if study.complete else _run(study, journal, _session(study, machine))
+        if study.complete:
+            return None
+        _, ended_by = _run(study, journal, _session(study, machine))
+        return ended_by
 
 
 def _with_explanations(request: Request) -> Request:
@@ -207,11 +214,34 @@ def _with_explanations(request: Request) -> Request:
     usual = not (options.benchmarks or options.operations or options.hosts)
     if request.explain is not None or budget is None or not usual:
         return request
-    number = min(EXPLAINED, int(SHARE_TO_EXPLAIN * budget / EXPLAIN_SECONDS))
+    number = _explained_within(budget)
     if not number:
         return request
     rest = replace(options, budget_seconds=budget - number * EXPLAIN_SECONDS)
     return replace(request, options=rest, explain=number)
+
+
+def _with_explanations_left(request: Request, study: _Study) -> Request:
+    """A request that completes a study, with the number of messages that it was to explain at its
+    end and has not. The budget of its plan is already without their time.
+
+    No record has what was asked for, so `start`'s rule is used again on what the plan tells of it.
+    """
+    plan = study.plan
+    rest = plan.budget_seconds
+    # Only where neither benchmarks nor sizes are chosen, a plan has few sizes of some benchmarks.
+    usual = plan.few_sizes and not plan.hosts
+    done = study.amendment or any((study.folder / explained.FOLDER).glob("*.json"))
+    if request.explain is not None or rest is None or not usual or done:
+        return request
+    numbers = range(EXPLAINED, 0, -1)
+    fitting = (n for n in numbers if _explained_within(rest + n * EXPLAIN_SECONDS) >= n)
+    return replace(request, explain=next(fitting, 0))
+
+
+def _explained_within(budget: float) -> int:
+    """The number of messages that a usual study explains, of a budget with their time."""
+    return min(EXPLAINED, int(SHARE_TO_EXPLAIN * budget / EXPLAIN_SECONDS))
 
 
 def _keeping(requirements: Iterable[Requirement], options: Options) -> Options:
@@ -329,15 +359,37 @@ def _say_complete(study: _Study, to: TextIO) -> None:
 
 def _finish(study: _Study, journal: StudyJournal, session: SessionRecord, request: Request) -> int:
     """Runs a session, makes the report and judges; returns the exit status."""
-    ended_by = _run(study, journal, session)
-    if request.explain and ended_by is None:
-        add_worst(study.folder, request.explain)
-    return _conclude(study, request, ended_by)
+    end, ended_by = _run(study, journal, session)
+    explain = ""
+    if request.explain and end.status != "interrupted":  # else the job has no time for it either
+        explain = shlex.join(
+            ["nearpeak", "explain", "--study", str(study.folder), "--worst", str(request.explain)]
+        )
+        ended_by = _explain(study.folder, request.explain, explain)
+    return _conclude(study, request, ended_by, explain)
 
 
-def _run(study: _Study, journal: StudyJournal, session: SessionRecord) -> int | None:
-    """Runs a session, and prints how it ended and how to go on; returns the signal that ended it,
-    if any."""
+def _explain(folder: Path, number: int, later: str) -> int | None:
+    """Explains that many messages; returns the signal that ended this, if any. Whatever happens,
+    the study goes on to its report, which rests on the launches. `later`: the command that explains
+    them."""
+    try:
+        with ending():
+            add_worst(folder, number)
+    except KeyboardInterrupt as interrupt:
+        ended_by = status_of(interrupt) - 128
+        say(f"nearpeak: explanations are left out: {why_ended(ended_by)}")
+        return ended_by
+    except (OSError, UserError) as error:
+        say(f"nearpeak: explanations are left out: {error}; to explain later: {later}")
+    return None
+
+
+def _run(
+    study: _Study, journal: StudyJournal, session: SessionRecord
+) -> tuple[StudyEndRecord, int | None]:
+    """Runs a session, and prints how it ended and how to go on; returns how it ended, and the
+    signal that ended it, if any."""
     folder, plan = study.folder, study.plan
     begun.remember(plan)  # also as it has grown
     with progress.make_progress(plan) as shown:
@@ -362,12 +414,15 @@ def _run(study: _Study, journal: StudyJournal, session: SessionRecord) -> int | 
             tell(sentence(forecast, command))
         else:
             tell(f"More time adds nothing. To add launches: {study.more_launches()}")
-    return run.signal
+    return end, run.signal
 
 
-def _conclude(study: _Study, request: Request, ended_by: int | None = None) -> int:
+def _conclude(
+    study: _Study, request: Request, ended_by: int | None = None, explain: str = ""
+) -> int:
     """Makes the report and judges; returns the exit status: 1 if something is wrong or lacking, or
-    that of the signal that ended the study."""
+    that of the signal that ended the study. `explain`: the command that makes up for explanations,
+    where the signal ended these; empty: it ended the measuring."""
     folder = study.folder
     try:
         results = judged.judged(folder, request.options.require)
@@ -378,7 +433,9 @@ def _conclude(study: _Study, request: Request, ended_by: int | None = None) -> i
             raise cannot_write(folder, cause) from None
         raise
     if ended_by is not None:
-        return lifecycle.cut_short(ended_by, resume_study(folder))
+        for judgement in results.requirements if explain else []:  # all was measured
+            tell(judgement.sentence)
+        return lifecycle.cut_short(ended_by, explain or resume_study(folder))
     if lacking := blocks_lacking(results):
         launches = str(study.history.state.begun_blocks + lacking)
         command = resume_study(folder, "--launches", launches)

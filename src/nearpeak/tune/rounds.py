@@ -3,7 +3,7 @@
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -23,6 +23,8 @@ class Compared:
     gains: dict[Candidate, Floats]  # rounds x targets
     failed: dict[Candidate, str]  # reasons
     noise: Floats  # of a launch, by target
+    # Why the default settings failed as the base, in each round that was lost so.
+    lost: list[str] = field(default_factory=list)
 
     @property
     def rounds(self) -> int:
@@ -119,6 +121,8 @@ class Rounds:
 def _add(compared: Compared, base: Candidate, costs: dict[Candidate, Floats | Failed]) -> None:
     """Adds a round; no gains if the base failed."""
     usual = costs[base]
+    if isinstance(usual, Failed) and base == DEFAULT:
+        compared.lost.append(usual.why)
     for candidate, measured in costs.items():
         if isinstance(measured, Failed):
             if candidate != DEFAULT:

@@ -263,7 +263,9 @@ class Search:
         return best
 
     def _is_as_good(self, without: Candidate, best: Candidate) -> bool:
-        """True if the settings without a part lose nothing beyond noise."""
+        """True if the settings without a part lose nothing beyond noise, in no fewer than the least
+        rounds: fewer are left where the settings with the part fail, and one of them may be chance.
+        """
         least, most = DROP_ROUNDS
 
         def goes_on(compared: Compared) -> bool:
@@ -273,7 +275,9 @@ class Search:
 
         compared = self._rounds.compare(best, [without], "without", most, goes_on)
         estimated = compared.estimates.get(without)
-        return estimated is not None and not estimated.worse_by(LIKELY)
+        if estimated is None or compared.rounds < least:
+            return False
+        return not estimated.worse_by(LIKELY)
 
     # 4. Proof.
 
@@ -288,7 +292,7 @@ class Search:
         if best in compared.failed:
             return False
         if compared.rounds < least:
-            self._lack("a proof that it is better than the default settings, so it is not taken")
+            self._say_unproved(best, compared)
             return False
         estimated = compared.estimates[best]
         if estimated.is_open and compared.rounds < most:
@@ -298,25 +302,44 @@ class Search:
         is_slower = estimated.is_open or bool(estimated.slower_by(LIKELY).any())
         return estimated.better and not is_slower
 
+    def _say_unproved(self, best: Candidate, compared: Compared) -> None:
+        """Says why there were too few rounds for a proof: there was no time for more, or launches
+        of the default settings failed, which more time does not mend."""
+        lost = ""
+        if compared.lost:
+            rounds = count(len(compared.lost), "round")
+            lost = f"the library as it is failed in {rounds}: {brief(compared.lost[-1])}"
+        if lost and self._holds(compared.launches, "proof"):
+            self._tell(f"{best.label}: not proved, so it is not taken: {lost}")
+            return
+        unproved = "a proof that it is better than the default settings, so it is not taken"
+        self._lack(f"{unproved} ({lost})" if lost else unproved)
+
     def _is_whole(self, best: Candidate) -> bool:
         """True if all that worked still works. Refuses the values that break an operation; all of
-        them if none does alone."""
+        them if each was checked and none does alone."""
         reason = self._bench.check(dict(best.env))
         if reason is None:
             self._lack("whether all that worked still works with it, so it is not taken")
         if not reason:
             return reason is not None
         values = self._values.within(best)
-        broken = {
-            candidate: self._bench.check(dict(candidate.env))
-            for candidate in values
-            if self._holds(0, "proof")
-        }
-        for candidate in values:
-            alone = broken.get(candidate)
-            if alone or not any(broken.values()):
-                self._values.refuse(candidate, alone or f"together: {reason}")
+        broken = {candidate: self._broken_alone(candidate) for candidate in values}
+        if len(values) == 1 and broken[values[0]] is None:
+            broken[values[0]] = reason  # nothing else can be to blame
+        unknown = None in broken.values()
+        if unknown and not any(broken.values()):
+            self._lack(f"which value of {best.label} breaks what worked ({brief(reason)})")
+        for candidate, alone in broken.items():
+            if alone:
+                self._values.refuse(candidate, alone)
+            elif not unknown and not any(broken.values()):
+                self._values.refuse(candidate, f"together: {reason}")
         return False
+
+    def _broken_alone(self, candidate: Candidate) -> str | None:
+        """What no longer works with this value alone, as Bench.check; None for want of time."""
+        return self._bench.check(dict(candidate.env)) if self._holds(0, "proof") else None
 
     def _take(self, best: Candidate) -> None:
         self._tell(f"taken: {best.label}")

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The lines of a study's answer: each path with one kind of buffers, and the figures that represent
+it."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from nearpeak.document.model import Tone
+from nearpeak.picture.measured import HALF, NEAR
+from nearpeak.report import wording
+from nearpeak.report.headlines import Group, groups
+from nearpeak.results.results import Headline, Results
+
+GOOD, FAIR = NEAR, HALF  # of the ceiling, from which a figure is called so
+VERDICTS: tuple[tuple[float, str, Tone], ...] = (
+    (GOOD, "good", "good"),
+    (FAIR, "fair", "note"),
+    (0.0, "poor", "bad"),
+)
+WAYS = {"H,D": "host to GPU", "D,H": "GPU to host"}
+
+
+class Line(NamedTuple):
+    """The figures that represent a path with one kind of buffers."""
+
+    group: Group
+    time: Headline | None  # of a small message
+    rate: Headline | None  # of large messages
+
+    @property
+    def label(self) -> str:
+        """`host-gpu near, host to GPU`; of all pairs `slowest gpu-gpu pair 2-3`."""
+        place = self.group.place
+        path = f"slowest {place.path}" if place.pair else place.path
+        way = WAYS.get(self.group.buffers)
+        return f"{path}, {way}" if way else path
+
+    @property
+    def judged(self) -> Headline | None:
+        """The figure that is compared with its ceiling: the rate where there is one."""
+        return self.rate or self.time
+
+    @property
+    def share(self) -> float | None:
+        """The share of the ceiling that the best library reaches."""
+        return share(self.judged)
+
+    @property
+    def sure(self) -> bool:
+        """True if the share has an interval."""
+        return self.judged is not None and self.judged.fraction_ci95 is not None
+
+    @property
+    def verdict(self) -> tuple[str, Tone]:
+        """`good`, `fair` or `poor`, with its tone; empty without a share that has an interval."""
+        if self.share is None or not self.sure:
+            return "", ""
+        reached = self.share
+        return next((word, tone) for least, word, tone in VERDICTS if reached >= least)
+
+
+def share(head: Headline | None) -> float | None:
+    """The share of a measured ceiling that the best library reaches; None where there is none."""
+    measured = head and head.best and head.ceiling and head.ceiling.kind == "measured"
+    return head.fraction if head and measured else None
+
+
+def lines(results: Results) -> list[Line]:
+    """The line of each path with each kind of buffers: of all pairs of a kind, the slowest."""
+    slowest: dict[tuple[str, str], Line] = {}
+    for line in _lines(results):
+        place = line.group.place
+        kind = place.kind if place.pair else place.path
+        key = (kind, line.group.buffers)
+        slowest[key] = min(slowest.get(key, line), line, key=by_share)
+    return list(slowest.values())
+
+
+def _lines(results: Results) -> Iterator[Line]:
+    for group in groups(results):
+        heads = [group.figures[name] for name in wording.message_figures(results, group)]
+        times = [head for head in heads if head.better == "lower"]
+        rates = [head for head in heads if head.better == "higher"]
+        if heads:
+            yield Line(group, *(next(iter(of_kind), None) for of_kind in (times, rates)))
+
+
+def by_share(line: Line) -> float:
+    """Sorts the smallest share first, and lines without a share last."""
+    return float("inf") if line.share is None else line.share
+
+
+def furthest(shown: Sequence[Line]) -> Headline | None:
+    """The rate that is furthest from its ceiling, if it is poor; else None."""
+    line = min((line for line in shown if line.rate), key=by_share, default=None)
+    return line.rate if line and by_share(line) < FAIR else None

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The paths of the answer: which figures represent them, and what is judged."""
+
+import msgspec
+
+from nearpeak.report.lines import FAIR, Line, by_share, furthest, lines, share
+from nearpeak.results.results import Results
+
+
+def _by_label(results: Results) -> dict[str, Line]:
+    return {line.label: line for line in lines(results)}
+
+
+def test_a_path_has_a_time_and_a_rate(plain: Results) -> None:
+    line = _by_label(plain)["host-host same-numa"]
+    assert line.time is not None
+    assert line.rate is not None
+    assert (line.time.case.figure, line.rate.case.figure) == ("latency", "bw")
+    assert line.share == line.rate.fraction
+    assert line.verdict[0] == "good"
+
+
+def test_only_a_measured_ceiling_gives_a_share(plain: Results) -> None:
+    head = _by_label(plain)["host-host same-numa"].rate
+    assert head is not None
+    assert head.ceiling is not None
+    assert share(head) == head.fraction
+    bound = msgspec.structs.replace(head.ceiling, kind="bound")
+    assert share(msgspec.structs.replace(head, ceiling=bound)) is None
+    assert share(msgspec.structs.replace(head, best=None)) is None
+    assert share(None) is None
+
+
+def test_without_an_interval_there_is_no_verdict(plain: Results) -> None:
+    for head in plain.headlines:
+        head.fraction_ci95 = None
+    assert all(line.verdict == ("", "") for line in lines(plain))
+
+
+def test_lines_without_a_share_come_last_and_are_not_the_furthest(results: Results) -> None:
+    shown = lines(results)
+    assert any(line.share is None for line in shown)
+    assert sorted(shown, key=by_share)[-1].share is None
+    assert furthest(shown) is None
+    for head in results.headlines:
+        if head.fraction and head.better == "higher":
+            head.fraction = FAIR / 2
+    head = furthest(lines(results))
+    assert head is not None
+    assert head.fraction == FAIR / 2
+
+
+def test_of_all_pairs_the_slowest_is_named(gpu: Results) -> None:
+    pairs = [line for line in lines(gpu) if line.group.place.pair]
+    assert pairs
+    assert all(line.label.startswith("slowest ") for line in pairs)
+    assert len({line.label for line in pairs}) == len(pairs)
