@@ -202,7 +202,7 @@ class Items:
 
     lines: Sequence[str]
     title: str = ""
-    most: int = 8  # lines on the terminal
+    most: int = 8  # lines on the terminal without --verbose
     elsewhere: str = "see the report"  # where the terminal says that the others are
     medium: Medium = ""
 
