@@ -1,14 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """A document on the page and on the terminal: what one of them alone shows."""
 
+from pathlib import Path
+
 import pytest
 from markupsafe import Markup
 
+from answers import printed
+from nearpeak.document import markdown
 from nearpeak.document.model import (
+    Column,
     Document,
     Drawing,
     Finding,
     Findings,
+    Items,
     Prose,
     Row,
     Rows,
@@ -51,3 +57,40 @@ def test_the_page_says_once_why_a_finding_is_not_certain(evidence: list[str]) ->
     page = render(Document("title", "heading", [], [Section("Slow", [Findings([finding])])]))
     assert page.lower().count("in 3 blocks this may be chance.") == 1
     assert "Unconfirmed: slow" in page
+
+
+DETAILED = Document(
+    "title",
+    "heading",
+    [],
+    [
+        Section("", [Prose("the answer"), Items([f"line {number}" for number in range(9)])]),
+        Section("Rest", [Table("", "", "", [Column("a", "a")], [Rows("", [])])], medium="details"),
+        Section("Details", [Prose("what it rests on")], medium="details"),
+        Section("Both", [Prose("a detail", medium="details")]),
+    ],
+)
+
+
+def test_details_are_on_the_page_and_with_verbose_on_the_terminal() -> None:
+    assert printed(DETAILED).split("\n") == [
+        "",
+        "the answer",
+        *(f"  line {number}" for number in range(8)),
+        "  and 1 more: see the report",
+        "",
+    ]
+    whole = printed(DETAILED, verbose=True)
+    order = ["what it rests on", "the answer", "line 8", "a detail"]
+    assert sorted(order, key=whole.index) == order
+    assert "see the report" not in whole
+    page = render(DETAILED)
+    assert all(text in page for text in order)
+    assert '<h2 id="section-1" class="unseen">The answer</h2>' in page
+    assert "what it rests on" not in markdown.render(DETAILED)
+
+
+def test_a_blank_line_follows_findings_and_precedes_the_page() -> None:
+    blocks = [Findings([Finding("It is slow", "Tune it:", "nearpeak tune")]), Prose("Of 2, 1.")]
+    text = printed(Document("", "", [], [Section("", blocks)]), Path("page.html"))
+    assert text.endswith("\n1. It is slow\n   Tune it: nearpeak tune\n\nOf 2, 1.\n\npage.html\n")

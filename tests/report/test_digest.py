@@ -75,4 +75,4 @@ def test_gaps_are_counted_in_good_english(plain: Results) -> None:
         cell.launches = 6
     plain.precision, plain.left_out = None, []
     plain.cells[0].launches = 2
-    assert unjudged(plain).endswith("figures, 1 has too few launches for an interval")
+    assert unjudged(plain).endswith("figures, 1 has too few launches")

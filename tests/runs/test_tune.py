@@ -164,7 +164,7 @@ def test_what_of_the_budget_is_not_used_is_said(
     assert "interrupted: the job was cancelled\nnearpeak: interrupted; complete it with: " in err
     last = json.loads(Path("tuned/tune.jsonl").read_text().splitlines()[-1])
     assert last == {"record": "interrupted", "reason": "the job was cancelled"}
-    code, out, err = nearpeak("tune", "--resume", "-o", "tuned")
+    code, out, err = nearpeak("tune", "--resume", "-o", "tuned", "--verbose")
     assert code == 0, err
     found = msgspec.json.decode(Path("tuned/tune.json").read_bytes(), type=Tuned)
     assert (found.env, bool(found.lacking), found.unused_seconds > 10) == ({}, True, True)

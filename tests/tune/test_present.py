@@ -9,6 +9,8 @@ import msgspec
 import pytest
 from made_libraries import made_evidence
 
+import answers
+from answers import check_short
 from nearpeak.document.page import render
 from nearpeak.document.terminal import print_document
 from nearpeak.libraries.profiles import Apart, At
@@ -26,7 +28,7 @@ def page_of(found: Tuned, files: Mapping[str, Sequence[Path]] | None = None) -> 
 def printed(
     found: Tuned, capsys: pytest.CaptureFixture[str], files: dict[str, list[Path]] | None = None
 ) -> str:
-    print_document(present(found, files or {}), Path("tuned/report.html"))
+    print_document(present(found, files or {}), Path("tuned/report.html"), verbose=True)
     return " ".join(capsys.readouterr().out.split())
 
 
@@ -56,19 +58,46 @@ def test_all_of_it_is_printed(tuned: Tuned, capsys: pytest.CaptureFixture[str]) 
         " Z=0: 1.00 1.00 times as fast (latency:8 bw:16M) in 1 launch, not taken",
         "Slower with it host-host, bw H,H at 1 MiB: 10.0 -> 5.00 GB/s, 0.500 times as fast",
         "May stop working with it UCX_TLS: there is no network",
-        "Y=7: signal 11 and 2 more: see the report",
+        "Y=9: signal 11",
         "Left out, as the budget was too short (a longer --budget has it) what of it is not needed",
         "12 values tried in 150 launches, 99 s",
         "To use it everywhere: --mpi alpha@tuned/profile.toml",
-        "The same for others: tuned/profile.sh",
+        "Files to use it everywhere without Nearpeak: tuned/profile.sh",
         f"To use it for host-gpu near alone: --mpi alpha@{here}",
         "Without what the search saw cost something elsewhere, taken (UCX_TLS=sm) none of 40"
         " other cases is shown to be slower (if everything took 31 % longer, most cases would show"
         " it with a probability of 80 %) host-gpu near,"
         " latency H,D at 8 B: 60.0 -> 12.0 µs, 5.00 [4.50, 5.50] times as fast",
-        "slower elsewhere; tuned/report.html",
+        "slower elsewhere.",
     ):
         assert words in text, text
+    assert text.endswith(" tuned/report.html")
+
+
+def test_the_answer_has_the_targets_and_the_price(tuned: Tuned) -> None:
+    here = Path("tuned/only-host-gpu-near-H-D/profile.toml")
+    document = present(
+        tuned, {"everywhere": [Path("tuned/profile.toml")], "for host-gpu near alone": [here]}
+    )
+    check_short(document)
+    text = " ".join(answers.printed(document).split())
+    assert text.endswith(
+        "slower elsewhere. Settings: UCX_TLS=sm,self"
+        " target as it is tuned times as fast 95 % interval verdict"
+        " host-gpu near, latency H,D at 8 B 60.0 µs 12.0 µs 5.00 [4.50, 5.50] faster"
+        f" To use it everywhere: --mpi alpha@tuned/profile.toml To use it for host-gpu near alone:"
+        f" --mpi alpha@{here} Its price: slower in host-host, bw H,H at 1 MiB: 10.0 -> 5.00 GB/s,"
+        " 0.500 times as fast. Not known: 1 case may be slower and 1 step left out for time."
+    )
+
+
+def test_what_no_longer_works_is_the_price(tuned: Tuned) -> None:
+    broken = msgspec.structs.replace(tuned, broken=["put", "get", "scan"])
+    text = answers.printed(present(broken, {}))
+    assert "\nIts price: no longer works: put; and 2 more.\n" in text
+    harmless = msgspec.structs.replace(tuned, slower=[], uncertain=[], lacking=[])
+    assert "Its price" not in answers.printed(present(harmless, {}))
+    assert "Not known" not in answers.printed(present(harmless, {}))
 
 
 def test_what_is_left_out_is_told(tuned: Tuned, capsys: pytest.CaptureFixture[str]) -> None:
@@ -76,7 +105,7 @@ def test_what_is_left_out_is_told(tuned: Tuned, capsys: pytest.CaptureFixture[st
     assert tuned.free is not None
     tuned.free.env, tuned.free.unset = {}, ["I_MPI_PIN"]
     text = printed(tuned, capsys)
-    assert " UCX_TLS=sm,self without I_MPI_PIN Case" in text
+    assert "The settings UCX_TLS=sm,self without I_MPI_PIN Case" in text
     assert "cost something elsewhere, taken (without I_MPI_PIN) " in text
 
 
@@ -140,13 +169,14 @@ def test_nothing_is_an_answer(tuned: Tuned, capsys: pytest.CaptureFixture[str]) 
         lacking=[],
     )
     text = printed(nothing, capsys)
-    assert "no setting that was tried makes it faster; tuned/report.html" in text
+    assert "no setting that was tried makes it faster." in text
     short = msgspec.structs.replace(
         nothing, lacking=["whether all that worked still works with it"]
     )
     text = printed(short, capsys)
     assert "within the budget no setting was shown to make it faster" in text
     assert "To use it" not in text
+    check_short(present(short, {}))
 
 
 def test_beside_taken_stands_the_loss_that_would_be_found(
@@ -155,12 +185,12 @@ def test_beside_taken_stands_the_loss_that_would_be_found(
     taken = msgspec.structs.replace(tuned, verdict="taken", slower=[], free=None)
     assert (
         "faster, and none of 40 other cases is shown to be slower (if everything took 23 % longer,"
-        " most cases would show it with a probability of 80 %);" in printed(taken, capsys)
+        " most cases would show it with a probability of 80 %)." in printed(taken, capsys)
     )
     few = msgspec.structs.replace(taken, detectable_loss=None)
-    assert "slower (launches are too few to show a loss of any size);" in printed(few, capsys)
+    assert "slower (launches are too few to show a loss of any size)." in printed(few, capsys)
     alone = msgspec.structs.replace(taken, guarded=0)
-    assert "faster, and no other case was measured;" in printed(alone, capsys)
+    assert "faster, and no other case was measured." in printed(alone, capsys)
 
 
 def test_all_of_it_is_on_the_page(tuned: Tuned) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nearpeak.cli import AcceptCommands, PathId, given, leave
+from nearpeak.cli import AcceptCommands, PathId, Verbose, given, leave
 from nearpeak.errors import UserError, parsed
 from nearpeak.terms.exit_statuses import sentence
 from nearpeak.tune.targets import DEFAULT
@@ -108,6 +108,7 @@ def tune(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the values that would be tried.")
     ] = False,
+    verbose: Verbose = False,
 ) -> None:
     """Searches, confirms, writes and prints."""
     from nearpeak.runs import tune as runs
@@ -120,12 +121,12 @@ def tune(
                 " more time"
             )
         added = given("--budget", parse_seconds, budget)
-        leave(runs.resume(output, added, accept=accept_commands, dry_run=dry_run))
+        leave(runs.resume(output, added, accept=accept_commands, dry_run=dry_run, verbose=verbose))
         return
     if accept_commands:
         raise UserError("--accept-commands needs --resume: give it, or leave this out")
     request = _request(mpi, targets, trace, path, buffers or "H,H", budget or BUDGET, seed)
-    leave(runs.start(output, request, dry_run=dry_run))
+    leave(runs.start(output, request, dry_run=dry_run, verbose=verbose))
 
 
 def _request(

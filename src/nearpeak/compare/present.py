@@ -25,7 +25,6 @@ from nearpeak.document.model import (
     Finding,
     Findings,
     Items,
-    Medium,
     Prose,
     Row,
     Rows,
@@ -39,12 +38,10 @@ from nearpeak.document.templates import moment
 from nearpeak.grouping import grouped
 from nearpeak.numbers import count, extent, in_short, interval, number, probability, unit
 from nearpeak.results.names import case, label
-from nearpeak.statistics.verdicts import EQUIVALENT, FASTER, SLOWER, UNDECIDED
+from nearpeak.statistics.verdicts import FASTER, SLOWER
 from nearpeak.terms.commands import explaining
 from nearpeak.terms.identity import CEILING, Curve
 
-_MOST = 12  # curves of a library, and lines of a list, on the terminal; the page has all
-_ELSEWHERE = "see --html or --json"
 _ROWS, _REGRESSIONS, _DIFFERENCES = 6, 3, 3  # in the answer
 _PAIR = 2  # ranks that `nearpeak explain` follows
 _TONES: dict[str, Tone] = {FASTER: "good", SLOWER: "bad"}
@@ -162,7 +159,7 @@ def _slower(place: PlaceChange, compared: Compared) -> Finding:
 
 def _list(title: str, lines: list[str]) -> Iterator[Items]:
     if lines:
-        yield Items(lines, title, _MOST, _ELSEWHERE)
+        yield Items(lines, title)
 
 
 def _lists(compared: Compared) -> Iterator[Block]:
@@ -194,21 +191,12 @@ def _places(compared: Compared) -> Iterator[Section]:
 
 
 def _rows(place: PlaceChange, compared: Compared) -> Iterator[Row]:
-    """Yields all curves as one, then each; the terminal counts those that hardly changed."""
+    """Yields all curves as one, then each."""
     names = _curve_names(place)
     yield Row(place.who.label, _changes(place, compared), strong=True)
-    shown = list(filter(_is_worth_a_line, place.curves))[:_MOST]
     for curve in place.curves:
-        medium: Medium = "" if curve in shown else "page"
-        values = _changes(curve, compared)
-        name = names[curve.curve]
-        yield Row(f"  {name}", values, hover=label(curve.curve), medium=medium)
-    others = Counter(wording.verdict(one.change) for one in place.curves if one not in shown)
-    if others:
-        first, *rest = (f"{times} {verdict}" for verdict, times in others.items())
-        verdicts = Value(first, "text", tone="muted", notes=tuple(rest))
-        name = f"  {sum(others.values())} of {count(len(place.curves), 'curve')}"
-        yield Row(name, {"verdict": verdicts}, medium="terminal")
+        name = f"  {names[curve.curve]}"
+        yield Row(name, _changes(curve, compared), hover=label(curve.curve))
 
 
 def _curve_names(place: PlaceChange) -> dict[Curve, str]:
@@ -218,12 +206,6 @@ def _curve_names(place: PlaceChange) -> dict[Curve, str]:
         curve.curve: case(curve.curve) if short[case(curve.curve)] == 1 else label(curve.curve)
         for curve in place.curves
     }
-
-
-def _is_worth_a_line(curve: CurveChange) -> bool:
-    return curve.change.verdict not in (EQUIVALENT, UNDECIDED) or any(
-        change.regressed for change in curve.changes
-    )
 
 
 def _changes(part: PlaceChange | CurveChange, compared: Compared) -> dict[str, Value]:

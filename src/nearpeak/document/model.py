@@ -16,8 +16,8 @@ from nearpeak import numbers
 Kind = Literal["number", "percent", "size", "count", "probability", "text", "command"]
 Tone = Literal["", "good", "bad", "note", "muted"]
 # What shows a block. "": the page and the terminal; "details": the page, and the terminal with
-# --verbose; "terminal", "page": this one alone.
-Medium = Literal["", "details", "terminal", "page"]
+# --verbose; "page": the page alone.
+Medium = Literal["", "details", "page"]
 Span = tuple[float, float]
 
 
@@ -202,7 +202,7 @@ class Items:
 
     lines: Sequence[str]
     title: str = ""
-    most: int = 8  # lines on the terminal
+    most: int = 8  # lines on the terminal without --verbose
     elsewhere: str = "see the report"  # where the terminal says that the others are
     medium: Medium = ""
 

@@ -286,9 +286,9 @@ def unjudged(results: Results) -> str:
     missing = len(results.timed) - len(measured)
     wide = results.precision.wider if results.precision else 0
     parts = [
-        f"{few} {'has' if few == 1 else 'have'} too few launches for an interval" if few else "",
+        f"{few} {'has' if few == 1 else 'have'} too few launches" if few else "",
         f"{wide} {'is' if wide == 1 else 'are'} imprecise" if wide else "",
-        f"{missing} were not measured" if missing else "",
+        f"{missing} {'was' if missing == 1 else 'were'} not measured" if missing else "",
     ]
     gaps = listed(list(filter(None, parts)))
     left_out = f"{count(len(results.left_out), 'subject')} left out for time"

@@ -57,9 +57,9 @@ def targets_of_trace(file: Path, mpi: str, buffers: str) -> str:
     return chosen.targets
 
 
-def start(folder: Path, request: Asked, *, dry_run: bool) -> int:
-    """Searches, confirms, writes and prints; returns the exit status. UserError,
-    CannotWriteError."""
+def start(folder: Path, request: Asked, *, dry_run: bool, verbose: bool) -> int:
+    """Searches, confirms, writes and prints, with `verbose` all of it; returns the exit status.
+    UserError, CannotWriteError."""
     if not dry_run:
         FORM.check_new(folder)
     prepared = _prepare(request)
@@ -69,10 +69,10 @@ def start(folder: Path, request: Asked, *, dry_run: bool) -> int:
     introduce(prepared.single)
     with closing(TuneJournal(folder, run.begin(prepared))) as journal:
         begun.remember(journal.begin)
-        return _tune(prepared, journal, started)
+        return _tune(prepared, journal, started, verbose=verbose)
 
 
-def resume(folder: Path, added: float | None, *, accept: bool, dry_run: bool) -> int:
+def resume(folder: Path, added: float | None, *, accept: bool, dry_run: bool, verbose: bool) -> int:
     """Completes the run in the folder, as `start` does. `added`: seconds to add to it; `accept`: as
     for `check_begun`."""
     begin = FORM.begin(FORM.read(folder))
@@ -96,7 +96,7 @@ def resume(folder: Path, added: float | None, *, accept: bool, dry_run: bool) ->
             amendment = _amended(added, folder)
             journal.append(amendment)
             for_study = added if amendment.study else None
-        return _tune(prepared, journal, started, for_study)
+        return _tune(prepared, journal, started, for_study, verbose=verbose)
 
 
 def _prepare(request: Asked) -> Prepared:
@@ -121,7 +121,12 @@ def _amended(seconds: float, folder: Path) -> Amended:
 
 
 def _tune(
-    prepared: Prepared, journal: TuneJournal, started: float, for_study: float | None = None
+    prepared: Prepared,
+    journal: TuneJournal,
+    started: float,
+    for_study: float | None = None,
+    *,
+    verbose: bool,
 ) -> int:
     """Does what the journal lacks. `started`: when it would have, in one go; `for_study`: seconds
     to add to a confirming study that has begun."""
@@ -140,7 +145,7 @@ def _tune(
         return lifecycle.cut_short(interruption.signal, resume_command(folder), say)
     unused = 0.0 if outcome.taken else budget.unused(spent())
     tuned = run.summed_up(prepared, journal, outcome, judged, unused)
-    present(tuned, run.profiles(prepared, journal, tuned, judged), folder)
+    present(tuned, run.profiles(prepared, journal, tuned, judged), folder, verbose=verbose)
     if warning := budget.overdrawn(spent()):
         say(warning)
     return lifecycle.conclude(tuned.verdict == "fails")
@@ -206,16 +211,16 @@ def _judge(prepared: Prepared, outcome: Outcome, folder: Path) -> dict[str, Conf
     }
 
 
-def present(tuned: Tuned, profiles: Mapping[str, Profile], folder: Path) -> None:
+def present(tuned: Tuned, profiles: Mapping[str, Profile], folder: Path, *, verbose: bool) -> None:
     """Writes the results, the files of the profiles (by the folder below `folder`) and the page,
-    and prints them; withdraws the files of earlier profiles."""
+    and prints them, with `verbose` all of them; withdraws the files of earlier profiles."""
     withdraw(folder)
     text = msgspec.json.format(msgspec.json.encode(tuned), indent=1).decode()
     write_whole(folder / "tune.json", text)
     files = {profile.scope: write(profile, folder / name) for name, profile in profiles.items()}
     document, page = presenter.present(tuned, files), folder / "report.html"
     write_page(document, page)
-    print_document(document, page)
+    print_document(document, page, verbose=verbose)
     # The study has begun where something was taken: all that is added is its own.
     to_study = " to the study" if tuned.env or tuned.unset else ""
     if tuned.unguarded or (tuned.lacking and not to_study):

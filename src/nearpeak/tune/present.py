@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A tuning as a document: which settings make the library faster."""
 
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -23,11 +24,19 @@ from nearpeak.document.model import (
 )
 from nearpeak.document.templates import moment
 from nearpeak.libraries.profiles import Evidence
-from nearpeak.numbers import unit
+from nearpeak.numbers import interval, number, unit
 from nearpeak.tune import drawing, wording
 from nearpeak.tune.tuned import Tried, Tuned
 
 SHOWN = 24  # values in the drawing, chosen by the largest change; the table has all
+MOST, LETTERS = 6, 180  # targets in the answer, and letters of the settings
+TARGETS = [
+    Column("before", "as it is"),
+    Column("after", "tuned"),
+    Column("times", "times as fast"),
+    Column("ci95", "95 % interval"),
+    Column("verdict", "verdict", figure=False),
+]
 EVIDENCE = [
     Column("before", "As it is"),
     Column("after", "Tuned"),
@@ -50,23 +59,20 @@ STUDY = Markup(' The study that confirms: <a href="study/report.html">study/repo
 
 
 def present(tuning: Tuned, files: Mapping[str, Sequence[Path]]) -> Document:
-    """The whole tuning. `files`: those of each profile, by where it may be used; the profile itself
-    comes first."""
-    conclusion = wording.conclusion(tuning)
+    """The whole tuning; its answer has the targets, how to use the profile, and its price. `files`:
+    those of each profile, by where it may be used; the profile itself comes first."""
     others = [Items(lines, title) for title, lines in wording.others(tuning) if lines]
     return Document(
         title=f"Settings for {tuning.library} on {tuning.host}",
         heading="Which settings make it faster?",
         byline=_byline(tuning),
         sections=[
-            Section("Result", list(_result(tuning, conclusion)), "found"),
-            Section("How to use it", list(_use(tuning.library, files)), "use"),
-            Section("What else was found", others, "else"),
-            Section("What was tried", list(_tried(tuning)), "tried"),
+            Section("", list(_answer(tuning, files)), "found"),
+            Section("The settings", list(_settings(tuning, files)), "settings", "details"),
+            Section("What else was found", others, "else", "details"),
+            Section("What was tried", list(_tried(tuning)), "tried", "details"),
         ],
-        conclusion=conclusion,
         footer=FOOTER.format(STUDY if tuning.evidence else ""),
-        bad=tuning.verdict == "fails",
         style=drawing.STYLE,
     )
 
@@ -84,10 +90,39 @@ def _byline(tuning: Tuned) -> list[str]:
     ]
 
 
-def _result(tuning: Tuned, conclusion: str) -> Iterator[Block]:
-    yield Prose(f"{conclusion}.", strong=True, medium="page")
+def _answer(tuning: Tuned, files: Mapping[str, Sequence[Path]]) -> Iterator[Block]:
+    tone: Tone = "bad" if tuning.verdict == "fails" else ""
+    yield Prose(f"{wording.conclusion(tuning)}.", tone, strong=True)
+    if settings := "; ".join(wording.settings(tuning)):
+        yield Prose(f"Settings: {textwrap.shorten(settings, LETTERS, placeholder=' ...')}")
+    if tuning.evidence:
+        rows = [Rows("", list(map(_target, tuning.evidence[:MOST])))]
+        yield Table("", "", "target", TARGETS, rows, heads=True, compact=True)
+    for scope, (profile, *_) in files.items():
+        yield Code(f"--mpi {tuning.library}@{profile}", f"To use it {scope}:", "")
+    if price := wording.price(tuning):
+        yield Prose(price)
+    if gaps := wording.unjudged(tuning):
+        yield Prose(gaps, "muted")
+
+
+def _target(row: Evidence) -> Row:
+    values = {
+        "before": Value(f"{number(row.before)} {unit(row.unit)}", "text"),
+        "after": Value(f"{number(row.after)} {unit(row.unit)}", "text"),
+        "times": Value(row.times),
+        "ci95": Value(interval((row.ci95[0], row.ci95[1]) if row.ci95 else None), "text"),
+        "verdict": Value(row.verdict, "text", tone=TONES.get(row.verdict, "")),
+    }
+    return Row(row.case, values)
+
+
+def _settings(tuning: Tuned, files: Mapping[str, Sequence[Path]]) -> Iterator[Block]:
     if settings := wording.settings(tuning):
-        yield Items(settings, most=len(settings))
+        yield Items(settings)
+    for scope, (_, *others) in files.items():
+        if others:
+            yield Prose(f"Files to use it {scope} without Nearpeak: {', '.join(map(str, others))}")
     yield Drawing(
         drawing.before_after(tuning.evidence),
         "Fractions of the ceiling,",
@@ -144,13 +179,6 @@ def _rules(tuning: Tuned) -> Table:
         " number of ranks the library chooses as before."
     )
     return Table("", caption, "Operation", RULES, [Rows("", rows)], heads=True)
-
-
-def _use(library: str, files: Mapping[str, Sequence[Path]]) -> Iterator[Block]:
-    for scope, (profile, *others) in files.items():
-        yield Code(f"--mpi {library}@{profile}", f"To use it {scope}:")
-        if others:
-            yield Prose(f"The same for others: {', '.join(map(str, others))}", "muted")
 
 
 def _tried(tuning: Tuned) -> Iterator[Block]:

@@ -4,7 +4,7 @@
 from collections.abc import Sequence
 
 from nearpeak.libraries.profiles import Evidence, host_words
-from nearpeak.numbers import count, interval, number, unit
+from nearpeak.numbers import count, interval, listed, number, unit
 from nearpeak.statistics.levels import TOLERATED
 from nearpeak.statistics.power import POWER
 from nearpeak.terms.buffers import needs_gpu
@@ -52,6 +52,32 @@ def _apart(tuning: Tuned) -> str:
     """` (CPUs 60.0 to 67.0 ns apart)`, on the path that was tuned."""
     texts = [distance.label for distance in tuning.distances.get(tuning.path, [])]
     return f" (CPUs {' and '.join(texts)} apart)" if texts else ""
+
+
+def price(tuning: Tuned) -> str:
+    """The worst that the settings do elsewhere; empty if they do no harm."""
+    if tuning.broken:
+        return f"Its price: no longer works: {_first(tuning.broken)}."
+    if not tuning.slower:
+        return ""
+    return f"Its price: slower in {_first(list(map(_slower, tuning.slower)))}."
+
+
+def _first(lines: Sequence[str]) -> str:
+    """The first line, and the number of others."""
+    rest = len(lines) - 1
+    return f"{lines[0]}; and {rest} more" if rest else lines[0]
+
+
+def unjudged(tuning: Tuned) -> str:
+    """The gaps of this tuning in one line; empty if it has none."""
+    parts = [
+        f"{count(len(tuning.unguarded), 'path')} had too few launches" if tuning.unguarded else "",
+        f"{count(len(tuning.uncertain), 'case')} may be slower" if tuning.uncertain else "",
+        f"{count(len(tuning.lacking), 'step')} left out for time" if tuning.lacking else "",
+    ]
+    gaps = listed(list(filter(None, parts)))
+    return f"Not known: {gaps}." if gaps else ""
 
 
 def settings(tuning: Tuned | Free | Calibration) -> list[str]:
