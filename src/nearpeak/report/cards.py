@@ -27,12 +27,12 @@ def cards(results: Results, folder: Path, poor: Headline | None = None) -> Itera
     from its ceiling, which has a card in any case."""
     costly = list(_costly(results))[:MOST]
     if costly:
-        known = [(finding.place, finding.case and finding.case.buffers) for finding in costly]
+        shown = [(finding.place, finding.case and finding.case.buffers) for finding in costly]
         made = [_with_messages(results, finding) for finding in costly]
     else:
-        known = [(given.place, given.case and given.case.buffers) for given in results.advice]
+        shown = [(given.place, given.case and given.case.buffers) for given in results.advice]
         made = [one for given in results.advice if (one := _advised(results, given, folder))]
-    if poor and (poor.place, poor.case.buffers) not in known:
+    if poor and (poor.place, poor.case.buffers) not in shown:
         made = [*made[: MOST - 1], _of_figure(poor.best, poor.place, poor.case, poor.fraction)]
     yield from made
 

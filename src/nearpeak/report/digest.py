@@ -144,10 +144,10 @@ def sentence(results: Results, shown: Sequence[Line]) -> str:
             by_word[line.verdict[0]].append(f"{percent(line.share)} % on {line.label}")
     if not by_word:
         return _without_shares(results)
-    words = [*(word for _, word, _ in VERDICTS if word in by_word), *({""} & by_word.keys())]
-    all_few = words == [""]
-    remarks = {word: "" if all_few else f" ({word or 'provisional'})" for word in words}
-    parts = [f"{_named(by_word[word])}{remarks[word]}" for word in words]
+    verdicts = [*(word for _, word, _ in VERDICTS if word in by_word), *({""} & by_word.keys())]
+    all_few = verdicts == [""]
+    remarks = {word: "" if all_few else f" ({word or 'provisional'})" for word in verdicts}
+    parts = [f"{_named(by_word[word])}{remarks[word]}" for word in verdicts]
     shares = "; ".join(parts).replace(" % on ", " % of the ceiling on ", 1)
     owners = {line.judged.best for line in shown if line.judged and line.share is not None}
     who = owners.pop() if len(owners) == 1 else None

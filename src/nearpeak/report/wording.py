@@ -115,7 +115,7 @@ def message_figures(results: Results, group: Group) -> list[str]:
 
 
 def main_figures(results: Results, group: Group) -> list[str]:
-    """Those that represent a group: of messages, or else those with a ceiling, or else all."""
+    """The figures of a group that represent it: of messages, else with a ceiling, else all."""
     held = [name for name, figure in group.figures.items() if figure.ceiling is not None]
     return message_figures(results, group) or sorted(
         held or group.figures, key=lambda name: group.figures[name].better != "lower"
