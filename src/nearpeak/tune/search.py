@@ -338,7 +338,7 @@ class Search:
         return False
 
     def _broken_alone(self, candidate: Candidate) -> str | None:
-        """What no longer works with this value alone, as Bench.check; None for want of time."""
+        """Checks this value alone, as Bench.check; None: no time is left."""
         return self._bench.check(dict(candidate.env)) if self._holds(0, "proof") else None
 
     def _take(self, best: Candidate) -> None:
