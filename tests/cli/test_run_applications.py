@@ -77,7 +77,7 @@ def test_a_prediction_is_of_an_application_of_the_study(
     nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     results = SimpleNamespace(applications=[])
-    monkeypatch.setattr("nearpeak.findings.build.build_results", lambda _: results)
+    monkeypatch.setattr("nearpeak.findings.build.build_results", lambda *_: results)
     code, _, err = nearpeak("run", "another_machines", "--study", "x", "--what-if", "mpich")
     assert code == 2
     assert "the study has no application 'another_machines'" in err
@@ -89,7 +89,7 @@ def test_a_prediction_needs_another_library(
     case, who = SimpleNamespace(benchmark="jacobi2d"), SimpleNamespace(label="mpich")
     namespace = SimpleNamespace(cell=SimpleNamespace(case=case, who=who))
     results = SimpleNamespace(applications=[namespace])
-    monkeypatch.setattr("nearpeak.findings.build.build_results", lambda _: results)
+    monkeypatch.setattr("nearpeak.findings.build.build_results", lambda *_: results)
     code, _, err = nearpeak("run", "jacobi2d", "--study", "x", "--what-if", "mpich")
     assert code == 2
     assert "the study measured jacobi2d with this library only" in err

@@ -24,7 +24,7 @@ def test_sides_are_named_in_short(make_sides: MakeSides) -> None:
     assert wording.side(found, "new") == f"1 session in {new}"
     assert wording.tolerance(found) == "2.5 %"
     limits = list(wording.limits(found))
-    assert limits[0].startswith("3 sessions before, 1 now: a change below about")
+    assert limits[0].startswith("3 sessions before, 1 now: in a typical row by itself")
     assert "Measure 3 sessions of each side to tell more." in limits
 
 
@@ -179,3 +179,33 @@ def test_sizes_that_changed_are_named(make_sides: MakeSides) -> None:
     assert ", regressed at 4 KiB (" in wording.sizes(curve)
     curve.cells = [first]
     assert not wording.sizes(curve)
+
+
+def test_of_sizes_that_lost_as_much_the_largest_is_named(make_sides: MakeSides) -> None:
+    found = compare(load_side([make_sides("old")]), load_side([make_sides("new", day=2)]), 0.05)
+    [place] = found.libraries
+    for curve in place.curves:
+        for cell in curve.cells:
+            cell.change.ratio = 1.0
+    first, second, third = place.curves[0].cells
+    first.change.ratio, second.change.ratio, third.change.ratio = 0.66, 0.67, 0.69
+    assert wording.worst(place) is second
+    third.change.regressed = True
+    assert wording.worst(place) is third
+    assert f"{wording.subject(place)} is 0.690 times as fast at worst (tolerance 5 %)." in (
+        wording.conclusion(found)
+    )
+
+
+def test_a_large_change_that_is_not_proven_is_named(make_sides: MakeSides) -> None:
+    sides = [load_side([make_sides("old")]), load_side([make_sides("new", day=2)])]
+    found = compare(*sides, 0.05)
+    change = found.libraries[0].change
+    change.ratio, change.ci95 = 0.663, (0.549, 0.802)
+    alpha = "Nothing can be judged: alpha on host-host same-numa is 0.663 times as fast, but"
+    remedy = "cannot prove it. Measure"
+    one = f"{alpha} one session of each side {remedy} 3 sessions of each side."
+    assert wording.conclusion(found) == one
+    found.sessions += found.sessions
+    few = f"{alpha} so few sessions {remedy} more sessions of each side."
+    assert wording.conclusion(found) == few

@@ -2,6 +2,8 @@
 """A document as Markdown: what the terminal has, and no markup but its own."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -141,3 +143,11 @@ def test_what_the_terminal_does_not_show_is_left_out(capsys: pytest.CaptureFixtu
 def test_a_section_of_which_nothing_is_shown_has_no_title() -> None:
     section = Section("Slow", [Findings([Finding("hidden", medium="page")])])
     assert "Slow" not in render(Document("title", "heading", [], [section]))
+
+
+def test_the_page_follows_the_conclusion(capsys: pytest.CaptureFixture[str]) -> None:
+    concluded = replace(document([]), conclusion="Nothing is slow.")
+    print_document(concluded)
+    assert capsys.readouterr().out.endswith("\nNothing is slow.\n")
+    print_document(concluded, Path("page.html"))
+    assert capsys.readouterr().out.endswith("\nNothing is slow; page.html\n")

@@ -48,7 +48,18 @@ def test_a_map_of_many_nodes_has_a_path_for_each_class(tmp_path: Path) -> None:
     paths = {path.get("class"): path.get("d", "").count("M") for path in root.iter("path")}
     assert paths["c4"] == 89
     assert sum(paths.values()) == 90 * 89 // 2
-    assert len(drawn) < 60 * 1024
+    assert len(drawn) < 64 * 1024
+
+
+def test_of_many_nodes_the_slow_ones_have_their_names(tmp_path: Path) -> None:
+    found = build(made.record(tmp_path, made.chosen(64), slow, launches=1))
+    wide = maps.draw(found.maps[0], found.nodes, ["n41", "n10", "n42"])
+    names = {one.text: one.get("class") for one in ElementTree.fromstring(wide).iter("span")}
+    assert names["n41, n42"] == names["n10"] == "node slow"
+    assert not names.keys() & {"n9", "n11", "n40", "n42"}
+    assert {"n0", "n8", "n12", "n38", "n44"} <= names.keys()
+    rows = [one for one in ElementTree.fromstring(wide).iter("rect") if one.get("class") == "row"]
+    assert [row.findtext("title") for row in rows] == found.nodes
 
 
 @pytest.mark.parametrize("width", [1280, 1000, 400])

@@ -38,19 +38,20 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Found:
 def test_the_answer_says_what_is_slow(found: Found) -> None:
     check_short(present(found))
     out = printed(present(found), Path("nodes.html"))
-    assert out.startswith("\n7 nodes: 1 slow node and 1 slow link.\nThe usual pair: latency ")
+    assert out.startswith(
+        "\n7 nodes: 1 slow node, <i>&; 1 slow link, n0 - n5.\nThe usual pair: latency "
+    )
     assert re.search(r"^node <i>& +latency, alone +1\.[56]\d", out, re.MULTILINE)
     assert re.search(r"^link n0 - n5 +bandwidth, together +1\.[34]\d", out, re.MULTILINE)
     assert re.search(
-        r"\n1\. Node <i>& is slow: latency, \w+, 1\.[56]\d times as long as usual\n", out
+        r"\n1\. Node <i>& is slow: (1\.[56]\d) times the usual latency \(alone 1\.[56]\d\)\n", out
     )
     assert "\n   Take it out of jobs, and check it there: nearpeak machine --check\n" in out
-    assert re.search(
-        r"\n2\. Link n0 - n5 is slow: .*\n   Check its cable, its ports and the s", out
-    )
+    assert re.search(r"\n2\. Link n0 - n5 is slow: 1/1\.[34]\d of the usual bandwidth", out)
+    assert "\n   Check its cable, its ports and the switches between.\n" in out
     assert "\n3. Measure again when that is done\n   The same nodes: nearpeak nodes --mpi " in out
     assert out.endswith("\n\nnodes.html\n")
-    assert wording.faults(found) == "7 nodes: 1 slow node and 1 slow link"
+    assert wording.faults(found) == "7 nodes: 1 slow node, <i>&; 1 slow link, n0 - n5"
 
 
 def test_the_rest_is_behind_verbose(found: Found) -> None:
@@ -67,6 +68,17 @@ def test_of_many_verdicts_the_answer_has_the_first(found: Found) -> None:
     check_short(present(many))
     assert f"The first {MOST} of {MOST + 2} verdicts" in printed(present(many))
     assert "All that is slow" in printed(present(many), verbose=True)
+
+
+def test_many_slow_nodes_are_counted_and_no_column_is_empty(found: Found) -> None:
+    node = next(one for one in found.verdicts if one.kind == "node")
+    slow = [msgspec.structs.replace(node, nodes=[f"n{number}"], mode="alone") for number in "1346"]
+    few, many = (msgspec.structs.replace(found, verdicts=slow[:most]) for most in (3, 4))
+    assert wording.conclusion(few) == "7 nodes: 3 slow nodes, n1, n3, n4"
+    assert wording.conclusion(many) == "7 nodes: 4 slow nodes"
+    out = printed(present(many))
+    assert re.search(r"\nSlow +In +Time/usual +95 % interval +p +Launches\n", out)
+    assert re.search(r"\n1\. Node n1 is slow: 1\.[56]\d times the usual latency alone\n", out)
 
 
 def test_a_link_that_is_slow_only_under_load_says_so(found: Found) -> None:
@@ -89,7 +101,7 @@ def test_the_page_is_whole_and_escaped(found: Found) -> None:
     assert "<script" not in page
     assert page.count("<svg") == 4
     assert "n0 - n1" in page
-    assert "7 nodes: 1 slow node and 1 slow link." in page
+    assert "7 nodes: 1 slow node, &lt;i&gt;&amp;; 1 slow link, n0 - n5." in page
 
 
 def test_requirements_are_shown_as_met_or_missed(tmp_path: Path) -> None:
@@ -115,7 +127,7 @@ def test_requirements_are_shown_as_met_or_missed(tmp_path: Path) -> None:
 
 def test_what_was_not_judged_is_no_passed_test(tmp_path: Path, found: Found) -> None:
     [failure] = ElementTree.fromstring(to_junit(found)).iter("failure")
-    assert failure.get("message") == "7 nodes: 1 slow node and 1 slow link"
+    assert failure.get("message") == "7 nodes: 1 slow node, <i>&; 1 slow link, n0 - n5"
     few = build(made.record(tmp_path, made.chosen(3), slow))
     [skipped] = ElementTree.fromstring(to_junit(few)).iter("skipped")
     assert "too few to tell a slow node" in (skipped.get("message") or "")

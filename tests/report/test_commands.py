@@ -18,7 +18,7 @@ from nearpeak.results.results import Results
 @pytest.fixture
 def app(plain: Results, monkeypatch: pytest.MonkeyPatch) -> typer.Typer:
     """The command; every folder holds the plain study."""
-    monkeypatch.setattr("nearpeak.findings.build.build_results", lambda _: plain)
+    monkeypatch.setattr("nearpeak.findings.build.build_results", lambda *_: plain)
     application = typer.Typer()
     report.register(application)
     return application

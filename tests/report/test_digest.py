@@ -12,7 +12,7 @@ from nearpeak.report.lines import lines
 from nearpeak.results.results import Results
 
 
-def test_the_first_sentence_has_each_path_with_its_verdict(plain: Results) -> None:
+def test_the_first_sentence_has_each_path_with_its_rating(plain: Results) -> None:
     text = sentence(plain, lines(plain))
     assert text.startswith(f"On {plain.machine.hostname}, ")
     assert " % of the ceiling on host-host same-numa and " in text

@@ -3,8 +3,9 @@
 
 import msgspec
 
-from nearpeak.report.lines import FAIR, Line, by_share, furthest, lines, share
+from nearpeak.report.lines import Line, by_share, furthest, lines, share
 from nearpeak.results.results import Results
+from nearpeak.terms.ratings import FAIR
 
 
 def _by_label(results: Results) -> dict[str, Line]:
@@ -17,7 +18,7 @@ def test_a_path_has_a_time_and_a_rate(plain: Results) -> None:
     assert line.rate is not None
     assert (line.time.case.figure, line.rate.case.figure) == ("latency", "bw")
     assert line.share == line.rate.fraction
-    assert line.verdict[0] == "good"
+    assert line.rating[0] == "good"
 
 
 def test_only_a_measured_ceiling_gives_a_share(plain: Results) -> None:
@@ -31,10 +32,10 @@ def test_only_a_measured_ceiling_gives_a_share(plain: Results) -> None:
     assert share(None) is None
 
 
-def test_without_an_interval_there_is_no_verdict(plain: Results) -> None:
+def test_without_an_interval_there_is_no_rating(plain: Results) -> None:
     for head in plain.headlines:
         head.fraction_ci95 = None
-    assert all(line.verdict == ("", "") for line in lines(plain))
+    assert all(line.rating == ("", "") for line in lines(plain))
 
 
 def test_lines_without_a_share_come_last_and_are_not_the_furthest(results: Results) -> None:

@@ -1,6 +1,5 @@
 # Every figure in this file is written by hand, none was measured.
 # SPDX-License-Identifier: Apache-2.0
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -10,7 +9,7 @@ from nearpeak.errors import UserError
 from nearpeak.terms.benchmarks import Benchmark, Metric, RankRule
 from nearpeak.trace.trace import SCHEMA, Entry, Rank, Trace
 from nearpeak.tune.targets import Target
-from nearpeak.tune.traced import choose, read_trace
+from nearpeak.tune.traced import choose
 
 PAIR, ALL = RankRule("exactly", 2), RankRule("at least", 2)
 BENCHMARKS = [
@@ -103,21 +102,6 @@ def test_messages_of_the_other_memory_are_others() -> None:
         choose(trace(of_gpu), "H,H", BENCHMARKS)
     with pytest.raises(UserError, match=r"^--buffers H,D: with --trace, give H,H or D,D$"):
         choose(trace(of_gpu), "H,D", BENCHMARKS)
-
-
-def test_a_file_that_is_no_trace_is_one_line(tmp_path: Path) -> None:
-    file = tmp_path / "trace.json"
-    file.write_bytes(msgspec.json.encode(trace(entry("MPI_Bcast", 8, 5.0))))
-    assert choose(read_trace(file), "H,H", BENCHMARKS).targets == "bcast:8"
-    with pytest.raises(UserError, match=r"nothing\.json: No such file or directory"):
-        read_trace(tmp_path / "nothing.json")
-    for text in (b"{}", b"\xff", b""):
-        file.write_bytes(text)
-        with pytest.raises(UserError, match="give what `nearpeak trace -o FILE -- COMMAND` wrote"):
-            read_trace(file)
-    file.write_bytes(msgspec.json.encode(msgspec.structs.replace(trace(), schema=1)))
-    with pytest.raises(UserError, match="schema 1, this nearpeak reads schema"):
-        read_trace(file)
 
 
 def test_sizes_are_those_that_the_benchmark_has() -> None:

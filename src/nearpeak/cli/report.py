@@ -40,6 +40,8 @@ Examples:
 
   nearpeak report study --summary summary.md
 
+  nearpeak report study --trace trace.json
+
   nearpeak report /archive/study -o here
 
   nearpeak report study --beside lassen-2019 --beside summit-2019
@@ -104,6 +106,14 @@ def report(
             "--junit", metavar="FILE", help="Write the requirements as JUnit XML, for CI."
         ),
     ] = None,
+    trace: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="What `nearpeak trace -o FILE` wrote of an application: its calls order the"
+            " findings, in place of usual applications.",
+        ),
+    ] = None,
     summary: Summary = None,
     verbose: Verbose = False,
     as_csv: Annotated[
@@ -137,17 +147,17 @@ def report(
         raise UserError(f"{folder} is a file: nearpeak import {folder} reads what tools print")
     written = _Written(folder, output, open_it, summary)
     if (folder / nodes_journal.NAME).exists():
-        if beside:
-            raise UserError(f"{folder} is of `nearpeak nodes`: leave --beside out")
+        if beside or trace:
+            raise UserError(f"{folder} is of `nearpeak nodes`: leave --beside and --trace out")
         leave(_nodes(written, require or [], as_junit, verbose=verbose))
     elif (folder / journal.NAME).exists():
-        if beside or require or as_junit:
+        if beside or require or as_junit or trace:
             raise UserError(
                 f"{folder} is of `nearpeak conform`: give only --open, --summary and -o"
             )
         leave(_conformance(written, verbose=verbose))
     else:
-        leave(_study(written, beside or [], require or [], as_junit, verbose=verbose))
+        leave(_study(written, beside or [], require or [], as_junit, trace, verbose=verbose))
 
 
 class _Written(NamedTuple):
@@ -219,6 +229,7 @@ def _study(
     beside: list[str],
     require: list[str],
     as_junit: Path | None,
+    trace: Path | None,
     *,
     verbose: bool,
 ) -> int:
@@ -229,7 +240,7 @@ def _study(
     from nearpeak.runs import judged
 
     machines = choose(beside)
-    results = judged.judged(written.folder, require)
+    results = judged.judged(written.folder, require, trace)
     target = written.target()
     if as_junit is not None:
         write_whole(as_junit, to_junit(results))

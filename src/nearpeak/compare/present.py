@@ -110,15 +110,17 @@ def _answer(compared: Compared) -> Iterator[Block]:
 
 
 def _overview(compared: Compared) -> Table:
-    """A row for each library on each path, and for each ceiling; of many, those that changed
-    most."""
+    """A row for each library on each path, and for each ceiling; of many, those that
+    became slowest."""
     places = compared.places
     if len(places) > _ROWS:
         places = sorted(places, key=lambda place: place.change.ratio)[:_ROWS]
     every = len(compared.places)
-    caption = f"The first {_ROWS} of {every}, by new/old" if every > _ROWS else ""
+    caption = f"The slowest {_ROWS} of {every}" if every > _ROWS else ""
     rows = [Row(wording.subject(place), _brief(place.change, compared)) for place in places]
-    return Table("", caption, "path", _BRIEF, [Rows("", rows)], heads=True, compact=True)
+    return Table(
+        "", caption, "Library and path", _BRIEF, [Rows("", rows)], heads=True, compact=True
+    )
 
 
 def _brief(change: Change, compared: Compared) -> dict[str, Value]:

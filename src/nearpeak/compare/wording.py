@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sentences about a comparison."""
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -36,6 +37,7 @@ _ENOUGH = 3  # sessions of a side, from which the measured scatter replaces the 
 REGRESSED = "regressed"  # slower, by more than the tolerance
 NO_SESSION = "no session with a figure"
 _ENDS = 3  # kinds of failure named in one sentence
+_ALIKE = 1.02  # ratios that differ by less are told by the largest size
 _NAMED = 6  # missing curves named in one sentence
 _NO_DISTANCE = (
     "the sides have no core-to-core latency in common: measure more sessions of each side, until"
@@ -77,9 +79,24 @@ def _regressions(compared: Compared) -> Iterator[str]:
     regressed = [failing for failing in compared.failures if failing.regressed]
     by_data = grouped(regressed, lambda failing: failing.wrong_data)
     slower = [place for place in compared.places if any(one.regressed for one in place.changes)]
-    yield from _all_of(slower, f"slower by more than {tolerance(compared)}")
+    if slower:
+        yield f"{', '.join(map(_slower, slower))} (tolerance {tolerance(compared)})"
     yield from _all_of(by_data.get(True, []), "wrong data")
     yield from _all_of(by_data.get(False, []), "fails more often")
+
+
+def _slower(place: PlaceChange) -> str:
+    """`mpich on gpu-gpu nvlink is 0.665 times as fast`; `at worst` if only a part regressed."""
+    if place.change.regressed:
+        return f"{subject(place)} is {_times_as_fast(place.change)}"
+    lowest = min(
+        (change for change in place.changes if change.regressed), key=lambda change: change.ratio
+    )
+    return f"{subject(place)} is {_times_as_fast(lowest)} at worst"
+
+
+def _times_as_fast(change: Change) -> str:
+    return f"{number(change.ratio)} times as fast"
 
 
 def _all_of(parts: Iterable[PlaceChange | Failing], event: str) -> Iterator[str]:
@@ -119,15 +136,29 @@ def _unjudged(compared: Compared) -> str:
     remedy = f"Measure {_ENOUGH} sessions of each side"
     if compared.tells_from is None:
         return f"one launch of each does not show how launches and sessions scatter. {remedy}"
-    if _single(compared):
+    single, most = _single(compared), _largest(compared)
+    if not single:
+        remedy = "Measure more sessions of each side"
+    if most:
+        too_few = "one session of each side" if single else "so few sessions"
+        change = f"{subject(most)} is {_times_as_fast(most.change)}"
+        return f"{change}, but {too_few} cannot prove it. {remedy}"
+    if single:
         return (
             "with one session on each side, a change cannot be told from the scatter of sessions."
             f" {remedy}"
         )
-    return (
-        "no change can be told from the scatter of launches and sessions. Measure more sessions of"
-        " each side"
-    )
+    return f"no change can be told from the scatter of launches and sessions. {remedy}"
+
+
+def _largest(compared: Compared) -> PlaceChange | None:
+    """The place that changed most, of those whose own interval, not adjusted, excludes 1."""
+    changed = [place for place in compared.places if _excludes_one(place.change.ci95)]
+    return max(changed, key=lambda place: abs(math.log(place.change.ratio)), default=None)
+
+
+def _excludes_one(interval: tuple[float, float] | None) -> bool:
+    return interval is not None and not interval[0] <= 1 <= interval[1]
 
 
 def _single(compared: Compared) -> bool:
@@ -185,14 +216,14 @@ def side(compared: Compared, which: Side) -> str:
 
 
 def limits(compared: Compared) -> Iterator[str]:
-    """Yields the least change that these sessions can prove, and what else limits the verdicts."""
+    """Yields the reach of a typical interval, and what else limits the verdicts."""
     if compared.tells_from is None:
         return
     old, new = compared.count("old"), compared.count("new")
     yield (
-        f"{count(old, 'session')} before, {new} now: a change below about"
-        f" {percent(compared.tells_from)} % cannot be told from the scatter of launches and"
-        " sessions."
+        f"{count(old, 'session')} before, {new} now: in a typical row by itself, a change below"
+        f" about {percent(compared.tells_from)} % cannot be told from the scatter of launches and"
+        " sessions. All rows are judged together, so a verdict takes more."
     )
     if _single(compared):
         yield (
@@ -227,8 +258,7 @@ def _disturbances(compared: Compared) -> Iterator[str]:
 
 def _differs_undecided(change: Change) -> bool:
     """True if an undecided change is more than the scatter of launches."""
-    alone = change.alone
-    return change.verdict == UNDECIDED and alone is not None and not alone[0] <= 1 <= alone[1]
+    return change.verdict == UNDECIDED and _excludes_one(change.alone)
 
 
 def values(difference: Difference) -> str:
@@ -267,10 +297,14 @@ def _size(cell: CellChange) -> str:
 
 
 def worst(place: PlaceChange) -> CellChange:
-    """The case of a place that lost most, of those that regressed where there are any."""
+    """The case of a place that lost most, of those that regressed where there are any; of several
+    that lost about as much, the largest."""
     cells = [cell for curve in place.curves for cell in curve.cells]
     regressed = [cell for cell in cells if cell.change.regressed]
-    return min(regressed or cells, key=lambda cell: cell.change.ratio)
+    judged = regressed or cells
+    lowest = min(cell.change.ratio for cell in judged)
+    alike = [cell for cell in judged if cell.change.ratio <= lowest * _ALIKE]
+    return max(alike, key=lambda cell: (cell.case.x, -cell.change.ratio))
 
 
 def possible_reason(place: PlaceChange, compared: Compared) -> str:

@@ -71,7 +71,8 @@ def print_document(
             if isinstance(before, Findings):
                 console.print()
             print_block(block, console)
-    if ending := "; ".join(filter(None, [document.conclusion, str(page or "")])):
+    conclusion = document.conclusion.removesuffix(".") if page else document.conclusion
+    if ending := "; ".join(filter(None, [conclusion, str(page or "")])):
         console.print()
         console.print(plain(ending, "bold red" if document.bad else "bold"), soft_wrap=True)
 

@@ -13,8 +13,8 @@ from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL
 from nearpeak.statistics.strata import strata
 from nearpeak.terms.axes import staging
 from nearpeak.terms.identity import CEILING
+from nearpeak.terms.ratings import GOOD
 
-NEAR = 0.8  # of the ceiling: a library that is never below needs no advice
 # From the low to the high end of an interval. In a wider one even settings that double a rate could
 # not be distinguished from noise: then no settings are advised.
 WIDEST = 2.0
@@ -67,7 +67,7 @@ def _without_findings(results: Results) -> Iterator[Advice]:
         yield Advice(kind="launches", launches=FEWEST_FOR_INTERVAL)
         return
     precise = [headline for headline in measured if not _scatters(headline)]
-    if far := [headline for headline in precise if _reached(headline) < NEAR]:
+    if far := [headline for headline in precise if _reached(headline) < GOOD]:
         furthest = min(far, key=_reached)
         advice = _advice_on("far", furthest)
         advice.like = _like(results, furthest)
@@ -118,11 +118,11 @@ def _like(results: Results, headline: Headline) -> CeilingValue | None:
 
 
 def _scatters(headline: Headline) -> bool:
-    """True if the interval of the best library spans `NEAR`, or is too wide to act on."""
+    """True if the interval of the best library spans `GOOD`, or is too wide to act on."""
     if headline.fraction_ci95 is None:
         return False
     low, high = headline.fraction_ci95
-    return low < NEAR <= high or high > WIDEST * low
+    return low < GOOD <= high or high > WIDEST * low
 
 
 def _causes(results: Results, headline: Headline) -> Iterator[Cause]:

@@ -15,6 +15,7 @@ import numpy as np
 from nearpeak.findings.sentences import Phrases
 from nearpeak.findings.settings import Setting
 from nearpeak.findings.sources import Reference
+from nearpeak.findings.weights import Weigh, by_family
 from nearpeak.libraries.library import Settings
 from nearpeak.observations.observed import Block, Launch, Observations
 from nearpeak.results import reference
@@ -57,9 +58,12 @@ class View:
     ceilings: Ceilings
     observations: Observations
     launches: list[Launch]  # of libraries, in these blocks
+    weigh: Weigh = by_family  # how common a case is
 
     @classmethod
-    def from_results(cls, results: Results, observations: Observations) -> "View":
+    def from_results(
+        cls, results: Results, observations: Observations, weigh: Weigh = by_family
+    ) -> "View":
         """The view of a study: `results` are made of these observations."""
         others = {session.session for session in results.sessions if not session.verdicts}
         if len(others) == len(results.sessions):
@@ -79,6 +83,7 @@ class View:
                 for launch in observations.launches
                 if launch.who != CEILING and launch.block.session not in others
             ],
+            weigh,
         )
 
     @cached_property

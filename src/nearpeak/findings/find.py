@@ -20,7 +20,7 @@ from nearpeak.findings.evidence import Noticed, PossibleLoss, Rule, View
 from nearpeak.findings.rules import all_rules
 from nearpeak.findings.settings import contradicted, given, suggested
 from nearpeak.findings.sources import fitting
-from nearpeak.findings.weights import COMMON, weight
+from nearpeak.findings.weights import COMMON, Weigh, by_family
 from nearpeak.libraries.library import Settings
 from nearpeak.observations.observed import Observations
 from nearpeak.results.results import (
@@ -51,14 +51,14 @@ class Judged(NamedTuple):
     bounds: Interval | None  # of the ratio; None: too few blocks for this number of intervals
 
 
-def find(results: Results, observations: Observations) -> list[Finding]:
+def find(results: Results, observations: Observations, weigh: Weigh = by_family) -> list[Finding]:
     """One finding for each rule, library with settings, path and buffers, and all recorded facts.
 
-    The order is that of the time that an operation loses, times how common it is (weights.py); then
+    The order is that of the time that an operation loses, times how common it is (`weigh`); then
     what has no time, the significant ones first; last, losses that occur only with settings that
     are not the default. Findings with the same cause as another one are listed under it.
     """
-    return find_in(View.from_results(results, observations))
+    return find_in(View.from_results(results, observations, weigh))
 
 
 def find_in(view: View) -> list[Finding]:
@@ -184,7 +184,8 @@ def _loss(view: View, judged: Judged) -> tuple[float, float]:
     seen = judged.seen
     low, _ = judged.bounds or seen.loss.range
     lost = _surely_lost(view.lost_us(seen), seen.loss.ratio, low, seen.natural)
-    return lost * weight(view.benchmarks[seen.cell.case.benchmark]), _ratio(judged)[1]
+    case = seen.cell.case
+    return lost * view.weigh(view.benchmarks[case.benchmark], case), _ratio(judged)[1]
 
 
 def _surely_lost(lost_us: float, ratio: float, low: float, ceilings: float) -> float:
@@ -234,7 +235,7 @@ def _weighted(view: View, finding: Finding) -> float:
         low, _ = cost.ci95 or cost.range
         lost_us = _surely_lost(lost_us, cost.ratio, low, max(1.0, cost.ceilings or 1.0))
     benchmark = view.benchmarks.get(finding.case.benchmark)  # a message of another may be explained
-    return lost_us * (weight(benchmark) if benchmark else COMMON)
+    return lost_us * (view.weigh(benchmark, finding.case) if benchmark else COMMON)
 
 
 def _cost(view: View, worst: Judged, cases: int) -> Cost:

@@ -8,7 +8,12 @@ and others find the same in open-source applications ("A large-scale study of MP
 weights put these in order; their values are ours.
 """
 
+from collections.abc import Callable
+
 from nearpeak.terms.benchmarks import Benchmark
+from nearpeak.terms.identity import Case
+
+Weigh = Callable[[Benchmark, Case], float]  # how common a case is; 0: it does not occur
 
 COMMON = 1.0
 OFTEN = 0.3
@@ -22,7 +27,7 @@ BY_FAMILY = {
 }
 
 
-def weight(benchmark: Benchmark) -> float:
+def by_family(benchmark: Benchmark, _: Case) -> float:
     """Returns the weight of a benchmark's operation, above 0; that of a message is 1. Collective
     operations that are measured by default are as common as messages."""
     if benchmark.family == "collective" and benchmark.default:

@@ -29,6 +29,7 @@ STYLE = """
 .nodes-map { position: relative; margin: .6rem 7.5rem 0 0; }
 .nodes-map svg { display: block; width: 100%; height: auto; shape-rendering: crispEdges; }
 .nodes-map .lined * { stroke: var(--bg); stroke-width: 1px; vector-effect: non-scaling-stroke; }
+.nodes-map .row { fill: none; stroke: none; pointer-events: all; }
 .none { fill: var(--sunken); background: var(--sunken); }
 .c0 { fill: #d3e2ef; background: #d3e2ef; } .c1 { fill: #fde0a6; background: #fde0a6; }
 .c2 { fill: #fdbb63; background: #fdbb63; } .c3 { fill: #f0803c; background: #f0803c; }
@@ -36,6 +37,7 @@ STYLE = """
 .nodes-map span { position: absolute; font-size: .72rem; line-height: 1; white-space: nowrap; }
 .nodes-map .node { transform: translateY(-50%); padding-left: .3rem; line-height: 1.2;
   max-width: 9rem; overflow: hidden; text-overflow: ellipsis; }
+.nodes-map .slow { font-weight: 700; }
 .nodes-map .figure { transform: translate(-50%, -50%); color: #1c1d1f; pointer-events: none; }
 .nodes-map .on-c4, .nodes-map .on-c5 { color: #fff; }
 .nodes-map .on-none { color: var(--muted); }
@@ -48,9 +50,11 @@ figcaption i { display: inline-block; width: 1rem; height: .8rem; margin: 0 .3re
 
 def drawing(results: Found) -> Drawing:
     """All maps side by side; the marks say how many times as long as usual."""
+    slow = wording.slow(results, "node")
     figure = Markup("<figure><figcaption><b>{}</b></figcaption>{}</figure>")
     figures = [
-        figure.format(wording.title(results, one), draw(one, results.nodes)) for one in results.maps
+        figure.format(wording.title(results, one), draw(one, results.nodes, slow))
+        for one in results.maps
     ]
     markup = Markup('<div class="maps">{}</div>').format(Markup().join(figures))
     ranges = [f"{low:g} to {high:g}" for low, high in pairwise(STEPS)]
@@ -61,8 +65,9 @@ def drawing(results: Found) -> Drawing:
     return Drawing(markup, "Times as long as usual:", legend=legend)
 
 
-def draw(node_map: Map, nodes: Sequence[str]) -> Markup:
-    """Draws the cells as SVG, with the names of nodes above it; figures, too, if these are few."""
+def draw(node_map: Map, nodes: Sequence[str], slow: Sequence[str] = ()) -> Markup:
+    """Draws the cells as SVG, with names of nodes above it, of `slow` ones in any case; figures,
+    too, if these are few."""
     cells = len(node_map.rows)
     container = Element("div", {"class": "nodes-map"})
     _add_cells(container, node_map, nodes)
@@ -70,8 +75,9 @@ def draw(node_map: Map, nodes: Sequence[str]) -> Markup:
         for row, column, value in _cells(node_map):
             kind = f"figure on-{_class(value)}"
             _write(container, kind, (column + 0.5) / cells, (row + 0.5) / cells, number(value))
-    for row, kind, name in _names(node_map, nodes):
-        _write(container, kind, row / cells, (row + 0.5) / cells, name).set("title", name)
+    for row, kind, name in _names(node_map, nodes, slow):
+        written = _write(container, kind, row / cells, (row + 0.5) / cells, name)
+        written.set("title", printable(name))
     text = ElementTree.tostring(container, encoding="unicode", short_empty_elements=False)
     return Markup(text)  # already escaped
 
@@ -95,6 +101,18 @@ def _add_cells(container: Element, node_map: Map, nodes: Sequence[str]) -> None:
             squares.setdefault(kind, []).append(f"M{column} {row}h1v1h-1z")
     for kind, paths in squares.items():
         SubElement(root, "path", {"class": kind, "d": "".join(paths)})
+    if not titled:
+        _add_rows(root, node_map, nodes)
+
+
+def _add_rows(root: Element, node_map: Map, nodes: Sequence[str]) -> None:
+    """Adds an invisible bar over each row, whose title names its nodes."""
+    side = node_map.side
+    for row in range(len(node_map.rows)):
+        ends = (nodes[row * side], nodes[min((row + 1) * side, len(nodes)) - 1])
+        bar = SubElement(root, "rect", {"class": "row", "y": str(row), "height": "1"})
+        bar.set("width", str(row + 1))
+        SubElement(bar, "title").text = printable(" to ".join(dict.fromkeys(ends)))
 
 
 def _has_gaps(node_map: Map) -> bool:
@@ -109,15 +127,29 @@ def _write(container: Element, kind: str, x: float, y: float, text: str) -> Elem
     return made
 
 
-def _names(node_map: Map, nodes: Sequence[str]) -> Iterator[tuple[int, str, str]]:
-    """The number, CSS class and first node of as many rows as there is room for."""
+def _names(
+    node_map: Map, nodes: Sequence[str], slow: Sequence[str]
+) -> Iterator[tuple[int, str, str]]:
+    """The number, CSS class and name of as many rows as there is room for: of the slow nodes, and
+    of the first nodes of others. Slow nodes without room between them share a line."""
     cells = len(node_map.rows)
     wide, narrow = (math.ceil(cells * LINE / room) for room in (WIDE, NARROW))
-    domains = {node.partition(".")[2] for node in nodes}
+    short = len({node.partition(".")[2] for node in nodes}) == 1
+    lines: dict[int, list[str]] = {}
+    for row, name in sorted((nodes.index(name) // node_map.side, name) for name in slow):
+        last = max(lines, default=-wide)
+        lines.setdefault(row if row >= last + wide else last, []).append(name)
+    slow_rows = set(lines)
     for row in range(0, cells, wide):
-        kind = "node" if row // wide % math.ceil(narrow / wide) == 0 else "node rare"
-        name = nodes[row * node_map.side]
-        yield row, kind, name.partition(".")[0] if len(domains) == 1 else name
+        if all(abs(row - other) >= wide for other in slow_rows):
+            lines[row] = [nodes[row * node_map.side]]
+    kept: list[int] = []  # in a narrow window, too
+    for row in [*slow_rows, *sorted(lines.keys() - slow_rows)]:
+        if all(abs(row - other) >= narrow for other in kept):
+            kept.append(row)
+    for row, names in sorted(lines.items()):
+        kind = f"node{' slow' * (row in slow_rows)}{' rare' * (row not in kept)}"
+        yield row, kind, ", ".join(name.partition(".")[0] if short else name for name in names)
 
 
 def _cells(node_map: Map) -> Iterator[tuple[int, int, float | None]]:

@@ -2,7 +2,7 @@
 """All pairs of nodes as a document: which nodes and links are slow."""
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from nearpeak.document.model import (
     Block,
@@ -22,18 +22,19 @@ from nearpeak.document.model import (
     Value,
 )
 from nearpeak.document.templates import moment
+from nearpeak.grouping import grouped
 from nearpeak.nodes import map as maps
 from nearpeak.nodes import wording
 from nearpeak.nodes.found import UNITS, Curve, Found, Pair, Verdict
 from nearpeak.numbers import count, interval, number, percent, size, unit
 from nearpeak.terms.identity import Who
 
-MOST, LISTED = 10, 2000  # verdicts in the answer and behind it; nodes.json has all
+MOST, LISTED = 8, 2000  # verdicts in the answer and behind it; nodes.json has all
 ACTED = 2  # nodes and links of which the answer says what to do
 NAMED = 8  # nodes in a command
 _VERDICT = [
     Column("metric", "In", figure=False),
-    Column("times", "Times as long"),
+    Column("times", "Time/usual"),
     Column("ci95", "95 % interval"),
     Column("p", "p"),
     Column("alone", "Alone"),
@@ -88,17 +89,17 @@ def _answer(results: Found) -> Iterator[Block]:
 
 def _findings(results: Found) -> Iterator[Finding]:
     """Yields what to do about the slowest nodes and links, and then."""
-    slowest = {wording.subject(verdict): verdict for verdict in reversed(results.verdicts)}
-    for verdict in list(reversed(slowest.values()))[:ACTED]:
-        yield _finding(results, verdict)
+    slowest = grouped(results.verdicts, wording.subject)
+    for verdicts in list(slowest.values())[:ACTED]:
+        yield _finding(results, verdicts)
     yield Finding("Measure again when that is done", "The same nodes:", repeat(results))
 
 
-def _finding(results: Found, verdict: Verdict) -> Finding:
-    text = (
-        f"{verdict.kind.capitalize()} {wording.subject(verdict)} is slow: {_metric(verdict)},"
-        f" {number(verdict.times)} times as long as usual"
-    )
+def _finding(results: Found, verdicts: Sequence[Verdict]) -> Finding:
+    """Returns what to do about one node or link; the first verdict on it is the worst."""
+    verdict = verdicts[0]
+    what = f"{verdict.kind.capitalize()} {wording.subject(verdict)}"
+    text = f"{what} is slow: {wording.slowness(verdicts)}"
     if verdict.kind == "node":
         return Finding(text, "Take it out of jobs, and check it there:", "nearpeak machine --check")
     if verdict.alone is not None and verdict.alone <= results.margin:
@@ -118,8 +119,10 @@ def _slow(results: Found, most: int) -> Table:
     """The slowest nodes and links."""
     shown, every = results.verdicts[:most], len(results.verdicts)
     caption = "" if every == len(shown) else f"The first {most} of {every} verdicts"
-    rows = Rows("", list(map(_verdict, shown)))
-    return Table("", caption, "Slow", _VERDICT, [rows], heads=True)
+    rows = list(map(_verdict, shown))
+    used = {key for row in rows for key in row.values}
+    columns = [column for column in _VERDICT if column.key in used]
+    return Table("", caption, "Slow", columns, [Rows("", rows)], heads=True)
 
 
 def _metric(verdict: Verdict) -> str:
@@ -212,6 +215,10 @@ def _methods(results: Found) -> Iterator[tuple[str, str]]:
             f"surely more than {percent(results.margin - 1)} % slower than its nodes and the usual"
             f" link explain. {count(results.tests, 'test')} share one error rate: any false verdict"
             f" among all of them stands in at most {percent(results.level)} % of runs",
+        )
+        yield (
+            "Time/usual",
+            "the time of a message to the usual one; where it is 1.30, the bandwidth is 1/1.30",
         )
         yield (
             "Alone",

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Text about all pairs of nodes."""
 
-from nearpeak.nodes.found import Curve, Found, Kind, Map, Required, Verdict
+from collections.abc import Iterator, Sequence
+
+from nearpeak.grouping import grouped
+from nearpeak.nodes.found import UNITS, Curve, Found, Kind, Map, Required, Verdict
 from nearpeak.numbers import count, number, unit
 
+_NAMED = 3  # slow nodes, or links, that the conclusion names
 MODES = {"together": "all pairs of a round at the same time", "alone": "each pair alone"}
 
 
@@ -35,10 +39,36 @@ def subject(verdict: Verdict) -> str:
     return " - ".join(verdict.nodes)
 
 
-def _slow(results: Found, kind: Kind) -> list[str]:
-    """The number of different nodes or links that are slow in anything, if there are any."""
-    slow = {subject(verdict) for verdict in results.verdicts if verdict.kind == kind}
-    return [count(len(slow), f"slow {kind}")] if slow else []
+def slowness(verdicts: Sequence[Verdict]) -> str:
+    """`1.60 times the usual latency (alone 1.58), 1/1.30 of the usual bandwidth`: all verdicts on
+    one node or link."""
+    by_metric = grouped(verdicts, lambda verdict: verdict.metric)
+    return ", ".join(_slowness(by_metric[metric]) for metric in UNITS if metric in by_metric)
+
+
+def _slowness(verdicts: Sequence[Verdict]) -> str:
+    """Together, then alone. A bandwidth is as many times lower as its messages take longer."""
+    metric = verdicts[0].metric
+    part, of = ("", "times") if metric == "latency_us" else ("1/", "of")
+    by_mode = {one.mode: f"{part}{number(one.times)}" for one in verdicts}
+    first = by_mode.get("together") or by_mode["alone"]
+    alone = f" (alone {by_mode['alone']})" if len(by_mode) > 1 else ""
+    only = " alone" if "together" not in by_mode else ""
+    return f"{first} {of} the usual {name(metric)}{only}{alone}"
+
+
+def slow(results: Found, kind: Kind) -> list[str]:
+    """The nodes or the links that are slow in anything, the slowest first."""
+    return list(dict.fromkeys(subject(one) for one in results.verdicts if one.kind == kind))
+
+
+def _slow(results: Found) -> Iterator[str]:
+    """Yields how many nodes and links are slow, and which, of few."""
+    kinds: tuple[Kind, ...] = ("node", "link")
+    for kind in kinds:
+        if names := slow(results, kind):
+            named = names if len(names) <= _NAMED else []
+            yield ", ".join([count(len(names), f"slow {kind}"), *named])
 
 
 def conclusion(results: Found) -> str:
@@ -61,7 +91,7 @@ def _judgement(results: Found) -> str:
     if not results.verdicts:
         unfinished = "" if results.complete else " in what was measured so far"
         return f"no node and no link is slow{unfinished}"
-    return " and ".join([*_slow(results, "node"), *_slow(results, "link")])
+    return "; ".join(_slow(results))
 
 
 def required(results: Found, judged: Required) -> str:

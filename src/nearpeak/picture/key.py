@@ -3,8 +3,9 @@
 
 from nearpeak.numbers import size
 from nearpeak.picture.canvas import Canvas
-from nearpeak.picture.measured import HALF, NEAR, Measured, summed
+from nearpeak.picture.measured import Measured, summed
 from nearpeak.picture.shapes import LINE, PILL, SIZE, Pill, text_width, wrapped
+from nearpeak.terms.ratings import FAIR, GOOD
 
 INDENT = PILL + 8  # of text beside a letter
 GAUGE = 108.0  # the width of a gauge
@@ -80,7 +81,7 @@ def _add_legend(canvas: Canvas, rows: list[Measured]) -> None:
     if all(row.fraction is None for row in rows):
         return
     canvas.picture.height += 4
-    near, half = f"{100 * NEAR:.0f} %", f"{100 * HALF:.0f}"
+    near, half = f"{100 * GOOD:.0f} %", f"{100 * FAIR:.0f}"
     x, y = 0.0, canvas.picture.height
     states = {"near": f"{near} or more", "half": f"{half} to {near}", "far": f"below {half} %"}
     for state, label in states.items():

@@ -7,9 +7,9 @@ from nearpeak.machine.machine import Machine
 from nearpeak.numbers import number, percent, size, unit
 from nearpeak.picture.shapes import joined
 from nearpeak.terms.path import DataPath, Endpoint
+from nearpeak.terms.ratings import FAIR, GOOD
 
-NEAR, HALF = 0.8, 0.5  # of the ceiling: from these on a library is "near" it, or "half" way
-STATES = {"near": NEAR, "half": HALF, "far": float("-inf")}
+STATES = {"near": GOOD, "half": FAIR, "far": float("-inf")}
 
 
 @dataclass(frozen=True)

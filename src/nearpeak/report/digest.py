@@ -30,16 +30,17 @@ from nearpeak.numbers import count, listed, number, percent, size, unit
 from nearpeak.report import applications, imported, wording
 from nearpeak.report.cards import card, cards
 from nearpeak.report.families import families
-from nearpeak.report.lines import FAIR, GOOD, VERDICTS, Line, by_share, furthest, lines, share
+from nearpeak.report.lines import RATINGS, Line, by_share, furthest, lines, share
 from nearpeak.report.notices import scopes
 from nearpeak.report.tables import table_one
 from nearpeak.results.results import Failure, Headline, Results
 from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL
+from nearpeak.terms.ratings import FAIR, GOOD
 
 MOST_ROWS = 10
 MOST_SENTENCES = 3
 MOST_LETTERS = 40  # of the cause of a failure
-MOST_PATHS = 3  # in the sentence, of each verdict
+MOST_PATHS = 3  # in the sentence, of each rating
 MEANING = (
     "Ceiling: the same size without MPI."
     f" good: from {100 * GOOD:.0f} % of it; fair: from {100 * FAIR:.0f} %."
@@ -141,13 +142,13 @@ def sentence(results: Results, shown: Sequence[Line]) -> str:
     by_word: dict[str, list[str]] = defaultdict(list)
     for line in shown:
         if line.share is not None:
-            by_word[line.verdict[0]].append(f"{percent(line.share)} % on {line.label}")
+            by_word[line.rating[0]].append(f"{percent(line.share)} % on {line.label}")
     if not by_word:
         return _without_shares(results)
-    verdicts = [*(word for _, word, _ in VERDICTS if word in by_word), *({""} & by_word.keys())]
-    all_few = verdicts == [""]
-    remarks = {word: "" if all_few else f" ({word or 'provisional'})" for word in verdicts}
-    parts = [f"{_named(by_word[word])}{remarks[word]}" for word in verdicts]
+    ratings = [*(word for _, word, _ in RATINGS if word in by_word), *({""} & by_word.keys())]
+    all_few = ratings == [""]
+    remarks = {word: "" if all_few else f" ({word or 'provisional'})" for word in ratings}
+    parts = [f"{_named(by_word[word])}{remarks[word]}" for word in ratings]
     shares = "; ".join(parts).replace(" % on ", " % of the ceiling on ", 1)
     owners = {line.judged.best for line in shown if line.judged and line.share is not None}
     who = owners.pop() if len(owners) == 1 else None
@@ -252,7 +253,7 @@ def _title(cases: Sequence[str]) -> str:
 
 def _row(line: Line, times: bool, rates: bool) -> Row:
     """A line of the table; `times`, `rates`: whether these columns have several sizes."""
-    word, tone = line.verdict
+    word, tone = line.rating
     reached = share(line.time) if line.rate else None
     values = {
         "time": Value(_figure(line.time, times, reached), "text"),

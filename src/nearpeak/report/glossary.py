@@ -2,8 +2,8 @@
 """The terms of a report, defined once at its end."""
 
 from nearpeak.document.model import Terms
-from nearpeak.report.lines import FAIR, GOOD
 from nearpeak.report.remarks import PAIRED
+from nearpeak.terms.ratings import FAIR, GOOD
 
 GLOSSARY = Terms(
     (

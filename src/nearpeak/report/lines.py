@@ -6,13 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from nearpeak.document.model import Tone
-from nearpeak.picture.measured import HALF, NEAR
 from nearpeak.report import wording
 from nearpeak.report.headlines import Group, groups
 from nearpeak.results.results import Headline, Results
+from nearpeak.terms.ratings import FAIR, GOOD
 
-GOOD, FAIR = NEAR, HALF  # of the ceiling, from which a figure is called so
-VERDICTS: tuple[tuple[float, str, Tone], ...] = (
+RATINGS: tuple[tuple[float, str, Tone], ...] = (
     (GOOD, "good", "good"),
     (FAIR, "fair", "note"),
     (0.0, "poor", "bad"),
@@ -51,12 +50,12 @@ class Line(NamedTuple):
         return self.judged is not None and self.judged.fraction_ci95 is not None
 
     @property
-    def verdict(self) -> tuple[str, Tone]:
+    def rating(self) -> tuple[str, Tone]:
         """`good`, `fair` or `poor`, with its tone; empty without a share that has an interval."""
         if self.share is None or not self.sure:
             return "", ""
         reached = self.share
-        return next((word, tone) for least, word, tone in VERDICTS if reached >= least)
+        return next((word, tone) for least, word, tone in RATINGS if reached >= least)
 
 
 def share(head: Headline | None) -> float | None:

@@ -2,6 +2,7 @@
 """The results of a study, judged by its requirements: shown, and concluded with an exit status."""
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 
 from nearpeak.errors import parsed
@@ -19,6 +20,8 @@ from nearpeak.runs import lifecycle
 from nearpeak.runs.messages import tell
 from nearpeak.study.folder import read_plan
 from nearpeak.terms.study_files import PLAN
+from nearpeak.trace.measured import read_trace
+from nearpeak.trace.measured import weights as weights_of
 
 
 def requirements_of(texts: Iterable[str]) -> list[Requirement]:
@@ -26,10 +29,12 @@ def requirements_of(texts: Iterable[str]) -> list[Requirement]:
     return [parsed("--require", parse_requirement, text) for text in texts]
 
 
-def judged(folder: Path, required: Sequence[str] = ()) -> Results:
+def judged(folder: Path, required: Sequence[str] = (), trace: Path | None = None) -> Results:
     """The results of the study in `folder`, judged by the requirements `required`, else by those of
-    its plan; UserError for a requirement that does not fit."""
-    results = build.build_results(folder)
+    its plan; UserError for a requirement that does not fit. `trace`: of the application whose calls
+    order the findings."""
+    weights = partial(weights_of, read_trace(trace)) if trace else None
+    results = build.build_results(folder, weights)
     plan = read_plan(folder) if (folder / PLAN).is_file() else None
     if wanted := required or (plan.requirements if plan else []):
         subjects = planned(plan) if plan else measured(results)

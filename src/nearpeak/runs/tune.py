@@ -23,6 +23,7 @@ from nearpeak.runs.messages import check_words, introduce, say
 from nearpeak.study import begun
 from nearpeak.study.journal import NAME as RECORDS
 from nearpeak.terms.sizes import format_seconds, format_sizes
+from nearpeak.trace.measured import read_trace
 from nearpeak.tune import confirm, run, thresholds
 from nearpeak.tune import present as presenter
 from nearpeak.tune.confirm import Confirmed
@@ -39,7 +40,7 @@ from nearpeak.tune.progress import Progress
 from nearpeak.tune.run import Prepared
 from nearpeak.tune.search import Outcome
 from nearpeak.tune.targets import by_benchmark
-from nearpeak.tune.traced import choose, read_trace
+from nearpeak.tune.traced import choose
 from nearpeak.tune.tuned import Tuned
 from nearpeak.tune.written import withdraw, write
 

@@ -27,6 +27,7 @@ from nearpeak.libraries.profiles import Evidence
 from nearpeak.numbers import interval, number, unit
 from nearpeak.tune import drawing, wording
 from nearpeak.tune.tuned import Tried, Tuned
+from nearpeak.tune.written import ONLY
 
 SHOWN = 24  # values in the drawing, chosen by the largest change; the table has all
 MOST, LETTERS = 6, 180  # targets in the answer, and letters of the settings
@@ -94,16 +95,30 @@ def _answer(tuning: Tuned, files: Mapping[str, Sequence[Path]]) -> Iterator[Bloc
     tone: Tone = "bad" if tuning.verdict == "fails" else ""
     yield Prose(f"{wording.conclusion(tuning)}.", tone, strong=True)
     if settings := "; ".join(wording.settings(tuning)):
-        yield Prose(f"Settings: {textwrap.shorten(settings, LETTERS, placeholder=' ...')}")
+        shown = textwrap.shorten(settings, LETTERS, placeholder=" ...")
+        yield Prose(f"Settings for {tuning.library} {tuning.version}: {shown}")
+    else:
+        yield Prose(wording.searched(tuning))
     if tuning.evidence:
         rows = [Rows("", list(map(_target, tuning.evidence[:MOST])))]
         yield Table("", "", "target", TARGETS, rows, heads=True, compact=True)
     for scope, (profile, *_) in files.items():
-        yield Code(f"--mpi {tuning.library}@{profile}", f"To use it {scope}:", "")
+        local = profile.parent.name.startswith(ONLY)
+        use = wording.usage(tuning, scope, local=local)
+        yield Code(f"--mpi {tuning.library}@{profile}", use, "")
     if price := wording.price(tuning):
         yield Prose(price)
-    if gaps := wording.unjudged(tuning):
-        yield Prose(gaps, "muted")
+    for fact in _asides(tuning):
+        yield Prose(fact, "muted")
+
+
+def _asides(tuning: Tuned) -> Iterator[str]:
+    """Yields what is good to know after the price."""
+    if tuning.verdict in ("taken", "taken here alone"):
+        yield from filter(None, [wording.host_messages(tuning)])
+    if tuning.verdict == "taken":
+        yield from filter(None, [wording.power(tuning, tuning)])
+    yield from filter(None, [wording.unjudged(tuning)])
 
 
 def _target(row: Evidence) -> Row:
@@ -123,12 +138,13 @@ def _settings(tuning: Tuned, files: Mapping[str, Sequence[Path]]) -> Iterator[Bl
     for scope, (_, *others) in files.items():
         if others:
             yield Prose(f"Files to use it {scope} without Nearpeak: {', '.join(map(str, others))}")
-    yield Drawing(
-        drawing.before_after(tuning.evidence),
-        "Fractions of the ceiling,",
-        "which is what the path carries without MPI:",
-        [("before", "as it is"), ("after", "tuned")],
-    )
+    if markup := drawing.before_after(tuning.evidence):
+        yield Drawing(
+            markup,
+            "Fractions of the ceiling,",
+            "which is what the path carries without MPI:",
+            [("before", "as it is"), ("after", "tuned")],
+        )
     if tuning.evidence:
         yield _evidence(tuning.evidence)
     if tuning.rules:
@@ -198,7 +214,7 @@ def _tried(tuning: Tuned) -> Iterator[Block]:
     yield Drawing(
         drawing.each_value(_most(tuning.tried), tuning.targets),
         "Times as fast as without the value",
-        f"(1: nothing){'' if few else most}:",
+        f"(1: no change){'' if few else most}:",
         targets,
     )
     columns = [

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Text about the result of a tuning."""
 
+import re
 from collections.abc import Sequence
 
 from nearpeak.libraries.profiles import Evidence, host_words
-from nearpeak.numbers import count, interval, listed, number, unit
+from nearpeak.numbers import agreeing, count, interval, listed, number, unit
 from nearpeak.statistics.levels import TOLERATED
 from nearpeak.statistics.power import POWER
 from nearpeak.terms.buffers import needs_gpu
@@ -13,39 +14,83 @@ from nearpeak.tune.tuned import Calibration, Free, Tuned
 
 def conclusion(tuning: Tuned) -> str:
     """The verdict of the tuning."""
+    if tuning.verdict in ("taken", "taken here alone"):
+        rest = f"and {_harmless(tuning)}" if tuning.verdict == "taken" else f"but {_cost(tuning)}"
+        return f"Faster on {tuning.path}{_apart(tuning)}: {_gain(tuning)}, {rest}"
     nothing = "no setting that was tried makes it faster"
     if tuning.lacking:
         nothing = "within the budget no setting was shown to make it faster"
     library = f"{tuning.library} {tuning.version}"
     subject = f"{library}, {tuning.path}{_apart(tuning)}, buffers {tuning.buffers}"
-    by_distance = all(row.is_slower_by_distance for row in tuning.slower)
-    elsewhere = "between CPUs at another distance" if by_distance else "elsewhere"
     verdicts = {
-        "taken": f"these settings make it faster, and {_harmless(tuning, tuning)}",
-        "taken here alone": f"these settings make it faster here, and slower {elsewhere}",
         "not taken": "fresh launches did not confirm what the search took, so do not use it",
         "nothing helps": nothing,
         "fails": "it does not work as it is, so that nothing could be tried",
     }
-    host = ""
-    if (tuning.env or tuning.unset) and needs_gpu(tuning.buffers):
-        host = f" (host messages with it: {host_words(tuning.host_messages)})"
-    return f"{subject}{host}: {verdicts[tuning.verdict]}"
+    return f"{subject}: {verdicts[tuning.verdict]}"
 
 
-def _harmless(tuning: Tuned, confirmed: Tuned | Free) -> str:
-    """`none of 40 other cases is shown to be slower`, and the smallest loss that the launches would
-    show."""
+def _gain(tuning: Tuned) -> str:
+    """`latency H,D at 16 MiB is 6.80 times as fast`: the target that gains most."""
+    faster = [row for row in tuning.evidence if row.verdict == "faster"]
+    best = max(faster, key=lambda row: row.times)
+    return f"{best.case.removeprefix(f'{tuning.path}, ')} is {number(best.times)} times as fast"
+
+
+def _cost(tuning: Tuned) -> str:
+    """`5 other cases are slower, also on this path`."""
+    many, here = len(tuning.slower), len(_slower_here(tuning))
+    are = agreeing(many, "is", "are")
+    if all(row.is_slower_by_distance for row in tuning.slower):
+        others = f"{count(many, 'other case')} {are} " if many else ""
+        return f"{others}slower between CPUs at another distance"
+    if not here:
+        return f"{count(many, 'case')} elsewhere {are} slower"
+    if here == many:
+        return f"{count(many, 'other case')} on this path {are} slower"
+    return f"{count(many, 'other case')} {are} slower, also on this path"
+
+
+def _slower_here(tuning: Tuned) -> list[Evidence]:
+    """The slower cases on the path that was tuned."""
+    return [row for row in tuning.slower if row.case.startswith(f"{tuning.path}, ")]
+
+
+def usage(tuning: Tuned, scope: str, *, local: bool) -> str:
+    """`To use it for host-gpu near alone:`. `local`: the profile may be used on its path only."""
+    here = len(_slower_here(tuning)) if local else 0
+    if not here:
+        return f"To use it {scope}:"
+    cases = f"{count(here, 'case')} on this path {agreeing(here, 'is', 'are')} slower"
+    return f"To use it, although {cases}, {scope}:"
+
+
+def _harmless(tuning: Tuned) -> str:
+    """`none of 40 other cases is shown to be slower`."""
     if not tuning.guarded:
         return "no other case was measured"
-    cases = f"none of {count(tuning.guarded, 'other case')} is shown to be slower"
+    return f"none of {count(tuning.guarded, 'other case')} is shown to be slower"
+
+
+def power(tuning: Tuned, confirmed: Tuned | Free) -> str:
+    """The smallest loss that the launches would show, as a sentence; empty if no other case was
+    measured."""
+    if not tuning.guarded:
+        return ""
     if confirmed.detectable_loss is None:
-        return f"{cases} (launches are too few to show a loss of any size)"
+        return "Launches are too few to show a loss of any size."
     least = f"{100 * confirmed.detectable_loss:.0f} %"
     return (
-        f"{cases} (if everything took {least} longer, most cases would show it with a probability"
-        f" of {100 * POWER:.0f} %)"
+        f"If everything took {least} longer, most cases would show it with a probability of"
+        f" {100 * POWER:.0f} %."
     )
+
+
+def host_messages(tuning: Tuned) -> str:
+    """What settings for device buffers do to messages in host memory; empty for other settings."""
+    if not needs_gpu(tuning.buffers):
+        return ""
+    return f"Host messages with it: {host_words(tuning.host_messages)}."
 
 
 def _apart(tuning: Tuned) -> str:
@@ -72,12 +117,27 @@ def _first(lines: Sequence[str]) -> str:
 def unjudged(tuning: Tuned) -> str:
     """The gaps of this tuning in one line; empty if it has none."""
     parts = [
-        f"{count(len(tuning.unguarded), 'path')} had too few launches" if tuning.unguarded else "",
+        *_few_launches(tuning.unguarded),
         f"{count(len(tuning.uncertain), 'case')} may be slower" if tuning.uncertain else "",
         f"{count(len(tuning.lacking), 'step')} left out for time" if tuning.lacking else "",
     ]
     gaps = listed(list(filter(None, parts)))
     return f"Not known: {gaps}." if gaps else ""
+
+
+def _few_launches(unguarded: Sequence[str]) -> list[str]:
+    """`too few launches of bibw on 2 paths`, for each group of benchmarks; `unguarded` as of
+    Tuned."""
+    paths: dict[str, list[str]] = {}
+    for text in unguarded:
+        partly = re.fullmatch(r"(.+) \((.+)\)", text)
+        path, benchmarks = partly.groups() if partly else (text, "")
+        paths.setdefault(benchmarks, []).append(path)
+    return [
+        f"too few launches{f' of {benchmarks}' if benchmarks else ''} on"
+        f" {on[0] if len(on) == 1 else count(len(on), 'path')}"
+        for benchmarks, on in paths.items()
+    ]
 
 
 def settings(tuning: Tuned | Free | Calibration) -> list[str]:
@@ -133,7 +193,7 @@ def _free(tuning: Tuned) -> tuple[str, list[str]]:
         return "", []
     verdict = "taken" if free.taken else "not confirmed by fresh launches"
     title = f"Without what the search saw cost something elsewhere, {verdict}"
-    harmless = [_harmless(tuning, free)] if free.taken else []
+    harmless = [f"{_harmless(tuning)}. {power(tuning, free)}".rstrip(". ")] if free.taken else []
     return f"{title} ({', '.join(settings(free))})", harmless + list(map(_changed, free.evidence))
 
 
@@ -163,12 +223,12 @@ def _named(tuning: Tuned) -> list[str]:
     """The results of the values that were tried first, by the launches of the search."""
     lines = []
     taken = set(settings(tuning))
-    targets = " ".join(tuning.targets)
     for value in tuning.tried:
         if value.named:
             result = f"failed: {value.failed}"
             if value.times:
-                result = f"{_times(value.times)} ({targets}) in {count(value.launches, 'launch')}"
+                times = _times(tuning.targets, value.times)
+                result = f"{times} in {count(value.launches, 'launch')}"
             verdict = "taken" if set(value.setting.split()) <= taken else "not taken"
             lines.append(f"{value.setting}: {result}, {verdict}")
     return lines
@@ -207,9 +267,10 @@ def _uncertain(tuning: Tuned) -> list[str]:
     return [f"{many}, the least known {_changed(least)}"]
 
 
-def _times(times: Sequence[float]) -> str:
-    """`5.00 0.900 times as fast`."""
-    return f"{' '.join(map(number, times))} times as fast"
+def _times(targets: Sequence[str], times: Sequence[float]) -> str:
+    """`latency:8 5.00, bw:16M 0.900 times as fast`."""
+    pairs = zip(targets, times, strict=True)
+    return f"{', '.join(f'{target} {number(value)}' for target, value in pairs)} times as fast"
 
 
 def _interval(ci95: Sequence[float]) -> str:
