@@ -2,6 +2,7 @@
 """Fixtures of tests of whole commands: on stand-ins for libraries and programs."""
 
 import functools
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -22,6 +23,7 @@ from nearpeak.terms.path import NoPath
 from nearpeak.tune import profiles
 
 Nearpeak = Callable[..., tuple[int, str, str]]
+SMALL = ("--benchmark", "latency", "--sizes", "8,100", "--paths", "host-host same-numa")
 LSTOPO_XML = functools.cache(machine.lstopo_xml)  # the machine stays as it is
 
 
@@ -79,3 +81,16 @@ def nearpeak(command: Nearpeak, standins: ModuleType) -> Nearpeak:
     """The same on stand-ins."""
     assert standins
     return command
+
+
+@pytest.fixture
+def begun(nearpeak: Nearpeak, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A study of one library in two blocks, in ./study; the same for all tests, so that nothing can
+    be added to it: its library is where the first one had it."""
+    study, kept = tmp_path / "study", tmp_path_factory.getbasetemp() / "begun"
+    if not kept.exists():
+        assert nearpeak("study", "--mpi", "one", *SMALL, "--launches", "2")[0] == 0
+        shutil.copytree(study, kept)
+        shutil.rmtree(study)
+    shutil.copytree(kept, study)
+    return study

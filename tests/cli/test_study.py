@@ -2,32 +2,14 @@
 """`nearpeak study` on stand-in launches: options, study files, bad input."""
 
 import shlex
-import shutil
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from commands import SMALL, Nearpeak
 from nearpeak.errors import UserError
 from nearpeak.libraries.discover import UnknownNameError
-
-Nearpeak = Callable[..., tuple[int, str, str]]
-
-SMALL = ("--benchmark", "latency", "--sizes", "8,100", "--paths", "host-host same-numa")
-
-
-@pytest.fixture
-def begun(nearpeak: Nearpeak, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A study of one library in two blocks, in ./study; the same for all tests, so that nothing can
-    be added to it: its library is where the first one had it."""
-    study, kept = tmp_path / "study", tmp_path_factory.getbasetemp() / "begun"
-    if not kept.exists():
-        assert nearpeak("study", "--mpi", "one", *SMALL, "--launches", "2")[0] == 0
-        shutil.copytree(study, kept)
-        shutil.rmtree(study)
-    shutil.copytree(kept, study)
-    return study
 
 
 def test_the_script_of_a_job_is_written_and_nothing_run(nearpeak: Nearpeak, tmp_path: Path) -> None:

@@ -198,8 +198,7 @@ def test_of_sizes_that_lost_as_much_the_largest_is_named(make_sides: MakeSides) 
 
 
 def test_a_large_change_that_is_not_proven_is_named(make_sides: MakeSides) -> None:
-    sides = [load_side([make_sides("old")]), load_side([make_sides("new", day=2)])]
-    found = compare(*sides, 0.05)
+    found = compare(load_side([make_sides("old")]), load_side([make_sides("new", day=2)]), 0.05)
     change = found.libraries[0].change
     change.ratio, change.ci95 = 0.663, (0.549, 0.802)
     alpha = "Nothing can be judged: alpha on host-host same-numa is 0.663 times as fast, but"

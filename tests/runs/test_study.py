@@ -6,7 +6,6 @@ import os
 import shlex
 import shutil
 import signal
-from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any, cast
@@ -15,6 +14,7 @@ from xml.etree import ElementTree
 import msgspec
 import pytest
 
+from commands import SMALL, Nearpeak
 from nearpeak.launching import paths
 from nearpeak.machine.discover import discover
 from nearpeak.machine.machine import Diagnosis
@@ -34,23 +34,6 @@ from nearpeak.study.records import (
     StudyRecord,
 )
 from nearpeak.study.seal import Seal, file_digests
-
-Nearpeak = Callable[..., tuple[int, str, str]]
-
-SMALL = ("--benchmark", "latency", "--sizes", "8,100", "--paths", "host-host same-numa")
-
-
-@pytest.fixture
-def begun(nearpeak: Nearpeak, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A study of one library in two blocks, in ./study; the same for all tests, so that nothing can
-    be added to it: its library is where the first one had it."""
-    study, kept = tmp_path / "study", tmp_path_factory.getbasetemp() / "begun"
-    if not kept.exists():
-        assert nearpeak("study", "--mpi", "one", *SMALL, "--launches", "2")[0] == 0
-        shutil.copytree(study, kept)
-        shutil.rmtree(study)
-    shutil.copytree(kept, study)
-    return study
 
 
 def test_a_study_shows_its_plan_runs_and_reports(nearpeak: Nearpeak, tmp_path: Path) -> None:

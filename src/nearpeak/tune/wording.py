@@ -87,7 +87,7 @@ def power(tuning: Tuned, confirmed: Tuned | Free) -> str:
 
 
 def host_messages(tuning: Tuned) -> str:
-    """What settings for device buffers do to messages in host memory; empty for other settings."""
+    """The effect of settings for device buffers on host messages; empty for other settings."""
     if not needs_gpu(tuning.buffers):
         return ""
     return f"Host messages with it: {host_words(tuning.host_messages)}."
