@@ -15,6 +15,7 @@ import msgspec
 import pytest
 
 from commands import SMALL, Nearpeak
+from nearpeak import signals
 from nearpeak.launching import paths
 from nearpeak.machine.discover import discover
 from nearpeak.machine.machine import Diagnosis
@@ -652,7 +653,9 @@ def test_a_signal_while_a_study_explains_leaves_the_report(
 ) -> None:
     low = "host-host same-numa:latency:100<=1000ms"
     monkeypatch.setattr(runs, "add_worst", lambda *_: os.kill(os.getpid(), number))
-    code, out, err = nearpeak(*EXPLAINING, "--require", low)
+    # Where tests run in the background of a shell, SIGINT is ignored.
+    with signals.handled([signal.SIGINT], signal.default_int_handler):
+        code, out, err = nearpeak(*EXPLAINING, "--require", low)
     assert code == 128 + number, err
     assert f"Required {low}: " in out
     assert f"explanations are left out: ended by {signal.Signals(number).name}\n" in err

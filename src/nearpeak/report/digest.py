@@ -30,7 +30,7 @@ from nearpeak.numbers import count, listed, number, percent, size, unit
 from nearpeak.report import applications, imported, wording
 from nearpeak.report.cards import card, cards
 from nearpeak.report.families import families
-from nearpeak.report.lines import RATINGS, Line, by_share, furthest, lines, share
+from nearpeak.report.lines import PROVISIONAL, RATINGS, Line, by_share, furthest, lines, share
 from nearpeak.report.notices import scopes
 from nearpeak.report.tables import table_one
 from nearpeak.results.results import Failure, Headline, Results
@@ -145,9 +145,9 @@ def sentence(results: Results, shown: Sequence[Line]) -> str:
             by_word[line.rating[0]].append(f"{percent(line.share)} % on {line.label}")
     if not by_word:
         return _without_shares(results)
-    ratings = [*(word for _, word, _ in RATINGS if word in by_word), *({""} & by_word.keys())]
-    all_few = ratings == [""]
-    remarks = {word: "" if all_few else f" ({word or 'provisional'})" for word in ratings}
+    ratings = [word for word in (*(word for _, word, _ in RATINGS), PROVISIONAL) if word in by_word]
+    all_few = ratings == [PROVISIONAL]
+    remarks = {word: "" if all_few else f" ({word})" for word in ratings}
     parts = [f"{_named(by_word[word])}{remarks[word]}" for word in ratings]
     shares = "; ".join(parts).replace(" % on ", " % of the ceiling on ", 1)
     owners = {line.judged.best for line in shown if line.judged and line.share is not None}

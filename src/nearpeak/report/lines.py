@@ -16,6 +16,7 @@ RATINGS: tuple[tuple[float, str, Tone], ...] = (
     (FAIR, "fair", "note"),
     (0.0, "poor", "bad"),
 )
+PROVISIONAL = "provisional"
 WAYS = {"H,D": "host to GPU", "D,H": "GPU to host"}
 
 
@@ -28,11 +29,11 @@ class Line(NamedTuple):
 
     @property
     def label(self) -> str:
-        """`host-gpu near, host to GPU`; of all pairs `slowest gpu-gpu pair 2-3`."""
+        """`host-gpu near (host to GPU)`; of all pairs `slowest gpu-gpu pair 2-3`."""
         place = self.group.place
         path = f"slowest {place.path}" if place.pair else place.path
         way = WAYS.get(self.group.buffers)
-        return f"{path}, {way}" if way else path
+        return f"{path} ({way})" if way else path
 
     @property
     def judged(self) -> Headline | None:
@@ -51,9 +52,12 @@ class Line(NamedTuple):
 
     @property
     def rating(self) -> tuple[str, Tone]:
-        """`good`, `fair` or `poor`, with its tone; empty without a share that has an interval."""
-        if self.share is None or not self.sure:
+        """`good`, `fair`, `poor`, or `provisional` without an interval, with its tone; empty
+        without a share."""
+        if self.share is None:
             return "", ""
+        if not self.sure:
+            return PROVISIONAL, "muted"
         reached = self.share
         return next((word, tone) for least, word, tone in RATINGS if reached >= least)
 
