@@ -19,13 +19,13 @@ def test_the_first_sentence_has_each_path_with_its_rating(plain: Results) -> Non
     assert text.endswith(" (good).")
 
 
-def test_few_launches_are_provisional(plain: Results) -> None:
+def test_few_launches_are_unsure(plain: Results) -> None:
     shown = lines(plain)
     heads = [head for head in plain.headlines if head.fraction_ci95]
     for head in heads:
         head.fraction_ci95 = None
     text = sentence(plain, lines(plain))
-    assert text.startswith("Provisional, as launches are few: on ")
+    assert text.startswith("Unsure, as launches are few: on ")
     assert "(good)" not in text
     assert [line.label for line in lines(plain)] == [line.label for line in shown]
 

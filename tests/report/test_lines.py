@@ -35,7 +35,7 @@ def test_only_a_measured_ceiling_gives_a_share(plain: Results) -> None:
 def test_without_an_interval_there_is_no_rating(plain: Results) -> None:
     for head in plain.headlines:
         head.fraction_ci95 = None
-    assert all(line.rating[0] in ("provisional", "") for line in lines(plain))
+    assert all(line.rating[0] in ("unsure", "") for line in lines(plain))
 
 
 def test_lines_without_a_share_come_last_and_are_not_the_furthest(results: Results) -> None:

@@ -6,14 +6,12 @@ Terminal, page and Markdown show the same blocks; the rest of the report is thei
 
 import textwrap
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from nearpeak.document.model import (
-    Bar,
     Block,
-    Column,
     Document,
     Findings,
     Items,
@@ -23,29 +21,22 @@ from nearpeak.document.model import (
     Rows,
     Section,
     Table,
-    Value,
 )
 from nearpeak.journal import resume_study
-from nearpeak.numbers import count, listed, number, percent, size, unit
+from nearpeak.numbers import count, listed, number, percent, size
 from nearpeak.report import applications, imported, wording
 from nearpeak.report.cards import card, cards
 from nearpeak.report.families import families
-from nearpeak.report.lines import PROVISIONAL, RATINGS, Line, by_share, furthest, lines, share
+from nearpeak.report.lines import RATINGS, UNSURE, Line, furthest, lines, share
 from nearpeak.report.notices import scopes
+from nearpeak.report.path_table import path_table
 from nearpeak.report.tables import table_one
-from nearpeak.results.results import Failure, Headline, Results
+from nearpeak.results.results import Failure, Results
 from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL
-from nearpeak.terms.ratings import FAIR, GOOD
 
-MOST_ROWS = 10
 MOST_SENTENCES = 3
 MOST_LETTERS = 40  # of the cause of a failure
 MOST_PATHS = 3  # in the sentence, of each rating
-MEANING = (
-    "Ceiling: the same size without MPI."
-    f" good: from {100 * GOOD:.0f} % of it; fair: from {100 * FAIR:.0f} %."
-)
-SHARES = [Column("share", "% of", "ceiling"), Column("bar", "", figure=False)]
 
 
 def digest(results: Results, folder: Path = Path("DIR")) -> Document:
@@ -82,7 +73,7 @@ def answer(results: Results, folder: Path) -> Iterator[Block]:
 def paths(results: Results) -> Iterator[Block]:
     """Yields a row for each path, or what else was measured."""
     if shown := lines(results):
-        yield _table(shown)
+        yield path_table(shown)
         if others := _also(results):
             yield Prose(others, tone="muted")
     else:
@@ -145,8 +136,8 @@ def sentence(results: Results, shown: Sequence[Line]) -> str:
             by_word[line.rating[0]].append(f"{percent(line.share)} % on {line.label}")
     if not by_word:
         return _without_shares(results)
-    ratings = [word for word in (*(word for _, word, _ in RATINGS), PROVISIONAL) if word in by_word]
-    all_few = ratings == [PROVISIONAL]
+    ratings = [word for word in (*(word for _, word, _ in RATINGS), UNSURE) if word in by_word]
+    all_few = ratings == [UNSURE]
     remarks = {word: "" if all_few else f" ({word})" for word in ratings}
     parts = [f"{_named(by_word[word])}{remarks[word]}" for word in ratings]
     shares = "; ".join(parts).replace(" % on ", " % of the ceiling on ", 1)
@@ -154,7 +145,7 @@ def sentence(results: Results, shown: Sequence[Line]) -> str:
     who = owners.pop() if len(owners) == 1 else None
     best = who.label if who else "the best MPI library"
     text = f"On {results.machine.hostname}, {best} reaches {shares}."
-    return f"Provisional, as launches are few: {text[:1].lower()}{text[1:]}" if all_few else text
+    return f"Unsure, as launches are few: {text[:1].lower()}{text[1:]}" if all_few else text
 
 
 def _without_shares(results: Results) -> str:
@@ -211,71 +202,6 @@ def _failed(results: Results) -> str:
 
 def _cause(failure: Failure) -> str:
     return textwrap.shorten(failure.cause or failure.status, MOST_LETTERS, placeholder="...")
-
-
-def _table(all_lines: Sequence[Line]) -> Table:
-    shown = sorted(all_lines, key=by_share)[:MOST_ROWS] if len(all_lines) > MOST_ROWS else all_lines
-    left = len(all_lines) - len(shown)
-    rest = f" {count(left, 'more path')}: see the page." if left else ""
-    has_shares = any(line.share is not None for line in shown)
-    times = _cases(line.time for line in shown)
-    rates = _cases(line.rate for line in shown)
-    of_time = "(% of ceiling)" if any(share(line.time) for line in shown) else ""
-    return Table(
-        title="",
-        caption=(MEANING if has_shares else "") + rest,
-        head="path",
-        columns=[
-            *([Column("time", _title(times), of_time, figure=False)] if times else []),
-            *([Column("rate", _title(rates), figure=False)] if rates else []),
-            *(SHARES if has_shares else []),
-        ],
-        groups=[Rows("", [_row(line, len(times) > 1, len(rates) > 1) for line in shown])],
-        heads=True,
-        compact=True,
-    )
-
-
-def _cases(heads: Iterable[Headline | None]) -> list[str]:
-    """The figures and sizes of a column, each once."""
-    return list(dict.fromkeys(_case(head) for head in heads if head))
-
-
-def _case(head: Headline) -> str:
-    return f"{head.case.figure} {size(head.case.x)}"
-
-
-def _title(cases: Sequence[str]) -> str:
-    """The heading of a column; of several sizes, what they have in common."""
-    figures = dict.fromkeys(case.split()[0] for case in cases)
-    return cases[0] if len(cases) == 1 else ", ".join(figures)
-
-
-def _row(line: Line, times: bool, rates: bool) -> Row:
-    """A line of the table; `times`, `rates`: whether these columns have several sizes."""
-    word, tone = line.rating
-    reached = share(line.time) if line.rate else None
-    values = {
-        "time": Value(_figure(line.time, times, reached), "text"),
-        "rate": Value(_figure(line.rate, rates), "text"),
-        "share": Value(line.share, "percent"),
-    }
-    if line.share is not None:
-        values["bar"] = Value(word, "text", bar=Bar(line.share), tone=tone)
-    return Row(line.label, values)
-
-
-def _figure(head: Headline | None, sized: bool, reached: float | None = None) -> str:
-    """`0.189 µs (77.3 %) openmpi`, with its size if `sized`."""
-    if head is None or head.value is None:
-        return ""
-    parts = [
-        f"{size(head.case.x)}:" if sized else "",
-        f"{number(head.value)} {unit(head.unit)}",
-        f"({percent(reached)} %)" if reached is not None else "",
-        head.best.label if head.best else "",
-    ]
-    return " ".join(filter(None, parts))
 
 
 def unjudged(results: Results) -> str:

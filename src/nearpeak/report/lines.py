@@ -16,8 +16,8 @@ RATINGS: tuple[tuple[float, str, Tone], ...] = (
     (FAIR, "fair", "note"),
     (0.0, "poor", "bad"),
 )
-PROVISIONAL = "provisional"
-WAYS = {"H,D": "host to GPU", "D,H": "GPU to host"}
+UNSURE = "unsure"
+WAYS = {"H,D": "to GPU", "D,H": "from GPU"}
 
 
 class Line(NamedTuple):
@@ -29,7 +29,7 @@ class Line(NamedTuple):
 
     @property
     def label(self) -> str:
-        """`host-gpu near (host to GPU)`; of all pairs `slowest gpu-gpu pair 2-3`."""
+        """`host-gpu near (to GPU)`; of all pairs `slowest gpu-gpu pair 2-3`."""
         place = self.group.place
         path = f"slowest {place.path}" if place.pair else place.path
         way = WAYS.get(self.group.buffers)
@@ -52,12 +52,12 @@ class Line(NamedTuple):
 
     @property
     def rating(self) -> tuple[str, Tone]:
-        """`good`, `fair`, `poor`, or `provisional` without an interval, with its tone; empty
+        """`good`, `fair`, `poor`, or `unsure` without an interval, with its tone; empty
         without a share."""
         if self.share is None:
             return "", ""
         if not self.sure:
-            return PROVISIONAL, "muted"
+            return UNSURE, "muted"
         reached = self.share
         return next((word, tone) for least, word, tone in RATINGS if reached >= least)
 

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table of a study's answer: a row for each path, with the best library's figures."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from nearpeak.document.model import Bar, Column, Row, Rows, Table, Value
+from nearpeak.numbers import count, number, percent, size, unit
+from nearpeak.report.lines import Line, by_share, share
+from nearpeak.results.results import Headline
+from nearpeak.terms.ratings import FAIR, GOOD
+
+MOST_ROWS = 10
+MEANING = (
+    "Ceiling: the same size without MPI."
+    f" good: from {100 * GOOD:.0f} % of it; fair: from {100 * FAIR:.0f} %."
+)
+SHARES = [Column("share", "% of", "ceiling"), Column("bar", "", figure=False)]
+
+
+class _Figures(NamedTuple):
+    """A column: what its figures have in common stands in its heading, the rest in its fields."""
+
+    cases: list[str]  # benchmark and size, each once
+    units: list[str]
+
+    @classmethod
+    def of(cls, heads: Iterable[Headline | None]) -> "_Figures":
+        figures = [head for head in heads if head is not None]
+        cases = dict.fromkeys(f"{head.case.figure} {size(head.case.x)}" for head in figures)
+        return cls(list(cases), list(dict.fromkeys(unit(head.unit) for head in figures)))
+
+    def column(self, key: str, more: str) -> list[Column]:
+        """The column; none without figures. `more`: behind the unit."""
+        if not self.cases:
+            return []
+        benchmarks = dict.fromkeys(case.split()[0] for case in self.cases)
+        title = self.cases[0] if len(self.cases) == 1 else ", ".join(benchmarks)
+        in_heading = self.units[0] if len(self.units) == 1 else ""
+        return [Column(key, title, f"{in_heading} {more}".strip(), figure=False)]
+
+    def text(self, head: Headline | None, reached: float | None = None) -> str:
+        """`0.189 (77.3) openmpi`, with size and unit where they differ."""
+        if head is None or head.value is None:
+            return ""
+        parts = [
+            f"{size(head.case.x)}:" if len(self.cases) > 1 else "",
+            number(head.value),
+            unit(head.unit) if len(self.units) > 1 else "",
+            f"({percent(reached)})" if reached is not None else "",
+            head.best.label if head.best else "",
+        ]
+        return " ".join(filter(None, parts))
+
+
+def path_table(lines: Sequence[Line]) -> Table:
+    """The table of these lines; of many, those that are furthest from their ceilings."""
+    shown = sorted(lines, key=by_share)[:MOST_ROWS] if len(lines) > MOST_ROWS else lines
+    left = len(lines) - len(shown)
+    rest = f" {count(left, 'more path')}: see the page." if left else ""
+    has_shares = any(line.share is not None for line in shown)
+    times = _Figures.of(line.time for line in shown)
+    rates = _Figures.of(line.rate for line in shown)
+    of_time = any(line.rate and share(line.time) for line in shown)
+    return Table(
+        title="",
+        caption=(MEANING if has_shares else "") + rest,
+        head="path",
+        columns=[
+            *times.column("time", "(% of ceiling)" if of_time else ""),
+            *rates.column("rate", ""),
+            *(SHARES if has_shares else []),
+        ],
+        groups=[Rows("", [_row(line, times, rates) for line in shown])],
+        heads=True,
+        compact=True,
+    )
+
+
+def _row(line: Line, times: _Figures, rates: _Figures) -> Row:
+    word, tone = line.rating
+    values = {
+        "time": Value(times.text(line.time, share(line.time) if line.rate else None), "text"),
+        "rate": Value(rates.text(line.rate), "text"),
+        "share": Value(line.share, "percent"),
+    }
+    if line.share is not None:
+        values["bar"] = Value(word, "text", bar=Bar(line.share), tone=tone)
+    return Row(line.label, values)

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table of an answer: units and sizes stand in the heading if they are the same."""
+
+import msgspec
+
+from nearpeak.report.lines import lines
+from nearpeak.report.path_table import MOST_ROWS, path_table
+from nearpeak.results.results import Results
+
+
+def test_what_figures_have_in_common_stands_in_the_heading(plain: Results) -> None:
+    table = path_table(lines(plain))
+    time, rate, *_ = table.columns
+    assert (time.title, time.unit) == ("latency 4 B", "µs (% of ceiling)")
+    assert (rate.title, rate.unit) == ("bw 64 MiB", "GB/s")
+    row = table.groups[0].rows[0]
+    assert row.values["time"].text.endswith(" (85.0) openmpi")
+    assert row.values["bar"].text == "good"
+
+
+def test_sizes_that_differ_stand_in_the_fields(plain: Results) -> None:
+    first, *_ = [head for head in plain.headlines if head.case.figure == "bw"]
+    first.case = msgspec.structs.replace(first.case, x=1 << 20)
+    table = path_table(lines(plain))
+    assert table.columns[1].title == "bw"
+    assert table.groups[0].rows[0].values["rate"].text.startswith("1 MiB: ")
+
+
+def test_a_path_without_an_interval_is_unsure(plain: Results) -> None:
+    for head in plain.headlines:
+        head.fraction_ci95 = None
+    assert {row.values["bar"].text for row in path_table(lines(plain)).groups[0].rows} == {"unsure"}
+
+
+def test_of_many_paths_the_furthest_are_shown(plain: Results) -> None:
+    many = lines(plain) * MOST_ROWS
+    table = path_table(many)
+    assert len(table.groups[0].rows) == MOST_ROWS
+    assert table.caption.endswith(f" {len(many) - MOST_ROWS} more paths: see the page.")
