@@ -6,11 +6,11 @@ Usage: python benchmarks/tune_search.py [--problems N] [--launches N]
 
 In each problem a message's time is a sum of parts that a few of forty settings make shorter or
 longer, with a second protocol that is faster only together with another setting; values fail,
-launches scatter by 3 %, and one in twenty is slow by up to half. The search of `nearpeak tune` is
-held against random search and Optuna's TPE sampler, which drop and prove nothing, with as many
-launches, by how much of the greatest possible gain they find. What they found is told without
-noise. In further problems no value changes anything: what is taken there is false. Nothing is
-measured; the seeds are fixed.
+launches scatter by 3 %, and one in twenty is slow by up to half. The benchmark compares the search
+of `nearpeak tune` with random search and with Optuna's TPE sampler, which drop and prove nothing.
+Each has as many launches. The figure is the share of the greatest possible gain that a search
+finds, computed without noise. In further problems no value changes anything: what is taken there is
+false. Nothing is measured; the seeds are fixed.
 """
 
 import argparse

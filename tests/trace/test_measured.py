@@ -3,43 +3,20 @@
 """Which benchmark measures a call of an application, and how common that makes a case."""
 
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
+from made_trace import entry, trace
 
 from nearpeak.errors import UserError
 from nearpeak.terms.benchmarks import Benchmark, Metric, RankRule
 from nearpeak.terms.identity import Case
 from nearpeak.trace.measured import read_trace, weights
-from nearpeak.trace.trace import SCHEMA, Entry, Trace
 
 LATENCY = Benchmark(
     "latency", [Metric("", "us", "lower")], RankRule("exactly", 2), ceiling="measured", default=True
 )
 ALLREDUCE = Benchmark("allreduce", [Metric("", "us", "lower")], RankRule("at least", 2))
-
-
-def entry(operation: str, size: int, **fields: Any) -> Entry:
-    fields = {"memory": "host", "peer": "none", "calls": 10} | fields
-    return Entry(
-        operation=operation, size_bytes=size, bytes=size, seconds=1.0, longest_seconds=1.0, **fields
-    )
-
-
-def trace(*entries: Entry) -> Trace:
-    return Trace(
-        schema=SCHEMA,
-        nearpeak="0",
-        command=["app"],
-        library="alpha 1",
-        exit_status=0,
-        expected=0,
-        missing=[],
-        wall_seconds=20.0,
-        ranks=[],
-        entries=list(entries),
-    )
 
 
 def case(benchmark: str, size: int, buffers: str = "H,H") -> Case:

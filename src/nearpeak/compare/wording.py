@@ -37,7 +37,7 @@ _ENOUGH = 3  # sessions of a side, from which the measured scatter replaces the 
 REGRESSED = "regressed"  # slower, by more than the tolerance
 NO_SESSION = "no session with a figure"
 _ENDS = 3  # kinds of failure named in one sentence
-_ALIKE = 1.02  # ratios that differ by less are told by the largest size
+_ALIKE = 1.02  # of ratios that differ by less, the largest size is named
 _NAMED = 6  # missing curves named in one sentence
 _NO_DISTANCE = (
     "the sides have no core-to-core latency in common: measure more sessions of each side, until"

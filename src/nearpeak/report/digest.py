@@ -104,7 +104,7 @@ def _others(results: Results) -> Iterator[Block]:
         yield Items(section.sentences, most=MOST_SENTENCES)
     for family in families(results):
         yield Items(family.sentences, family.title, most=MOST_SENTENCES)
-    if not any(cell.median is not None for cell in results.timed) and results.peaks:
+    if not _has_figures(results) and results.peaks:
         yield replace(table_one(results, results.peaks), title="", caption="")
 
 
@@ -151,11 +151,16 @@ def sentence(results: Results, shown: Sequence[Line]) -> str:
 def _without_shares(results: Results) -> str:
     """The answer of a study in which no figure of a message has a ceiling."""
     subject = wording.subject(results)
-    if any(cell.median is not None for cell in results.timed):
+    if _has_figures(results):
         return f"{subject[:1].upper()}{subject[1:]}."
     if results.ceilings:
         return f"{subject[:1].upper()}{subject[1:]}: no library was measured, only the ceilings."
     return f"{subject[:1].upper()}{subject[1:]}: nothing could be measured."
+
+
+def _has_figures(results: Results) -> bool:
+    """True if a library has a figure, of messages or of an application."""
+    return any(cell.median is not None for cell in results.timed)
 
 
 def small_messages(shown: Sequence[Line]) -> str:
