@@ -43,7 +43,7 @@ $(READY): requirements.lock pyproject.toml
 	$(PYTHON) -m venv .venv
 	@$(PIP) --no-compile --require-hashes -r requirements.lock || \
 	  { echo "no package index can be reached from here? bring everything from a machine where one" \
-	    "can, with nearpeak bundle (docs/bundle.md)" >&2; exit 2; }  # --no-compile: most is not imported
+	    "can, with nearpeak bundle (docs/how-to/bundle.md)" >&2; exit 2; }  # --no-compile: most is not imported
 	$(PIP) --no-deps --no-build-isolation -e .
 	@touch $@
 

@@ -85,7 +85,10 @@ OMB_PROGRAMS = (
 SIZES = "8,1K,64K,1M,16M"
 BUFFERS = ("D,D", "H,D", "H,H")
 WINDOW = 64
-IN_FLIGHT, IN_FLIGHT_GPU = 64 << 20, 256 << 20  # nearpeak-mpi's defaults (docs/programs.md)
+IN_FLIGHT, IN_FLIGHT_GPU = (
+    64 << 20,
+    256 << 20,
+)  # nearpeak-mpi's defaults (docs/reference/programs.md)
 LARGEST = 1 << 30  # bytes
 TOLERANCE = 0.05
 # Of OMB: a launch has one number of iterations for all of its sizes.

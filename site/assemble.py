@@ -89,7 +89,7 @@ def _machines(place: Path) -> None:
     parts = [
         "# Recorded machines",
         "Drawn by `nearpeak machine --picture`, of the recordings that the tests have"
-        " (`tests/machines`); [how to record yours](../docs/machine.md).",
+        " (`tests/machines`); [how to record yours](../docs/how-to/machine.md).",
     ]
     for file in sorted(MACHINES.glob("*.txt")):
         (place / f"{file.stem}.svg").write_text(standalone(layout(from_sysfs(file))), "utf-8")

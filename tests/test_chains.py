@@ -40,7 +40,7 @@ def test_a_step_that_is_not_there_is_an_error(file: str, function: str) -> None:
 
 
 def test_the_other_routes_of_a_message_begin_where_the_page_says() -> None:
-    page = HERE.parent / "docs" / "life-of-a-message.md"
+    page = HERE.parent / "docs" / "contributing" / "life-of-a-message.md"
     places = re.findall(r"`(\w+)` in `([\w./]+)`", page.read_text("utf-8"))
     assert len(places) >= 5
     for name, file in places:

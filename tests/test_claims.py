@@ -24,8 +24,8 @@ from nearpeak.results.results import Results
 ROOT = Path(__file__).parents[1]
 OUTPUT = {  # quoted in these files: of which recording, and columns of the terminal
     "README.md": ("h200x2-shipped", 140),
-    "docs/report.md": ("h200", 100),
-    "docs/explain.md": ("h200x2-shipped", 130),
+    "docs/concepts/report.md": ("h200", 100),
+    "docs/how-to/explain.md": ("h200x2-shipped", 130),
 }
 
 
@@ -176,6 +176,6 @@ def test_the_precision_in_the_readme_is_that_of_the_recording() -> None:
 
 
 def test_every_recording_that_the_docs_name_is_there() -> None:
-    for file in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
+    for file in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))):
         for name in re.findall(r"examples/([\w-]+)", file.read_text(encoding="utf-8")):
             assert (ROOT / "examples" / name).is_dir(), f"{file.name} names examples/{name}"

@@ -47,7 +47,7 @@ def test_links_are_found() -> None:
 
 def commands() -> Iterator[tuple[str, str]]:
     """Of each tutorial, and of the page on CI, every line that starts nearpeak."""
-    for page in (*TUTORIALS, ROOT / "docs" / "ci.md"):
+    for page in (*TUTORIALS, ROOT / "docs" / "how-to" / "ci.md"):
         for line in COMMAND.findall(page.read_text("utf-8")):
             yield page.stem, line
 

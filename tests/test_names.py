@@ -23,7 +23,7 @@ def test_the_document_lists_the_families_that_are_known_before_a_program_is_buil
 
 
 def test_the_document_names_every_benchmark() -> None:
-    text = (ROOT / "docs" / "programs.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "reference" / "programs.md").read_text(encoding="utf-8")
     [part] = re.findall(r"^## nearpeak-mpi$(.*?)^## ", text, re.MULTILINE | re.DOTALL)
     assert set(known_names()) - set(re.findall(r"`(\w+)`", part)) == set()
 
@@ -34,7 +34,7 @@ def test_the_document_lists_what_a_study_measures_by_default() -> None:
     if not program.exists():
         pytest.skip("nearpeak-native is not built in build/release")
     told = subprocess.run([program, "--describe"], capture_output=True, check=True).stdout
-    text = (ROOT / "docs" / "study.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "how-to" / "study.md").read_text(encoding="utf-8")
     [part] = re.findall(r"^## The default study$(.*?)^## ", text, re.MULTILINE | re.DOTALL)
     listed = set(re.findall(r"`(\w+)`", part)) & set(known_names())
     for benchmark in json.loads(told)["benchmarks"]:

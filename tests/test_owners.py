@@ -138,7 +138,8 @@ def test_a_kept_program_is_refused_in_a_line(
         owners.check_kept(program)
     assert str(error.value) == (
         f"{program} is not run, as others can exchange it: group {SHARED_GROUP} may write {cache}; "
-        f"run `chmod g-w {cache}`, or set NEARPEAK_CACHE to a folder of your own (docs/security.md)"
+        f"run `chmod g-w {cache}`, or set NEARPEAK_CACHE to a folder of your own"
+        " (docs/how-to/security.md)"
     )
     cache.chmod(0o755)
     with acting(OWNER), pytest.raises(UserError, match=f"program belongs to {OTHER}"):

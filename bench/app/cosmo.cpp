@@ -2,7 +2,7 @@
 // The exchange pattern of a weather model beside a computation: several sets of fields are updated
 // in turn, and what one needs of its neighbours goes on its way while others are updated. Shape and
 // modes are after MeteoSwiss' comm_overlap_bench for COSMO; the update is a linear mean, and none
-// of COSMO's dynamics (docs/sources.md).
+// of COSMO's dynamics (docs/reference/sources.md).
 #include <exception>
 #include <vector>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The halo exchange of a periodic domain, a block of which each rank has: pack what neighbours
 // need, exchange it, unpack. Nothing is computed. Who packs is varied as in LLNL's Comb
-// (docs/sources.md).
+// (docs/reference/sources.md).
 #include <algorithm>
 #include <vector>
 

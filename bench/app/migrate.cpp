@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Particles that move to the ranks around: found, packed, their numbers and then they themselves
 // sent, and put where others have left: as HOOMD-blue does (Glaser et al.,
-// doi:10.1016/j.cpc.2015.02.028; docs/sources.md).
+// doi:10.1016/j.cpc.2015.02.028; docs/reference/sources.md).
 #include <mpi.h>
 
 #include <algorithm>

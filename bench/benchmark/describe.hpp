@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Benchmarks as --describe tells of them (docs/describe.md).
+// Benchmarks as --describe tells of them (docs/reference/describe.md).
 #pragma once
 
 #include <string>

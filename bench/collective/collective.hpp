@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What all collective operations of MPI have in common: the ways to call them, their axes. An
-// operation is a class of a few lines (docs/adding-a-benchmark.md):
+// operation is a class of a few lines (docs/contributing/adding-a-benchmark.md):
 //   Operation(const CaseContext&)        collective; may throw Unfit, on all ranks
 //   CollectiveBuffers buffers() const    what this rank's buffers are
 //   std::unique_ptr<Contents> contents() const      and what they hold

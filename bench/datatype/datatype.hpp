@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages whose payload lies in blocks with gaps between them, in a ping-pong. What all shapes
 // have in common: a shape is a function that makes a datatype, and the list of its blocks
-// (docs/adding-a-benchmark.md). Those of applications are after DDTBench (Schneider, Gerstenberger
-// and Hoefler, doi:10.1007/s00607-013-0330-4; docs/sources.md).
+// (docs/contributing/adding-a-benchmark.md). Those of applications are after DDTBench (Schneider,
+// Gerstenberger and Hoefler, doi:10.1007/s00607-013-0330-4; docs/reference/sources.md).
 #pragma once
 
 #include <mpi.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options of the OSU micro-benchmarks, which many users know by heart (docs/from-omb.md).
+// The options of the OSU micro-benchmarks, which many users know by heart
+// (docs/how-to/from-omb.md).
 #pragma once
 
 #include <string>

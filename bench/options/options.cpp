@@ -232,7 +232,8 @@ void CommonOptions::add_to(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--seed", seed,
                  "shuffle the sizes with this seed; default: sizes keep their order");
-  app.add_option("--jsonl", jsonl, "append records to this file (docs/records.md)");
+  app.add_option("--jsonl", jsonl,
+                 "append records to this file (docs/reference/reading-records.md)");
   app.add_flag("!--no-verify", verify, "do not check the received data");
   app.add_flag("--keep-ranks", keep_ranks,
                "record the samples of every rank, not only of the leader");

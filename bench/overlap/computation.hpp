@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Work for a CPU, for a device or for both at once, of any length. It is arithmetic in registers:
-// neither the memory nor the caches have a part in it (docs/methodology.md).
+// neither the memory nor the caches have a part in it (docs/methods/statistics.md).
 #pragma once
 
 #include <cstdint>

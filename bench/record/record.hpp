@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the measuring programs say: JSON Lines for programs (docs/records.md), a table for people.
+// What the measuring programs say: JSON Lines for programs (docs/reference/reading-records.md), a
+// table for people.
 #pragma once
 
 #include <cstdint>
@@ -84,7 +85,7 @@ struct CaseResult {
   std::vector<std::vector<double>> ranks;  // the same of every rank, where they are kept
   Measurement measurement;                 // its samples_us are not written
   std::vector<std::string> phases;         // names of those in `measurement`
-  std::optional<Work> work = {};           // of an application (docs/records.md)
+  std::optional<Work> work = {};           // of an application (docs/reference/reading-records.md)
   std::uint64_t window = 1;
   std::size_t offset = 0;  // of the buffers, after a page boundary
   bool verified = false;

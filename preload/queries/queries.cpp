@@ -3,8 +3,8 @@
 // cuPointerGetAttributes does.
 //
 // Since driver 580 the first takes 1 us for an address that is not the driver's, the second 0.2 us
-// (docs/pointer-queries.md). A library with GPU support asks the first of every buffer. Here the
-// second is asked whether the driver knows the address. If it does not, and the driver's own
+// (docs/how-to/pointer-queries.md). A library with GPU support asks the first of every buffer. Here
+// the second is asked whether the driver knows the address. If it does not, and the driver's own
 // function has refused such an address for this attribute before, it is refused here. In all other
 // cases, and for attributes that libraries do not ask of every buffer, the driver's own is called.
 //

@@ -10,7 +10,8 @@
 namespace nearpeak::trace {
 namespace {
 
-// Of one attribute, as cuPointerGetAttribute takes 1 us with driver 580 (docs/pointer-queries.md).
+// Of one attribute, as cuPointerGetAttribute takes 1 us with driver 580
+// (docs/how-to/pointer-queries.md).
 using Question = int (*)(unsigned count, const int* attributes, void** answers,
                          std::uint64_t address);
 constexpr int kMemoryType = 2;  // CU_POINTER_ATTRIBUTE_MEMORY_TYPE

@@ -3,8 +3,8 @@
 
 The rule is that of ssh for the files of a user: the file, and every folder and link on the way to
 it, belongs to the user or to root, and nobody else may write it. An entry of a folder that all
-users may write and that has the sticky bit depends only on the entry's owner. docs/security.md
-documents the rule for users.
+users may write and that has the sticky bit depends only on the entry's owner.
+docs/how-to/security.md documents the rule for users.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ from nearpeak import folders
 from nearpeak.errors import UserError
 
 TRUST = "NEARPEAK_TRUST"  # users, and groups as @NAME, with commas between them
-PAGE = "docs/security.md"
+PAGE = "docs/how-to/security.md"
 SEARCHED = ("PATH", "LD_LIBRARY_PATH", "MODULEPATH")
 MOST_LINKS = 40  # in a path, as in the kernel
 _ALL_IDS = (0, 0, 2**32 - 1)  # of /proc/self/uid_map outside of a user namespace

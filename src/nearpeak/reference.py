@@ -156,8 +156,8 @@ def _text(text: str) -> str:
 
 
 def _linked(text: str) -> str:
-    """Names of pages as links: `docs/ceilings.md`, `docs/study.md#budget`."""
-    return re.sub(r"docs/(\w[\w-]*\.md)(#[\w-]+)?", r"[\1](../\1\2)", text)
+    """Names of pages as links: `docs/methods/ceilings.md`, `docs/how-to/study.md#budget`."""
+    return re.sub(r"docs/([\w-]+/)?(\w[\w-]*\.md)(#[\w-]+)?", r"[\2](../\1\2\3)", text)
 
 
 if __name__ == "__main__":

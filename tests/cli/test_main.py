@@ -31,7 +31,10 @@ Nearpeak = Any
             "--paths is given twice: give all it is to have",
         ),
         (["study", "--launches", "many"], "see nearpeak study --help"),
-        (["study", "--window", "32"], "; a study file has it as window = ... (docs/study.md); see"),
+        (
+            ["study", "--window", "32"],
+            "; a study file has it as window = ... (docs/how-to/study.md); see",
+        ),
         (["study", "--in-flight", "1M"], "a study file has it as in_flight = ..."),
         (["report", "--junit"], "requires an argument; see nearpeak report --help"),
         (["report", "DIR", "--window"], "No such option: --window; see nearpeak report --help"),

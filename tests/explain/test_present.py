@@ -252,6 +252,6 @@ def test_sizes_that_go_alike_are_a_line(capsys: pytest.CaptureFixture[str]) -> N
         "Measured meanwhile: of what rank 1 sends between devices a kernel copies up to 256 KiB,"
         " the copy engine what is longer.",
         "",
-        "mpich+layer 5.0.2 on node1, decided by (docs/layer.md): NEARPEAK_LAYER_INLINE=61"
+        "mpich+layer 5.0.2 on node1, decided by (docs/how-to/layer.md): NEARPEAK_LAYER_INLINE=61"
         " NEARPEAK_LAYER_LONG=65536",
     ]

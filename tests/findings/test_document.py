@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/rules.md is made of the rules."""
+"""docs/reference/rules.md is made of the rules."""
 
 from pathlib import Path
 
 from nearpeak.findings.document import document
 from nearpeak.findings.rules import all_rules
 
-PAGE = Path(__file__).parents[2] / "docs" / "rules.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "rules.md"
 
 
 def test_the_page_is_of_today() -> None:
-    made = "python -m nearpeak.findings.document > docs/rules.md"
+    made = "python -m nearpeak.findings.document > docs/reference/rules.md"
     assert PAGE.read_text(encoding="utf-8") == document(), made
 
 

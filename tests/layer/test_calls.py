@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What docs/layer.md says of each call, against the table of calls and what the layer does."""
+"""What docs/contributing/layer-design.md says of each call, against the table of calls and what
+the layer does."""
 
 import re
 import subprocess
@@ -11,7 +12,7 @@ import pytest
 from nearpeak.libraries.build import build_layer, compiler, kit_for, preloaded_sources, sources
 from nearpeak.libraries.library import Library
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "layer.md"
+DOCUMENT = Path(__file__).parents[2] / "docs" / "contributing" / "layer-design.md"
 INCLUDING = """
 #include "layer/intercept/interceptions.hpp"
 #define CALL(kind, function, operation, parameters, arguments, ...) @ function parameters @

@@ -478,7 +478,7 @@ def test_a_library_of_another_user_beside_a_folder_of_path_is_not_loaded(
     assert found.libraries == []
     assert found.problems == [
         f"{prefix}/lib/libmpi.so.12: not loaded, as others can exchange it: {prefix}/lib belongs "
-        f"to {OTHER}; name it with --mpi if you trust it (docs/security.md)"
+        f"to {OTHER}; name it with --mpi if you trust it (docs/how-to/security.md)"
     ]
     assert resolve(str(prefix)).family == "mpich"
     given_to(prefix / "lib", OWNER)

@@ -99,7 +99,7 @@ def test_whose_an_axis_is_that_looks_as_if_it_were_for_all(
 
 @one_library
 def test_every_option_is_documented(launcher: Any) -> None:
-    document = (DOCS / "programs.md").read_text()
+    document = (DOCS / "reference" / "programs.md").read_text()
     there = options(launcher, build_mpi(launcher.library)) | options(launcher, build_native())
     assert {"--sizes", "--staging", "--peer", "--verbose", "--check"} <= there
     assert {option for option in there if f"`{option}`" not in document} == set()

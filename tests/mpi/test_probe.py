@@ -322,7 +322,7 @@ def test_the_program_describes_its_operations_as_the_document_says(launcher: Any
     assert [operation["name"] for operation in described["operations"]] == OPERATIONS
     families = {benchmark["name"]: benchmark["family"] for benchmark in described["benchmarks"]}
     assert (families["latency"], families["allreduce"]) == ("pt2pt", "collective")
-    pages = ("describe.md", "reference/results.md")
+    pages = ("reference/describe.md", "reference/results.md")
     document = "".join((DOCS / name).read_text() for name in pages)
     axes = {axis["name"] for benchmark in described["benchmarks"] for axis in benchmark["axes"]}
     assert "staging" in axes

@@ -44,7 +44,7 @@ CHARACTERS = "\0\n\r\t \"'[]{}=#.,:\\@-_0a\x1b\x7f\x85\u2028ü\U0001f600"
 
 def originals() -> list[str]:
     """The one above, that of the documents, and both in one."""
-    text = (DOCS / "study.md").read_text(encoding="utf-8")
+    text = (DOCS / "how-to" / "study.md").read_text(encoding="utf-8")
     blocks = re.findall(r"(?:^    .*\n|^\n)+", text, flags=re.MULTILINE)
     (block,) = [block for block in blocks if "[[library]]" in block]
     told = re.sub(r"^    ", "", block, flags=re.MULTILINE)

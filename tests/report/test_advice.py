@@ -142,7 +142,7 @@ def test_what_carries_as_much_without_mpi_tells_what_to_look_for(
     )
     assert text.endswith(
         " GB/s): settings help only if they make messages move in another way, as"
-        f" {headline.ceiling.method} does (docs/ceilings.md says what each takes)."
+        f" {headline.ceiling.method} does (docs/methods/ceilings.md says what each takes)."
     )
     for point in plain.ceilings:  # medians over several distances are like no launch
         point.cache_line_ns = [60.0, *(300.0 for _ in point.blocks[1:])]

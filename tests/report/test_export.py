@@ -107,10 +107,10 @@ def test_applications_have_rows_with_what_follows_from_their_times(made_applicat
 
 
 def test_csv_columns_are_documented() -> None:
-    """A column is named in docs/report.md, or it is a field of a Cell or an Application, or a part
-    of one."""
+    """A column is named in docs/concepts/report.md, or it is a field of a Cell or an Application,
+    or a part of one."""
     report, results = (
-        (DOCS / name).read_text("utf-8") for name in ("report.md", "reference/results.md")
+        (DOCS / name).read_text("utf-8") for name in ("concepts/report.md", "reference/results.md")
     )
     known = set(re.findall(r"`(\w+)`", report))
     for struct in ("Cell", "Application"):

@@ -8,7 +8,7 @@ import pytest
 
 from nearpeak.results.methods import WORDS, describe
 
-PAGE = Path(__file__).parents[2] / "docs" / "ceilings.md"
+PAGE = Path(__file__).parents[2] / "docs" / "methods" / "ceilings.md"
 
 
 def test_every_method_that_the_page_describes_has_words() -> None:

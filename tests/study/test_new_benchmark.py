@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A benchmark is one file: those of docs/adding-a-benchmark.md, from the sources to the report."""
+"""A benchmark is one file: those of docs/contributing/adding-a-benchmark.md, from the sources to
+the report."""
 
 import json
 import os
@@ -14,7 +15,7 @@ import pytest
 from nearpeak.errors import UserError
 from nearpeak.libraries import catalogue
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "adding-a-benchmark.md"
+DOCUMENT = Path(__file__).parents[2] / "docs" / "contributing" / "adding-a-benchmark.md"
 NEARPEAK = str(Path(sys.executable).with_name("nearpeak"))
 SIZES = [8, 65536]
 

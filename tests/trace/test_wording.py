@@ -30,7 +30,7 @@ def test_what_is_missing_is_told() -> None:
         "The command ended with exit status 3: this is what it did before",
         "No counts of ranks 1-2,4 of 5: all that is shown is of ranks on here. Other hosts need"
         " the folder that TMPDIR names and Nearpeak's cache at the same place; where Open MPI's"
-        " launcher has options -x, add `-x LD_PRELOAD -x NEARPEAK_TRACE` (docs/trace.md)",
+        " launcher has options -x, add `-x LD_PRELOAD -x NEARPEAK_TRACE` (docs/how-to/trace.md)",
         "1 rank did not come to MPI_Finalize",
         "5 calls were not counted: of too many threads, or TMPDIR is full",
     ]

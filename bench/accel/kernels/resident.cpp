@@ -10,14 +10,14 @@
 namespace nearpeak::kernels {
 namespace {
 
-// Measurements made it so (docs/ceilings.md). A GPU serves looks at one sector of host memory one
-// after the other, a microsecond each: so one warp looks, with one load for each direction, at the
-// bells of a cache line, and at more once there were several. More looks under way are no gain, as
-// a fence waits for them. A bell that comes alone is served where it is seen, by the warp or by its
-// block: every hop through the device's memory costs most of a microsecond. Of several, each goes
-// to a block. Arrivals in parts are added up by the CPU: a counter of the blocks would be another
-// hop. After a message served alone the warp rests a little: a look at once would come just before
-// the answer, and the next one a microsecond later.
+// Measurements made it so (docs/methods/ceilings.md). A GPU serves looks at one sector of host
+// memory one after the other, a microsecond each: so one warp looks, with one load for each
+// direction, at the bells of a cache line, and at more once there were several. More looks under
+// way are no gain, as a fence waits for them. A bell that comes alone is served where it is seen,
+// by the warp or by its block: every hop through the device's memory costs most of a microsecond.
+// Of several, each goes to a block. Arrivals in parts are added up by the CPU: a counter of the
+// blocks would be another hop. After a message served alone the warp rests a little: a look at once
+// would come just before the answer, and the next one a microsecond later.
 const char* const kText = R"(
 // {slot, at + 1, bytes, at + 1}, {first worker and parts, at + 1, mark, at + 1}
 struct Relayed {

@@ -186,8 +186,9 @@ void add_probe(CLI::App& app, Command& command, Given& given) {
       "a file that replaces these options, with a line for each case: BUFFERS ALLOCATOR OPERATION "
       "OFFSET CHECK SIZES, like D,D async put 0 data 8,64K");
   add_devices(*sub, given);
-  sub->add_option("--jsonl", command.common.jsonl,
-                  "append records to this file (docs/records.md), one before each operation");
+  sub->add_option(
+      "--jsonl", command.common.jsonl,
+      "append records to this file (docs/reference/reading-records.md), one before each operation");
   sub->callback([&given] { given.probe = true; });
 }
 

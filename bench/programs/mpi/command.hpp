@@ -58,7 +58,7 @@ struct Command {
 // BadInput.
 std::vector<Command> parse(int argc, char** argv);
 
-// The benchmarks and operations as JSON (docs/describe.md).
+// The benchmarks and operations as JSON (docs/reference/describe.md).
 std::string describe();
 
 // The axes of a benchmark, its own and those that all have.

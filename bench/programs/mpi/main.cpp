@@ -51,7 +51,7 @@ int run(const std::vector<Command>& parts, const DeviceChoice& taken, const Fail
     throw BadInput("the launcher does not tell the number of ranks (" +
                    std::to_string(group.size()) + "): give one letter for all to --buffers");
   // As programs do that choose their GPU after MPI_Init. With another one current, Intel MPI
-  // 2021.19 crashes in MPI_Finalize (docs/adding-a-library.md).
+  // 2021.19 crashes in MPI_Finalize (docs/contributing/adding-a-library.md).
   taken.use_in_this_thread();
   const Command& first = parts.front();
   check_writable(first.common.jsonl, group);

@@ -60,7 +60,7 @@ void ModeOptions::add_to(CLI::App& app, const std::string& metrics_help,
         "--cpus", [this](const std::string& text) { cpus = parse_cpus(text); }, cpus_help);
   app.add_option_function<std::string>("--metrics", list(metrics), "only these: " + metrics_help);
   app.add_option_function<std::string>("--methods", list(methods),
-                                       "only these: see docs/ceilings.md");
+                                       "only these: see docs/methods/ceilings.md");
   app.add_flag("--as-library", as_library,
                "record only the best method, as if it were a library under test");
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Facts of a path to a GPU: how long CUDA's driver takes to say whose memory an address is. A
-// library with GPU support asks it of every buffer (docs/pointer-queries.md).
+// library with GPU support asks it of every buffer (docs/how-to/pointer-queries.md).
 #include <array>
 #include <cstdint>
 #include <memory>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Transports between processes of one host of which at least one has its messages on a GPU. Each is
-// one file that registers itself; docs/ceilings.md says what they are.
+// one file that registers itself; docs/methods/ceilings.md says what they are.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How the ranks of a communicator agree, in the memory that they share, on which way a collective
-// goes, and wait for each other while it does (docs/layer.md).
+// goes, and wait for each other while it does (docs/contributing/layer-design.md).
 #pragma once
 
 #include <array>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Collectives whose ranks, all on one node, read each other's memory of devices. Each of these says
-// whether it is done; else all ranks do it through shadows, as all decide alike (docs/layer.md).
+// whether it is done; else all ranks do it through shadows, as all decide alike
+// (docs/contributing/layer-design.md).
 #pragma once
 
 #include <functional>

@@ -23,7 +23,7 @@ namespace nearpeak::layer {
 // was found. No address there is device memory, whatever the process does: these places are the
 // kernel's and the loader's from the start to the end, and a driver maps its memory elsewhere. Most
 // short messages come from there. An address of other memory is not known: who wants to know has
-// to ask the driver, which takes 0.1 to 0.2 us (docs/pointer-queries.md).
+// to ask the driver, which takes 0.1 to 0.2 us (docs/how-to/pointer-queries.md).
 class OwnMemory {
  public:
   // Knows of none until find() has looked.

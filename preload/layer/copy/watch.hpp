@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether host memory still has the pages that it had: the kernel tells of those that the
-// application gives back, whatever it does that by (docs/layer.md). One thread at a time.
+// application gives back, whatever it does that by (docs/contributing/layer-design.md). One thread
+// at a time.
 #pragma once
 
 #include <unistd.h>

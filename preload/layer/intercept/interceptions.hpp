@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every function of MPI that the layer does something in, by intercept(For<&MPI_...>, ...).
-// docs/layer.md lists them, and a test compares.
+// docs/contributing/layer-design.md lists them, and a test compares.
 #pragma once
 
 #include "layer/collective/collective.hpp"

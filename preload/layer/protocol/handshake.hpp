@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The agreement of all ranks in MPI_Init, and the end (docs/layer.md).
+// The agreement of all ranks in MPI_Init, and the end (docs/contributing/layer-design.md).
 #pragma once
 
 #include "calls/real.hpp"

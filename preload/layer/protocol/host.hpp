@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Long messages of which one end is in memory of a device and the other in that of the host: both
-// ends move them, piece by piece (docs/layer.md). Who calls holds the guard.
+// ends move them, piece by piece (docs/contributing/layer-design.md). Who calls holds the guard.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which ranks of this machine open each other's memory of devices. Of a device that a process sees,
 // its driver tells; of another one, as where CUDA_VISIBLE_DEVICES leaves each rank its own, the
-// process tries it (docs/layer.md). Who calls holds the guard.
+// process tries it (docs/contributing/layer-design.md). Who calls holds the guard.
 #pragma once
 
 #include "layer/world/world.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Long messages from memory of a device to ranks that share no memory with this one: a header in
-// the place of the message, and the rest in parts on a communicator of the layer's (docs/layer.md).
-// Who calls holds the guard.
+// the place of the message, and the rest in parts on a communicator of the layer's
+// (docs/contributing/layer-design.md). Who calls holds the guard.
 #pragma once
 
 #include <cstddef>

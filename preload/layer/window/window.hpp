@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Windows of which some rank's memory is on a device: what each rank has there, and which accesses
 // are under way. The MPI library has a window of stand-ins in the place of such memory, by which
-// ranks meet (docs/layer.md).
+// ranks meet (docs/contributing/layer-design.md).
 #pragma once
 
 #include <array>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ranks tell each other of a collective, in the memory that they share (docs/layer.md).
+// What ranks tell each other of a collective, in the memory that they share
+// (docs/contributing/layer-design.md).
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the environment says of the layer (docs/layer.md).
+// What the environment says of the layer (docs/contributing/layer-design.md).
 #pragma once
 
 #include <chrono>

@@ -71,7 +71,7 @@ def conform(
     ] = None,
     allocators: Annotated[
         str | None,
-        typer.Option(metavar="NAME,...", help="plain, async, vmm, ... (docs/conform.md)."),
+        typer.Option(metavar="NAME,...", help="plain, async, vmm, ... (docs/how-to/conform.md)."),
     ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="Check only the data of three sizes in plain memory.")

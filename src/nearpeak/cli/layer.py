@@ -29,12 +29,12 @@ HELP = f"""Run an application with the layer, which moves its device buffers.
 A library is loaded into every rank, before the MPI library: messages between
 devices go directly where they can, and the MPI library sees host memory alone.
 Neither the application nor the MPI library is changed. What the layer does and
-does not do: docs/layer.md.
+does not do: docs/how-to/layer.md.
 
 With --only-queries no message is changed. A CUDA driver from 580 on takes 1 us
 to say that an address is the host's, and libraries with GPU support ask of each
 buffer. The library that is loaded then asks in a quicker way
-(docs/pointer-queries.md).
+(docs/how-to/pointer-queries.md).
 
 Examples:
 

@@ -140,7 +140,7 @@ def _hint(command: str, option: str) -> str:
     key = option.lstrip("-").replace("-", "_")
     if command != "nearpeak study" or key not in KEYS:
         return ""
-    return f"a study file has it as {key} = ... (docs/study.md); "
+    return f"a study file has it as {key} = ... (docs/how-to/study.md); "
 
 
 def _open_streams() -> None:

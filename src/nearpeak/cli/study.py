@@ -90,7 +90,8 @@ def register(app: typer.Typer) -> None:
 
 def study(
     file: Annotated[
-        Path | None, typer.Argument(metavar="FILE.toml", help="A study file (docs/study.md).")
+        Path | None,
+        typer.Argument(metavar="FILE.toml", help="A study file (docs/how-to/study.md)."),
     ] = None,
     mpi: Libraries = None,
     paths: Annotated[

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""compare.json (docs/compare.md): a new side of studies, compared with an old one."""
+"""compare.json (docs/how-to/compare.md): a new side of studies, compared with an old one."""
 
 from typing import Literal
 

@@ -92,7 +92,7 @@ def present(compared: Compared) -> Document:
         ],
         conclusion=wording.last_line(compared),
         bad=compared.regressed,
-        footer="Made by `nearpeak compare`; docs/compare.md says how each verdict comes about.",
+        footer="Made by `nearpeak compare`; docs/methods/compare.md explains each verdict.",
         style=STYLE,
     )
 

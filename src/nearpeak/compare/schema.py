@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The changes of studies against older ones, written by `nearpeak compare --json`
-(docs/compare.md). `schema` is raised when a field is removed, or changes its meaning, type or unit.
+(docs/how-to/compare.md). `schema` is raised when a field is removed, or changes its meaning, type
+or unit.
 """
 
 import json

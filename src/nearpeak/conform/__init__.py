@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conformance: broken operations of libraries, by memory (docs/conform.md)."""
+"""Conformance: broken operations of libraries, by memory (docs/how-to/conform.md)."""

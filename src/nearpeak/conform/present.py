@@ -61,7 +61,7 @@ def present(conformance: Conformance) -> Document:
             *(_section(conformance, tried) for tried in conformance.libraries),
             Section("How it was tried", list(_method(conformance)), medium="page"),
         ],
-        footer="Made by `nearpeak conform`; docs/conform.md says what each word means.",
+        footer="Made by `nearpeak conform`; docs/how-to/conform.md says what each word means.",
         style="table th, table td { padding: .2rem .4rem; }",
     )
 

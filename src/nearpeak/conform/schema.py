@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The outcomes of a conformance run (docs/conform.md)."""
+"""The outcomes of a conformance run (docs/how-to/conform.md)."""
 
 import json
 from typing import Any

@@ -58,7 +58,7 @@ def present(explanation: Explanation) -> Document:
             ),
             Section("How it was looked at", [*_method(explanation)], medium="page"),
         ],
-        footer="Made by `nearpeak explain`; docs/explain.md says what each word means.",
+        footer="Made by `nearpeak explain`; docs/how-to/explain.md says what each word means.",
         style=drawing.STYLE,
     )
 
@@ -183,7 +183,7 @@ def present_ways(ways: Ways) -> Document:
             *(Section(f"{leg.words.capitalize()}, {leg.path}", [_leg(leg)]) for leg in ways.legs),
             Section("", list(_notices(ways))),
         ],
-        conclusion=f"{library} on {ways.host}, decided by (docs/layer.md): {settings}",
+        conclusion=f"{library} on {ways.host}, decided by (docs/how-to/layer.md): {settings}",
     )
 
 

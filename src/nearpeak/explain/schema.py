@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parts of the time of messages, as `nearpeak explain` traced them (docs/explain.md). Times are
-in us, sizes in bytes.
+"""The parts of the time of messages, as `nearpeak explain` traced them (docs/how-to/explain.md).
+Times are in us, sizes in bytes.
 """
 
 import json

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/rules.md, made of the rules: `python -m nearpeak.findings.document > docs/rules.md`."""
+"""docs/reference/rules.md, made of the rules: `python -m nearpeak.findings.document >
+docs/reference/rules.md`."""
 
 from collections.abc import Iterator
 
@@ -12,11 +13,11 @@ BEGINNING = """# Rules
 
 The rules by which a report finds losses in the figures of a study, and facts in what was recorded
 with them. Each rule is a file in `src/nearpeak/findings/rules`; `python -m
-nearpeak.findings.document > docs/rules.md` makes this page from these files.
-[results.json](reference/results.md#finding) has the fields of a finding; its `kind` is the name of
+nearpeak.findings.document > docs/reference/rules.md` makes this page from these files.
+[results.json](results.md#finding) has the fields of a finding; its `kind` is the name of
 the rule.
 
-- [methodology.md](methodology.md#findings) has the order of findings, what costs most time first,
+- [statistics.md](../methods/statistics.md#findings) has the order of findings, what costs most time first,
   and the test that confirms a loss.
 - Ratios, and the ratios of ceilings, are those of each block. Ceilings are the best that a library
   can reach.

@@ -379,7 +379,7 @@ class Rule:
     """One rule, named as its file."""
 
     name: FindingKind
-    tells: str  # the description for docs/rules.md
+    tells: str  # the description for docs/reference/rules.md
     find: Callable[[View], Iterable[PossibleLoss | Noticed]]
     headline: str  # a finding in one line, behind library and path; `{it.measured}`: of its Phrases
     sentence: Callable[[Phrases], str]  # a finding with its evidence

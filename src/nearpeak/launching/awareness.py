@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The GPU-awareness gate: tries a library's operations with device buffers before it is measured.
 
-A library's own claims are wrong in both directions (docs/methodology.md), so each operation is
-tried with each kind of buffers, its data verified (launching/trials.py).
+A library's own claims are wrong in both directions (docs/methods/statistics.md), so each operation
+is tried with each kind of buffers, its data verified (launching/trials.py).
 """
 
 from collections.abc import Callable, Iterable, Sequence

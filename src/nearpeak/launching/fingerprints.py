@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The facts that the numbers of launches depend on here and now (docs/records.md)."""
+"""The facts that the numbers of launches depend on here and now
+(docs/reference/reading-records.md)."""
 
 import contextlib
 import hashlib

@@ -50,8 +50,8 @@ class SamplesRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="sampl
 
     launch: int = -1  # number of the launch
     benchmark: Public  # `latency`, `bw`, `allreduce`, ...; of a fact of a path, the metric
-    # one of the benchmark's (docs/describe.md), `copy`, `triad`, `ipc_open`, `flag_latency`,
-    # `device_latency`; matches cases and ceilings; each metric has a record
+    # one of the benchmark's (docs/reference/describe.md), `copy`, `triad`, `ipc_open`,
+    # `flag_latency`, `device_latency`; matches cases and ceilings; each metric has a record
     metric: Public
     size_bytes: int  # of one message
     # H host, P pinned host, D device, M managed; `H,D`: first half of the ranks, and second:
@@ -79,7 +79,7 @@ class SamplesRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="sampl
     # why fewer samples than asked for were taken; null: they were not
     limited: FreeText | None = None
     offset: int = 0  # bytes from a page boundary to the first buffer
-    verified: bool = True  # the received data was checked (docs/methodology.md)
+    verified: bool = True  # the received data was checked (docs/methods/statistics.md)
     # of a ceiling's method, needs that no library can rely on: `gpu`: it holds the GPU; `window`:
     # it knows all messages of a window in advance
     needs: list[Public] = []

@@ -54,7 +54,7 @@ def cases_text(cases: Iterable[TrialCase], sizes: Callable[[TrialCase], Sequence
 
 
 class _Line(msgspec.Struct, tag_field="record", tag="probe"):
-    """A line of `nearpeak-mpi probe` (docs/records.md)."""
+    """A line of `nearpeak-mpi probe` (docs/reference/reading-records.md)."""
 
     buffers: str
     operation: str

@@ -156,7 +156,7 @@ def _pointer_queries(patient: Patient) -> Iterator[Diagnosis]:
             " in host memory by cuPointerGetAttribute than by cuPointerGetAttributes: some MPI"
             " libraries with GPU support ask by the first, of every buffer of every message",
             "measure what it costs (`nearpeak study --paths 'host-host same-numa,host-host"
-            " same-numa gpu-support'`); docs/pointer-queries.md has three cures",
+            " same-numa gpu-support'`); docs/how-to/pointer-queries.md has three cures",
         )
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The data paths of a machine, and why it lacks the others. docs/machine.md lists the ids."""
+"""The data paths of a machine, and why it lacks the others. docs/how-to/machine.md lists the
+ids."""
 
 import itertools
 from collections.abc import Iterator, Sequence

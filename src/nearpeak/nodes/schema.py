@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The slow nodes and links of a cluster (docs/nodes.md)."""
+"""The slow nodes and links of a cluster (docs/how-to/nodes.md)."""
 
 import json
 from typing import Any

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages of a library, as `nearpeak explain` traced them (docs/explain.md).
+"""Messages of a library, as `nearpeak explain` traced them (docs/how-to/explain.md).
 
 Sizes in bytes, times in microseconds.
 """

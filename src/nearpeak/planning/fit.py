@@ -3,7 +3,7 @@
 
 Fewer launches than six give no interval and no verdict, and verdicts on three libraries and more
 need some more. So a budget holds as many blocks of all that is kept, and what it does not hold is
-left out in an order that docs/study.md states ("Budget").
+left out in an order that docs/how-to/study.md states ("Budget").
 """
 
 import math
@@ -95,7 +95,7 @@ def fit(plan: Plan, options: Options, hold: Hold) -> None:
     then cut after cut (`cuts`), for the launches that verdicts need.
 
     Everything that the user fixed, named or requires stays. Bytes in flight are the same in every
-    budget: quoted figures must not depend on it (docs/ceilings.md).
+    budget: quoted figures must not depend on it (docs/methods/ceilings.md).
     """
     reduction = _Reduction(plan, hold)
     kept = {0, QUOTED_BYTES, *set(options.kept_sizes).intersection(plan.sizes)}
@@ -229,8 +229,8 @@ def _bounds(path: DataPath, others: Sequence[DataPath]) -> bool:
 
 
 def cuts(plan: Plan, options: Options) -> Iterator[Cut]:
-    """Yields what a budget may leave out, in this order (docs/study.md gives the reasons); nothing
-    that the user named."""
+    """Yields what a budget may leave out, in this order (docs/how-to/study.md gives the reasons);
+    nothing that the user named."""
     memories = [
         path for path in plan.paths if path.transport == "local" and not _named(path, options)
     ]

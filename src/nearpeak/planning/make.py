@@ -26,7 +26,7 @@ from nearpeak.terms.buffers import needed_ceilings
 from nearpeak.terms.path import DataPath
 from nearpeak.terms.sizes import format_bytes, format_sizes, parse_sizes
 
-LOOKS = (6, 9, 12)  # blocks after which precision is judged (docs/methodology.md)
+LOOKS = (6, 9, 12)  # blocks after which precision is judged (docs/methods/statistics.md)
 # With a budget, cells that are not precise yet go on: each look has 1.5 or 1.33 times the blocks.
 BUDGET_LOOKS = (*LOOKS, 18, 24, 36, 48, 72, 96, 144, 192, 288, 384)
 # Of launch medians, relative; from studies of a machine with 2 cores and of one with 2x H200.

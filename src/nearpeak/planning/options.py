@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The options of a study, and the study file (TOML) that can hold them (docs/study.md)."""
+"""The options of a study, and the study file (TOML) that can hold them (docs/how-to/study.md)."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -139,7 +139,7 @@ class _Library(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class _StudyFile(msgspec.Struct, forbid_unknown_fields=True):
-    """A study file; docs/study.md describes its keys."""
+    """A study file; docs/how-to/study.md describes its keys."""
 
     mpi: list[Word] = []
     library: list[_Library] = []

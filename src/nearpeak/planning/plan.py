@@ -25,7 +25,7 @@ SCHEMA = 4
 LEAST_SAMPLES = 11  # of a case, however long one takes
 LATER_SAMPLES = 5  # and in the later blocks: the scatter lies between launches
 # The slot: the pilot has the least. A shorter one is lost where something takes a CPU for a few ms
-# (docs/methodology.md).
+# (docs/methods/statistics.md).
 LEAST_SLOT_MS, MOST_SLOT_MS = 20.0, 200.0
 PILOT_BLOCKS = 2  # their results shape the later blocks (stages.py)
 Role = Literal[

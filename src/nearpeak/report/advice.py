@@ -60,7 +60,7 @@ def sentence(results: Results, advice: Advice) -> str:
                 f" It carries what {methods.describe(like.method)} does without MPI ({carried}):"
                 " settings help only if they make messages move in another way, as"
                 f" {methods.describe(headline.ceiling.method)} does"
-                " (docs/ceilings.md says what each takes)."
+                " (docs/methods/ceilings.md says what each takes)."
             )
             return f"{reached} Measure the idle machine first." if loaded else reached
         remedy = (

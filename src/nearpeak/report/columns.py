@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The columns of a struct of the results, for programs that take tables (docs/report.md)."""
+"""The columns of a struct of the results, for programs that take tables
+(docs/concepts/report.md)."""
 
 import functools
 from collections.abc import Callable, Iterable, Mapping

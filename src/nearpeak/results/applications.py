@@ -3,7 +3,7 @@
 ranks would allow.
 
 Their cells are those of the study, in the same blocks; they are compared with no ceiling of a path.
-docs/methodology.md says what is compared with what.
+docs/methods/statistics.md says what is compared with what.
 """
 
 import math

@@ -4,7 +4,7 @@ bound, from ceilings of the same study. Of rates it is the highest.
 
 Nothing measures what such an operation could do without MPI. What its ranks can, is measured: the
 time of one message between two of them, and how many bytes a second one of them can receive.
-docs/methodology.md says why no operation takes less.
+docs/methods/statistics.md says why no operation takes less.
 
 What a benchmark says of itself that nothing is better than needs no ceiling: an ideal.
 """

@@ -226,7 +226,7 @@ def _timing(data: Observations) -> tuple[RuleState, str]:
     return MET, (
         f"slots of {_slots(data)} ms after warm-up, a clock that ticks every "
         f"{ticks[len(ticks) // 2]:.3g} ns, raw samples kept, median of launch medians; "
-        "docs/methodology.md says the rest"
+        "docs/methods/statistics.md says the rest"
     )
 
 

@@ -8,7 +8,7 @@ from nearpeak.results.results import Application, Cell, Deviation, MessageTime
 from nearpeak.terms.benchmarks import Benchmark
 
 FAR = 0.2  # relative: a prediction that is off by more is reported
-PAUSE_US = 500.0  # after which messages of device memory were slower (docs/methodology.md)
+PAUSE_US = 500.0  # after which messages of device memory were slower (docs/methods/statistics.md)
 
 
 def add(

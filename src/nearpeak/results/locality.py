@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The location of the bytes of a case: in caches, or in memory (docs/ceilings.md).
+"""The location of the bytes of a case: in caches, or in memory (docs/methods/ceilings.md).
 
 It follows from the sizes of its buffers at each end and of the machine's caches. Nothing that may
 lie in a cache is called memory.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names of the methods of ceilings in running text; docs/ceilings.md describes them."""
+"""The names of the methods of ceilings in running text; docs/methods/ceilings.md describes them."""
 
 import re
 

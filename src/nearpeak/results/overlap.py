@@ -2,7 +2,7 @@
 """The overlap of communication and computation, from the phases of the same launches.
 
 The share of the shorter one that is hidden may be 0 or below, so that no logarithm can be taken of
-it. docs/methodology.md says what is measured.
+it. docs/methods/statistics.md says what is measured.
 """
 
 from collections.abc import Mapping, Sequence

@@ -3,7 +3,8 @@
 
 The model is LogGP's (Alexandrov et al., SPAA 1995): the first message takes its latency, each of
 the others that are sent at once as long as one of a window of them does; and as they go both ways
-at once, as much longer as such windows take then. docs/methodology.md says what it leaves out.
+at once, as much longer as such windows take then. docs/methods/statistics.md says what it leaves
+out.
 """
 
 import math

@@ -24,7 +24,7 @@ SCHEMA = 5
 # The origin of a ceiling (bounds.py).
 CeilingKind = Literal[
     "measured",  # measured without MPI in the same case
-    "bound",  # not measured: no time can be shorter, by other measurements (docs/methodology.md)
+    "bound",  # no time can be shorter, by other measurements (docs/methods/statistics.md)
     "ideal",  # nothing is better on any machine
 ]
 
@@ -63,7 +63,7 @@ Flag = Literal[
     # (times) of the median
     "imprecise",
     # sessions differ by more than their launches explain; `ci95` takes that in, and with two
-    # sessions holds for these only (docs/methodology.md)
+    # sessions holds for these only (docs/methods/statistics.md)
     "sessions apart",
     "fractions apart",  # the same of its fractions; `fraction_ci95` takes that in
     "few samples",  # a launch took fewer samples than were asked for
@@ -148,7 +148,8 @@ class Cell(msgspec.Struct, kw_only=True):
     # messages in flight; fewer than asked for if these would be too many bytes; null: not known, or
     # nothing was measured
     window: int | None
-    # where its bytes lie during the measurement (docs/ceilings.md); null: not known, or no messages
+    # where its bytes lie during the measurement (docs/methods/ceilings.md); null: not known, or no
+    # messages
     lies_in: LiesIn | None = None
     median: float | None  # of the launch medians; null: no launch can be believed
     ci95: tuple[float, float] | None  # 95 % interval of `median`; null below 6 launches
@@ -185,7 +186,7 @@ class Cell(msgspec.Struct, kw_only=True):
     fraction_ci95: tuple[float, float] | None  # its 95 % interval; null below 6 such blocks
     # smallest and largest of a block, by any method that may be the best; no 95 % interval
     fraction_range: tuple[float, float] | None = None
-    # the best that a library can attain (docs/ceilings.md); null: the ceiling itself
+    # the best that a library can attain (docs/methods/ceilings.md); null: the ceiling itself
     attainable: CeilingValue | None = None
     fraction_attainable: float | None = None  # as `fraction`, of `attainable`; above 1 is no defect
     # as `fraction_ci95`, of `attainable`
@@ -285,7 +286,7 @@ class MessageTime(msgspec.Struct, kw_only=True):
 
 class Deviation(msgspec.Struct, kw_only=True):
     """The difference between measured and predicted times of the messages of a problem, and effects
-    that the model leaves out (docs/methodology.md)."""
+    that the model leaves out (docs/methods/statistics.md)."""
 
     off: float  # relative to the predicted time; above 0: they took longer
     far: bool  # by more than 20 %
@@ -300,7 +301,8 @@ class Deviation(msgspec.Struct, kw_only=True):
 
 
 class Application(msgspec.Struct, kw_only=True):
-    """One problem of an application (docs/applications.md), and what follows from its time."""
+    """One problem of an application (docs/how-to/applications.md), and what follows from its
+    time."""
 
     # the time of an iteration on the slowest rank; `x` of its case is the size of the problem
     cell: Cell
@@ -404,7 +406,7 @@ class CeilingPoint(msgspec.Struct, kw_only=True):
     method: str
     stand_ins: dict[str, list[Block]] = {}  # other methods that counted, each with its blocks
     methods: dict[str, float]  # the value of every method
-    # of methods: needs that no library can count on: `gpu`, `window` (docs/ceilings.md)
+    # of methods: needs that no library can count on: `gpu`, `window` (docs/methods/ceilings.md)
     needs: dict[str, list[str]] = {}
     # the ceiling of methods without such needs; null: the same, or no such method was measured
     attainable: Attainable | None = None
@@ -502,7 +504,7 @@ class Unjudged(msgspec.Struct, kw_only=True):
 
 class Judging(msgspec.Struct, kw_only=True):
     """The number of questions that the blocks of a study can answer together
-    (docs/methodology.md)."""
+    (docs/methods/statistics.md)."""
 
     blocks: int = 0  # blocks of the sessions that verdicts rest on
     blocks_needed: int = 0  # blocks to judge all pairs of alternatives; 0: nothing was compared
@@ -691,7 +693,7 @@ class PairSource(msgspec.Struct, kw_only=True):
     slowest: tuple[str, ...]  # both ends of the pair with the least fraction
     fraction: float  # that fraction
     # it is slower than each of the others; at most 5 % of studies say so falsely of any
-    # (docs/methodology.md#findings)
+    # (docs/methods/statistics.md#findings)
     sure: bool
     blocks: int  # blocks with all pairs, after those that give the order; `sure` needs 5
     # GPU whose median pair is surely slower than that of each other GPU; null: none
@@ -714,7 +716,7 @@ class PairMatrix(msgspec.Struct, kw_only=True):
 
 class Judgement(msgspec.Struct, kw_only=True):
     """The verdict on one library, or a ceiling, by a requirement
-    (docs/study.md#exit-status-and-requirements)."""
+    (docs/how-to/study.md#exit-status-and-requirements)."""
 
     requirement: str  # as it was given
     path: str  # id of its path
@@ -808,7 +810,7 @@ class LibraryInfo(msgspec.Struct, kw_only=True):
     # none
     lacks: str = ""
     # a line for each of its modules that should have loaded and did not
-    # (docs/adding-a-library.md#is-a-library-whole)
+    # (docs/contributing/adding-a-library.md#is-a-library-whole)
     broken: list[str] = []
     mpi: bool = True  # false: NCCL, RCCL or the ceilings, which are measured beside MPI
     scope: str = ""  # what it is measured in, a sentence; empty: everything
@@ -901,7 +903,7 @@ class Cost(msgspec.Struct, kw_only=True):
     # how many times better the alternative is, above 1: median over the blocks with both
     ratio: float
     # interval: all of a study hold in 95 % of studies; null: not among the first questions, as
-    # blocks are too few (docs/methodology.md#findings)
+    # blocks are too few (docs/methods/statistics.md#findings)
     ci95: tuple[float, float] | None
     range: tuple[float, float]  # smallest and largest ratio of a block
     blocks: int  # blocks with both figures, of the sessions that verdicts rest on
@@ -952,8 +954,8 @@ class Remedy(msgspec.Struct, kw_only=True):
     changes: list[SettingChange] = []
     # of the axes that the text names, the best that the study measured; null: nothing better
     tried: Tried | None = None
-    # command that searches for settings that make this case faster (docs/tuning.md), if the rule
-    # names some; else empty
+    # command that searches for settings that make this case faster (docs/how-to/tune.md), if the
+    # rule names some; else empty
     tune: str = ""
 
 
@@ -1019,9 +1021,9 @@ class Finding(msgspec.Struct, kw_only=True):
     Times of different sizes are never added up: nobody runs one message of each size.
     """
 
-    kind: FindingKind  # the rule that found it (docs/rules.md)
+    kind: FindingKind  # the rule that found it (docs/reference/rules.md)
     # of a loss: certainly beyond the limit, of which at most 5 % of studies report a false one; of
-    # facts: enough messages and launches show it (docs/rules.md)
+    # facts: enough messages and launches show it (docs/reference/rules.md)
     sure: bool
     who: Who | None  # the library that loses, or that facts concern; null: all, as in the next two
     place: Place | None  # the path

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The results of a study, made only from its `plan.json`, `machine.json` and `records.jsonl`, and
-at any time again from them. docs/methodology.md explains how the figures are made.
+at any time again from them. docs/methods/statistics.md explains how the figures are made.
 
 **Version.** `schema` is raised when a field is removed, or changes its meaning, type or unit. New
 fields do not raise it: readers ignore fields that they do not know.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bimodal samples of one method: one border between two modes for all launches of a study.
 
-Output and documents call a mode within launches a pace. docs/methodology.md has the power.
+Output and documents call a mode within launches a pace. docs/methods/statistics.md has the power.
 """
 
 from collections.abc import Sequence

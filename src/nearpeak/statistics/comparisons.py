@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ratio of two alternatives with its interval and p-value.
 
-docs/methodology.md explains the choice of tests.
+docs/methods/statistics.md explains the choice of tests.
 """
 
 import math

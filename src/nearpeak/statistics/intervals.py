@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The interval of a median, and the goals for its width (docs/methodology.md).
+"""The interval of a median, and the goals for its width (docs/methods/statistics.md).
 
 The unit is the launch: every value here is a launch median, or a ratio of two.
 """

@@ -22,8 +22,8 @@ SCHEMA = 5
 
 
 class Published(msgspec.Struct, kw_only=True, frozen=True):
-    """The mark of a copy that `nearpeak publish` wrote (docs/publish.md). All digests of a copy
-    were made then: they show that the copy is complete, and nothing of what was measured."""
+    """The mark of a copy that `nearpeak publish` wrote (docs/how-to/publish.md). All digests of a
+    copy were made then: they show that the copy is complete, and nothing of what was measured."""
 
     nearpeak: Public  # version that published
     logs: bool  # the copy has the logs
@@ -75,7 +75,7 @@ class AmendmentRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="ame
 class LeftOutRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="left out"):
     """Launches take longer than estimated: from the second or third block on, one of the `spare` of
     `plan.json` is not measured any more, so that the budget holds enough blocks of the rest
-    (docs/study.md)."""
+    (docs/how-to/study.md)."""
 
     block: int  # first block without it, from 0
     spare: int  # its number in `spare`, from 0

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The raw data of a study: one JSON object in each line, appended as it happens, never changed.
 Everything else in the study's folder can be made again from it and from `plan.json` and
-`machine.json`. docs/records.md has the rules for readers and writers.
+`machine.json`. docs/reference/reading-records.md has the rules for readers and writers.
 
 `record` is the kind of a line. The tables of the lines come first, each with its parts. Sizes are
 in bytes of payload; names that end in `_us`, `_ns` or `seconds` say their unit.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The description of a benchmark by its program (docs/describe.md).
+"""The description of a benchmark by its program (docs/reference/describe.md).
 
 Nothing in Python knows a benchmark by its name: planning, verdicts and reports follow from these
 facts.
@@ -148,9 +148,9 @@ class RankRule(msgspec.Struct, frozen=True):
 
 
 class Benchmark(msgspec.Struct, frozen=True):
-    """A benchmark, as its program describes it (docs/describe.md)."""
+    """A benchmark, as its program describes it (docs/reference/describe.md)."""
 
-    name: Public  # OMB's name, if OMB has it (docs/programs.md)
+    name: Public  # OMB's name, if OMB has it (docs/reference/programs.md)
     # figures that it gives, the main one first; each is compared with the ceiling of the same name
     metrics: list[Metric]
     ranks: RankRule  # number of ranks that it runs on
@@ -187,7 +187,7 @@ class Benchmark(msgspec.Struct, frozen=True):
     one_sided: Literal["put", "get"] | None = None
     ceiling: Ceiling = "none"  # the reference of its figures
     # measured by default: at all sizes if its `ceiling` is `measured`, else at a few
-    # (docs/study.md)
+    # (docs/how-to/study.md)
     default: bool = False
     # it calls MPI from several threads (`MPI_THREAD_MULTIPLE`), in launches of its own
     threads: bool = False
@@ -307,5 +307,5 @@ def unknown(name: str, names: list[str]) -> UserError:
     if plain.startswith("nccl_"):
         return UserError(f"OMB's {name} is `{plain.removeprefix('nccl_')} --mpi nccl` here")
     return UserError(
-        f"there is nothing like OMB's {name} here: docs/from-omb.md lists its programs"
+        f"there is nothing like OMB's {name} here: docs/how-to/from-omb.md lists its programs"
     )

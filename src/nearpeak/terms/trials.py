@@ -23,7 +23,8 @@ class TrialCase(msgspec.Struct, frozen=True, order=True):
     operation: Public  # name of a benchmark, or `put`, `get`, `requests`, `busy_stream`
     allocator: Public = PLAIN  # of the ranks with buffers of its kind
     offset: int = 0  # bytes from the start of an allocation to the first buffer
-    # `data`, `churn`, `leak`, `grow` or `inplace` (docs/records.md#not-in-a-study-probe)
+    # `data`, `churn`, `leak`, `grow` or `inplace`
+    # (docs/reference/reading-records.md#not-in-a-study-probe)
     check: Public = DATA
     ranks: int = RANKS  # number of ranks; 2 if a line of `conform.jsonl` has none
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures where an application's MPI time goes (docs/trace.md)."""
+"""Measures where an application's MPI time goes (docs/how-to/trace.md)."""

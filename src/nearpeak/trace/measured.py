@@ -16,7 +16,8 @@ from nearpeak.trace.ceilings import BLOCKING, BUFFERS, kind_of
 from nearpeak.trace.trace import SCHEMA, Entry, Trace
 
 RECEIVING = ("MPI_Recv",)  # the sender has counted the message
-# A call counts all of its blocks (docs/trace.md), the benchmark one (docs/from-omb.md).
+# A call counts all of its blocks (docs/how-to/trace.md), the benchmark one
+# (docs/how-to/from-omb.md).
 ALL_BLOCKS = ("MPI_Alltoall", "MPI_Alltoallv", "MPI_Reduce_scatter_block")
 
 

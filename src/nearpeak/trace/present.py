@@ -77,7 +77,7 @@ def present(trace: Trace, tune: str = "") -> Document:
             Section("By operation", list(_operations(trace)), "operations", "details"),
             Section("By rank", list(_ranks(trace)), "ranks", "details"),
         ],
-        footer="Made by `nearpeak trace`; docs/trace.md says what each figure is.",
+        footer="Made by `nearpeak trace`; docs/how-to/trace.md says what each figure is.",
         style=f"{drawing.STYLE}\ntbody th.name {{ min-width: 9rem; }}",
     )
 

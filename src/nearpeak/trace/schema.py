@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The MPI calls of an application (docs/trace.md). Sizes are in bytes, times in seconds."""
+"""The MPI calls of an application (docs/how-to/trace.md). Sizes are in bytes, times in seconds."""
 
 import json
 from typing import Any

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The file of `nearpeak trace -o` (docs/trace.md). Sizes in bytes, times in seconds."""
+"""The file of `nearpeak trace -o` (docs/how-to/trace.md). Sizes in bytes, times in seconds."""
 
 from typing import Literal
 

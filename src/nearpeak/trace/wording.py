@@ -107,7 +107,7 @@ def problems(trace: Trace) -> list[str]:
             f" {format_list(trace.missing)} of {trace.expected}: all that is shown is of"
             f" ranks on {hosts}. Other hosts need the folder that TMPDIR names and Nearpeak's cache"
             " at the same place; where Open MPI's launcher has options -x, add `-x LD_PRELOAD"
-            " -x NEARPEAK_TRACE` (docs/trace.md)"
+            " -x NEARPEAK_TRACE` (docs/how-to/trace.md)"
         )
     singletons = [rank for rank in trace.ranks if rank.world == 1]
     spawned = any(entry.operation in SPAWNS for entry in trace.entries)

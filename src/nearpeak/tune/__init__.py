@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tuning: settings that make a library faster for given targets (docs/tuning.md)."""
+"""Tuning: settings that make a library faster for given targets (docs/how-to/tune.md)."""

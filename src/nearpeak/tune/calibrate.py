@@ -32,7 +32,8 @@ Wanted = tuple[str, str]  # a ceiling and its unit
 
 
 class Measurement(NamedTuple):
-    """The buffers and the method of nearpeak-native that measure a ceiling (docs/ceilings.md)."""
+    """The buffers and the method of nearpeak-native that measure a ceiling
+    (docs/methods/ceilings.md)."""
 
     buffers: str
     method: str

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Remedies for the cost of GPU support to messages in host memory that keep device buffers working
-(docs/pointer-queries.md)."""
+(docs/how-to/pointer-queries.md)."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from nearpeak.libraries.library import Library
 from nearpeak.libraries.preload import VARIABLE, before_others
 from nearpeak.libraries.tunables import Offered, Tunable
 
-SOURCE = "docs/pointer-queries.md"
+SOURCE = "docs/how-to/pointer-queries.md"
 
 
 def cures(library: Library) -> list[Offered]:

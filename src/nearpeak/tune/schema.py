@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The result of `nearpeak tune` (docs/tuning.md). Times are in seconds unless a field says
+"""The result of `nearpeak tune` (docs/how-to/tune.md). Times are in seconds unless a field says
 otherwise.
 """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Result of a tuning: tune.json (docs/tuning.md)."""
+"""Result of a tuning: tune.json (docs/how-to/tune.md)."""
 
 from typing import Literal
 
@@ -45,7 +45,7 @@ class Tried(msgspec.Struct, kw_only=True):
 class Ceiling(msgspec.Struct, kw_only=True, frozen=True):
     """A rate or time that this machine sustains without MPI."""
 
-    # of the measurement (docs/tuning.md#measured-ceilings-in-a-librarys-own-cost-model)
+    # of the measurement (docs/how-to/tune.md#measured-ceilings-in-a-librarys-own-cost-model)
     name: FreeText
     value: float  # rate of 16 MiB, or time of 8 B, in `unit`
     unit: Public  # `GB/s` or `us`

@@ -12,13 +12,13 @@ from nearpeak.markdown import code, table
 BEGINNING = "All environment variables of Nearpeak."
 READERS = {  # in the order of the sections
     "commands": "`nearpeak`",
-    "bundle": "the start script of a [bundle](../bundle.md)",
+    "bundle": "the start script of a [bundle](../how-to/bundle.md)",
     "build": "CMake, for `bench`",
     "programs": "`nearpeak-mpi` and `nearpeak-native`",
-    "layer": "the library of [`nearpeak layer`](../layer.md)",
-    "queries": "the library of [`nearpeak layer --only-queries`](../pointer-queries.md)",
-    "trace": "the library of [`nearpeak trace`](../trace.md)",
-    "explain": "the library of [`nearpeak explain`](../explain.md)",
+    "layer": "the library of [`nearpeak layer`](../how-to/layer.md)",
+    "queries": "the library of [`nearpeak layer --only-queries`](../how-to/pointer-queries.md)",
+    "trace": "the library of [`nearpeak trace`](../how-to/trace.md)",
+    "explain": "the library of [`nearpeak explain`](../how-to/explain.md)",
 }
 INTERNAL = "Nearpeak sets these for its own processes."
 

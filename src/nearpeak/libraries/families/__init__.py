@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The families of MPI libraries: one file each, found by itself (docs/adding-a-library.md)."""
+"""The families of MPI libraries: one file each, found by itself
+(docs/contributing/adding-a-library.md)."""
 
 import functools
 import importlib

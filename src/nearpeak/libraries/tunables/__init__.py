@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The settings that are worth a try, one by one (docs/adding-a-library.md).
+"""The settings that are worth a try, one by one (docs/contributing/adding-a-library.md).
 
 COMPONENT.toml lists them, and COMPONENT.py asks an installation which of them it has. A component
 reads the variables: a library itself, or the library that moves its messages (UCX).
