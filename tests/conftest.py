@@ -59,6 +59,7 @@ mpi_launches = load_helper("mpi_launches", Path(__file__).parent / "mpi" / "laun
 browsers = load_helper("browser", Path(__file__).parent / "browser.py")
 load_helper("commands", Path(__file__).parent / "commands.py")
 load_helper("answers", Path(__file__).parent / "answers.py")
+load_helper("prose", Path(__file__).parent / "prose.py")
 load_helper("planted", Path(__file__).parent / "planted.py")
 load_helper("definitions", Path(__file__).parent / "definitions.py")
 load_helper("chains", Path(__file__).parent / "chains.py")

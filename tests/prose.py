@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks the prose of README and docs: `python tests/prose.py [PAGE...]`, in `make lint`.
 
-Prints one line for each page, and exits with 1 where a page has a fault; with -v, each place. Code,
+Prints each fault, and exits with 1 if there is one; with `--table`, the counts of each page. Code,
 tables, headings and quotations are no prose. Pages that a program makes are left out.
 """
 
@@ -96,28 +96,32 @@ def pages() -> Iterator[Path]:
                 yield page
 
 
+def row(file: Path, page: Page) -> str:
+    """The counts of a page, as a row of a table in Markdown."""
+    long = 100 * len(page.long) / max(page.sentences, 1)
+    brackets = 1000 * page.brackets / max(page.words, 1)
+    return f"| {file} | {page.words} | {long:.1f} % | {brackets:.1f} | {len(page.banned)} |"
+
+
 def main() -> int:
-    """Prints the counts of each page; 1: some page has a fault."""
+    """Prints the faults, or the counts, of pages; 1: a page has a fault."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("pages", nargs="*", type=Path, help="all pages where none is named")
-    parser.add_argument("-v", "--verbose", action="store_true", help="print each place")
+    parser.add_argument("--table", action="store_true", help="print the counts of each page")
     asked = parser.parse_args()
-    bad = 0
-    print(" words  long %  brackets/1000  banned  page")
+    faulty = False
+    if asked.table:
+        print("| Page | Words | Long sentences | Brackets in 1,000 words | Banned words |")
+        print("|---|---|---|---|---|")
     for file in asked.pages or pages():
         page = judge(file.read_text("utf-8"))
-        faults = page.faults
-        bad += bool(faults)
-        long = 100 * len(page.long) / max(page.sentences, 1)
-        rate = 1000 * page.brackets / max(page.words, 1)
-        mark = "!" if faults else " "
-        print(
-            f"{page.words:6} {long:7.1f} {rate:14.1f} {len(page.banned):7} {mark}"
-            f"{file.resolve().relative_to(ROOT)}"
-        )
-        if asked.verbose:
-            print(*(f"    {fault}" for fault in faults), sep="\n")
-    return int(bad > 0)
+        name = file.resolve().relative_to(ROOT)
+        faulty = faulty or bool(page.faults)
+        if asked.table:
+            print(row(name, page))
+        else:
+            print(*(f"{name}: {fault}\n" for fault in page.faults), sep="", end="")
+    return int(faulty)
 
 
 if __name__ == "__main__":
