@@ -51,7 +51,7 @@ def paragraphs(text: str) -> Iterator[str]:
     text = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
     lines: list[str] = []
     for line in [*text.splitlines(), ""]:
-        code = re.match(r" {4}\S", line) and not lines
+        code = re.match(r" {4,}\S", line) and not lines
         begins = re.match(r"\s*([-*+]|\d+\.) ", line)
         if not line.strip() or code or begins or re.match(r"[#|>]|\s*<", line):
             if lines:
