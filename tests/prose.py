@@ -90,7 +90,13 @@ def judge(text: str) -> Page:
 
 def pages() -> Iterator[Path]:
     """Yields the pages that are written by hand."""
-    for pattern in ("*.md", "docs/**/*.md", "examples/*/README.md", "packaging/*.md"):
+    for pattern in (
+        "*.md",
+        "docs/**/*.md",
+        "examples/*/README.md",
+        "packaging/*.md",
+        "benchmarks/*.md",
+    ):
         for page in sorted(ROOT.glob(pattern)):
             if not MADE.search(page.read_text("utf-8")[:1500]):
                 yield page
