@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Simulates failures in `nearpeak compare`: the table of docs/how-to/compare.md.
+"""Simulates failures in `nearpeak compare`: the table of benchmarks/RESULTS.md.
 
 Usage: python benchmarks/compare_failures.py
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Simulates `nearpeak compare`: how often it errs and finds. docs/how-to/compare.md has its tables.
+"""Simulates `nearpeak compare`: how often it errs and finds. benchmarks/RESULTS.md has its tables.
 
 Usage: python benchmarks/compare_power.py [smallest | same | two | change]
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Simulates studies to see which changes of a machine are found: tables of
-docs/methods/statistics.md.
+benchmarks/RESULTS.md.
 
 Usage: python benchmarks/drift_power.py
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Simulates how often a sure finding is false, and found: a table of docs/methods/statistics.md.
+"""Simulates how often a sure finding is false, and found: a table of benchmarks/RESULTS.md.
 
 Usage: python benchmarks/finding_power.py [--studies N]
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Simulates launches to see how often an interval holds the median: tables of
-docs/methods/statistics.md.
+benchmarks/RESULTS.md.
 
 Usage: python benchmarks/interval_coverage.py
 

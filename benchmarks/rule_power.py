@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Simulates how often rules find a false sure loss, and a true one: a table of
-docs/methods/statistics.md.
+benchmarks/RESULTS.md.
 
 Usage: python benchmarks/rule_power.py [--studies N]
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Simulates searches for settings with planted optima and the noise of real launches: a table of
-docs/how-to/tune.md.
+benchmarks/RESULTS.md.
 
 Usage: python benchmarks/tune_search.py [--problems N] [--launches N]
 

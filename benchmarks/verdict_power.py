@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Simulates studies to see how often a verdict is false, and found: tables of
-docs/methods/statistics.md.
+benchmarks/RESULTS.md.
 
 Usage: python benchmarks/verdict_power.py [--studies N] [--processes N]
 

@@ -30,7 +30,7 @@ MADE = ("report.html", "conform.html")
 
 def pages() -> Iterator[Path]:
     """The pages that stand in the repository."""
-    for pattern in ("*.md", "docs/**/*.md", "examples/*/*.md", "packaging/*.md"):
+    for pattern in ("*.md", "docs/**/*.md", "examples/*/*.md", "packaging/*.md", "benchmarks/*.md"):
         yield from sorted(ROOT.glob(pattern))
 
 

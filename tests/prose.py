@@ -51,7 +51,7 @@ def paragraphs(text: str) -> Iterator[str]:
     text = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
     lines: list[str] = []
     for line in [*text.splitlines(), ""]:
-        code = re.match(r" {4}\S", line) and not lines
+        code = re.match(r" {4,}\S", line) and not lines
         begins = re.match(r"\s*([-*+]|\d+\.) ", line)
         if not line.strip() or code or begins or re.match(r"[#|>]|\s*<", line):
             if lines:
@@ -90,7 +90,13 @@ def judge(text: str) -> Page:
 
 def pages() -> Iterator[Path]:
     """Yields the pages that are written by hand."""
-    for pattern in ("*.md", "docs/**/*.md", "examples/*/README.md", "packaging/*.md"):
+    for pattern in (
+        "*.md",
+        "docs/**/*.md",
+        "examples/*/README.md",
+        "packaging/*.md",
+        "benchmarks/*.md",
+    ):
         for page in sorted(ROOT.glob(pattern)):
             if not MADE.search(page.read_text("utf-8")[:1500]):
                 yield page

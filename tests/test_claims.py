@@ -24,8 +24,11 @@ from nearpeak.results.results import Results
 ROOT = Path(__file__).parents[1]
 OUTPUT = {  # quoted in these files: of which recording, and columns of the terminal
     "README.md": ("h200x2-shipped", 140),
+    "docs/concepts/ceilings.md": ("h200x2-shipped", 110),
     "docs/concepts/report.md": ("h200", 100),
+    "docs/concepts/when-to-believe.md": ("h200x2-shipped", 110),
     "docs/how-to/explain.md": ("h200x2-shipped", 130),
+    "docs/how-to/tune.md": ("h200x2-shipped-tuned", 110),
 }
 
 

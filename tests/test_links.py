@@ -15,7 +15,7 @@ from nearpeak.cli.main import build_app
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(
     page
-    for pattern in ("*.md", "docs/**/*.md", "examples/*/*.md", "packaging/*.md")
+    for pattern in ("*.md", "docs/**/*.md", "examples/*/*.md", "packaging/*.md", "benchmarks/*.md")
     for page in ROOT.glob(pattern)
 )
 LINK = re.compile(r"\]\((?!\w+:)(?P<path>[^)#\s]*)(?:#(?P<part>[^)\s]+))?\)")

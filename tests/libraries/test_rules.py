@@ -5,7 +5,7 @@ from pathlib import Path
 
 from nearpeak.libraries.rules import Range, Table, rules_text
 
-PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "tune.md"
+PAGE = Path(__file__).parents[2] / "docs" / "methods" / "tune.md"
 
 
 def numbers(text: str) -> list[list[int]]:

@@ -46,7 +46,7 @@ def test_every_ceiling_of_the_catalogue_is_one_that_is_measured(tunable: Tunable
 
 
 def test_each_is_documented() -> None:
-    text = (Path(__file__).parents[2] / "docs" / "how-to" / "tune.md").read_text("utf-8")
+    text = (Path(__file__).parents[2] / "docs" / "methods" / "tune.md").read_text("utf-8")
     (table,) = re.findall(r"^\| Method \| Ceiling .*?\n\n", text, re.MULTILINE | re.DOTALL)
     names = {tunable.name for tunable in TAKING}
     assert len(names) >= 8

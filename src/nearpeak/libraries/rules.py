@@ -25,7 +25,7 @@ class Range(msgspec.Struct, kw_only=True, frozen=True):
     """The algorithm of an operation from a number of bytes on, until the next range."""
 
     # bytes from which it holds, as the library counts them
-    # (docs/how-to/tune.md#rules-for-collective-operations)
+    # (docs/methods/tune.md#decision-files-of-collective-operations)
     first: int
     algorithm: int = OWN  # its number in this version of the library; 0: the library's own choice
     segment: int = 0  # bytes of the parts in which it sends; 0: whole

@@ -63,7 +63,7 @@ def present(results: Found) -> Document:
             *_evidence(results),
             Section("How it was measured", [Terms(list(_methods(results)), "")], medium="details"),
         ],
-        footer="Made by `nearpeak nodes`; docs/how-to/nodes.md says how each verdict comes about.",
+        footer="Made by `nearpeak nodes`; docs/methods/nodes.md says how each verdict comes about.",
         style=maps.STYLE,
     )
 

@@ -3,7 +3,7 @@
 
 Tukey's median polish (Exploratory Data Analysis, 1977, chapter 11) of a table whose rows and
 columns are the same nodes. A node counts with the median of all its pairs, so that a few slow links
-do not make a node slow, nor a slow node its links. docs/how-to/nodes.md explains the choice of
+do not make a node slow, nor a slow node its links. docs/methods/nodes.md explains the choice of
 tests.
 """
 

@@ -54,7 +54,7 @@ RULES = [
 ]
 TONES: dict[str, Tone] = {"faster": "good", "slower": "bad"}
 FOOTER = Markup(
-    "Made by <code>nearpeak tune</code>; docs/how-to/tune.md says how it searches and judges.{}"
+    "Made by <code>nearpeak tune</code>; docs/methods/tune.md says how it searches and judges.{}"
 )
 STUDY = Markup(' The study that confirms: <a href="study/report.html">study/report.html</a>.')
 

@@ -45,7 +45,7 @@ class Tried(msgspec.Struct, kw_only=True):
 class Ceiling(msgspec.Struct, kw_only=True, frozen=True):
     """A rate or time that this machine sustains without MPI."""
 
-    # of the measurement (docs/how-to/tune.md#measured-ceilings-in-a-librarys-own-cost-model)
+    # of the measurement (docs/methods/tune.md#thresholds-and-cost-models)
     name: FreeText
     value: float  # rate of 16 MiB, or time of 8 B, in `unit`
     unit: Public  # `GB/s` or `us`
