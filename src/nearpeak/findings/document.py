@@ -17,8 +17,8 @@ nearpeak.findings.document > docs/reference/rules.md` makes this page from these
 [results.json](results.md#finding) has the fields of a finding; its `kind` is the name of
 the rule.
 
-- [statistics.md](../methods/statistics.md#findings) has the order of findings, what costs most time first,
-  and the test that confirms a loss.
+- [statistics.md](../methods/statistics.md#findings) has the order of findings, what costs
+  most time first, and the test that confirms a loss.
 - Ratios, and the ratios of ceilings, are those of each block. Ceilings are the best that a library
   can reach.
 - A finding names a setting only if its library reads it and nothing sets it already: the library's
