@@ -11,8 +11,9 @@ from nearpeak.markdown import code, codes, table
 BEGINNING = """The environment variables that `nearpeak tune` tries, one table for each component: a
 library, or the UCX that it loads. `nearpeak mpi settings NAME` lists those that an installation
 has. The form of the files:
-[adding a setting](../contributing/adding-a-library.md#adding-a-setting-that-is-worth-a-try). A variable without a default leaves the choice to the library. A variable is tried for
-the benchmarks that it names, or for all."""
+[adding a setting](../contributing/adding-a-library.md#adding-a-setting-that-is-worth-a-try).
+A variable without a default leaves the choice to the library. A variable is tried for the
+benchmarks that it names, or for all."""
 NEEDS = {"gpu": "buffers in a GPU only", "network": "between hosts only"}
 
 
