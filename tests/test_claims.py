@@ -5,7 +5,8 @@ import functools
 import io
 import operator
 import re
-from collections.abc import Sequence
+import statistics
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,18 @@ import msgspec
 import pytest
 
 from nearpeak import numbers
+from nearpeak.conform import present as conform
+from nearpeak.conform.conformance import Conformance
 from nearpeak.console import PlainConsole
+from nearpeak.document.model import Document
 from nearpeak.document.terminal import print_document
-from nearpeak.explain.present import present
+from nearpeak.explain import present as explain
 from nearpeak.report import wording
 from nearpeak.report.digest import digest
 from nearpeak.results.build import from_json
 from nearpeak.results.results import Results
+from nearpeak.trace import present as trace
+from nearpeak.trace.trace import Trace
 
 ROOT = Path(__file__).parents[1]
 OUTPUT = {  # quoted in these files: of which recording, and columns of the terminal
@@ -27,7 +33,9 @@ OUTPUT = {  # quoted in these files: of which recording, and columns of the term
     "docs/concepts/ceilings.md": ("h200x2-shipped", 110),
     "docs/concepts/report.md": ("h200", 100),
     "docs/concepts/when-to-believe.md": ("h200x2-shipped", 110),
+    "docs/how-to/conform.md": ("conform/h200x2-intel", 100),
     "docs/how-to/explain.md": ("h200x2-shipped", 130),
+    "docs/how-to/trace.md": ("lammps", 100),
     "docs/how-to/tune.md": ("h200x2-shipped-tuned", 110),
 }
 
@@ -137,18 +145,50 @@ def output(file: str) -> list[str]:
     return [line for line in lines if line != "..."]
 
 
+def documents(folder: Path) -> Iterator[Document]:
+    """The answers of what a folder has recorded."""
+    if (file := folder / "results.json").exists():
+        results = from_json(file.read_bytes())
+        yield digest(results)
+        yield from map(explain.present, results.explanations)
+    if (file := folder / "conform.json").exists():
+        yield conform.present(msgspec.json.decode(file.read_bytes(), type=Conformance))
+    if (file := folder / "trace.json").exists():
+        yield trace.present(msgspec.json.decode(file.read_bytes(), type=Trace))
+
+
 @pytest.mark.parametrize("file", OUTPUT)
 def test_quoted_output_is_what_the_commands_print(file: str) -> None:
     example, width = OUTPUT[file]
-    results = results_of(example)
     stream = io.StringIO()
     console = PlainConsole(file=stream, width=width)
-    for document in (digest(results), *map(present, results.explanations)):
+    for document in documents(ROOT / "examples" / example):
         print_document(document, Path("page/report.html"), console=console)
     printed = [line.rstrip() for line in stream.getvalue().splitlines()]
     quoted = output(file)
-    assert len(quoted) > 5
+    assert len(quoted) > 3
     assert [line for line in quoted if line not in printed] == []
+
+
+def test_the_guide_to_the_layer_quotes_a_recorded_run() -> None:
+    """The layer's report and both times of docs/how-to/layer.md are those of CloverLeaf."""
+    page = (ROOT / "docs" / "how-to" / "layer.md").read_text(encoding="utf-8")
+    recorded = (ROOT / "benchmarks" / "recorded" / "cloverleaf-h200.txt").read_text("utf-8")
+    quoted = re.findall(r"^(nearpeak layer: rank .*; )\.\.\.$", page, re.MULTILINE)
+    assert len(quoted) == 2
+    assert [line for line in quoted if f"\n{line}" not in recorded] == []
+    times = {"layer": "", "alone": ""}
+    for way in times:
+        runs = re.findall(
+            rf"^== clover_bm_short \d+ {way}$.*?^ Wall clock (\S+)$",
+            recorded,
+            re.DOTALL | re.MULTILINE,
+        )
+        assert len(runs) == 5
+        times[way] = f"{statistics.median(map(float, runs)):.2f}"
+    assert f"take {times['layer']} s with the layer and {times['alone']} s without it" in plain(
+        page
+    )
 
 
 def test_every_figure_of_the_readme_is_a_claim() -> None:

@@ -34,3 +34,9 @@ def code(text: str) -> str:
 def codes(texts: Iterable[str]) -> str:
     """Texts as code, with commas between them."""
     return ", ".join(map(code, texts))
+
+
+def linked(text: str) -> str:
+    """Names of pages as links from a page of docs/reference: `docs/methods/ceilings.md`,
+    `docs/how-to/study.md#budget`."""
+    return re.sub(r"docs/([\w-]+/)?(\w[\w-]*\.md)(#[\w-]+)?", r"[\2](../\1\2\3)", text)

@@ -7,14 +7,13 @@ Schema, its meaning the field's comment.
 """
 
 import inspect
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from importlib import import_module
 from typing import Any
 
 from nearpeak.fields import descriptions, enumerations, structs
-from nearpeak.markdown import code, filled, table
+from nearpeak.markdown import code, filled, linked, table
 
 # Each format's schema module. Its names: the docstring, TITLE, WHOLE (the outermost struct, or the
 # union of those that a line may be) and schema().
@@ -95,7 +94,7 @@ def _struct(
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    return _linked(table(head, rows).rstrip())
+    return linked(table(head, rows).rstrip())
 
 
 def _enumerated(declared: dict[str, Any]) -> Iterator[frozenset[str]]:
@@ -152,12 +151,7 @@ def _value(value: str) -> str:
 def _text(text: str) -> str:
     """Paragraphs of a docstring; lists stay as they are."""
     paragraphs = text.split("\n\n")
-    return _linked("\n\n".join(part if part[:2] == "- " else filled(part) for part in paragraphs))
-
-
-def _linked(text: str) -> str:
-    """Names of pages as links: `docs/methods/ceilings.md`, `docs/how-to/study.md#budget`."""
-    return re.sub(r"docs/([\w-]+/)?(\w[\w-]*\.md)(#[\w-]+)?", r"[\2](../\1\2\3)", text)
+    return linked("\n\n".join(part if part[:2] == "- " else filled(part) for part in paragraphs))
 
 
 if __name__ == "__main__":

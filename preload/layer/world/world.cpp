@@ -69,7 +69,7 @@ int raise(MPI_Comm comm, int error) {
 
 int refuse(const char* call, const char* what, int error) {
   say("rank " + std::to_string(world.rank) + ": " + call + " is not done " + what +
-      ": give it host memory (docs/contributing/layer-design.md lists the calls)");
+      ": give it host memory (docs/how-to/layer.md has the limits)");
   int over = 0;
   NEARPEAK_REAL(MPI_Finalized)(&over);
   if (over != 0) std::abort();  // there is nobody to tell, and MPI_COMM_WORLD is no more

@@ -66,7 +66,7 @@ class Library(msgspec.Struct, kw_only=True, frozen=True):
     # parts left out that its developers ship and that it may open; empty: none
     lacks: FreeText = ""
     broken: list[FreeText] = []  # a line for each of its modules that should load here and does not
-    layer: bool = False  # the layer is loaded before it (docs/contributing/layer-design.md)
+    layer: bool = False  # the layer is loaded before it (docs/how-to/layer.md)
 
 
 class Discovery(msgspec.Struct):

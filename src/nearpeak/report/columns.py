@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The columns of a struct of the results, for programs that take tables
-(docs/concepts/report.md)."""
+"""The columns of a struct of the results, for programs that take tables (docs/reference/csv.md)."""
 
 import functools
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 import msgspec
 
+from nearpeak.fields import descriptions
 from nearpeak.terms.identity import Case, Place
 
 Getter = Callable[[Any], Any]
@@ -33,20 +33,39 @@ RENAMED = {  # columns whose name is not that of the field
 }
 
 
+class Column(NamedTuple):
+    """A column of a struct: its value in an item, and the field that it comes from."""
+
+    value: Getter
+    field: str  # dotted path in the struct, without fields whose columns have no prefix
+    struct: type[msgspec.Struct]  # which has the field
+    name: str  # of the field in it
+
+
 def flat(item: msgspec.Struct) -> dict[str, object]:
     """The values of a struct by column; None for a missing value."""
     return {name: value(item) for name, value in fields(type(item)).items()}
 
 
+def fields(kind: type[msgspec.Struct]) -> dict[str, Getter]:
+    """The columns of a struct, each with the getter of its value."""
+    return {name: column.value for name, column in columns_of(kind).items()}
+
+
+def meaning(column: Column) -> str:
+    """The description of the field of a column."""
+    return descriptions(column.struct).get(column.name, "")
+
+
 @functools.cache
-def fields(kind: type[msgspec.Struct], path: str = "", name: str = "") -> dict[str, Getter]:
-    """The columns of a struct, each with the getter of its value.
+def columns_of(kind: type[msgspec.Struct], path: str = "", name: str = "") -> dict[str, Column]:
+    """The columns of a struct.
 
     The columns of an inner struct begin with the name of its field; its `value` has that name. An
     interval has two columns. Texts and maps are joined by `;`. Other lists are left out. `path`:
     the dotted path of the struct; `name`: the prefix of its columns.
     """
-    getters: dict[str, Getter] = {}
+    columns: dict[str, Column] = {}
     for field, declared in get_type_hints(kind).items():
         field_path = path if field in UNNAMED else f"{path}.{field}".strip(".")
         if field_path in RENAMED:
@@ -57,30 +76,39 @@ def fields(kind: type[msgspec.Struct], path: str = "", name: str = "") -> dict[s
             leaf = "size_bytes" if field == "x" and issubclass(kind, Case) else field
             column = f"{name}_{leaf}".strip("_")
         if kind is not Place or field == "path":  # the rest of a place follows from its path
-            getters |= _field_getters(_without_none(declared), field, field_path, column)
-    return getters
+            columns |= _field_columns(kind, field, _without_none(declared), field_path, column)
+    return columns
 
 
-def _field_getters(declared: Any, field: str, path: str, name: str) -> dict[str, Getter]:
+def _field_columns(
+    kind: type[msgspec.Struct], field: str, declared: Any, path: str, name: str
+) -> dict[str, Column]:
     def attribute(item: Any) -> Any:
         return None if item is None else getattr(item, field)
 
+    def column(value: Getter) -> Column:
+        return Column(value, path, kind, field)
+
     origin = get_origin(declared)
     if isinstance(declared, type) and issubclass(declared, msgspec.Struct):
-        inner = fields(declared, path, name)
-        return {column: _then(attribute, value) for column, value in inner.items()}
+        parts: dict[str, Column] = {}
+        for title, part in columns_of(declared, path, name).items():
+            whole = (title, part.name) == (name, "value")
+            value = _then(attribute, part.value)
+            parts[title] = column(value) if whole else part._replace(value=value)
+        return parts
     if origin is tuple and name.endswith(("ci95", "range")):
         return {
-            f"{name}_low": _then(attribute, lambda ends: ends and ends[0]),
-            f"{name}_high": _then(attribute, lambda ends: ends and ends[1]),
+            f"{name}_low": column(_then(attribute, lambda ends: ends and ends[0])),
+            f"{name}_high": column(_then(attribute, lambda ends: ends and ends[1])),
         }
     if origin is dict:
-        return {name: _then(attribute, _pairs)}
+        return {name: column(_then(attribute, _pairs))}
     if origin is list:
         (item,) = get_args(declared)
         joined = get_origin(item) is Literal or item in (str, int)
-        return {name: _then(attribute, _texts)} if joined else {}
-    return {} if origin is tuple else {name: attribute}
+        return {name: column(_then(attribute, _texts))} if joined else {}
+    return {} if origin is tuple else {name: column(attribute)}
 
 
 def _without_none(declared: Any) -> Any:

@@ -39,7 +39,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet evaluates a text th
 
 def to_csv(results: Results, rows: str = CELLS) -> str:
     """A row for each cell and application, or for each item of another list of the results, with
-    the columns of `columns()` (docs/concepts/report.md). A null is an empty field.
+    the columns of `columns()` (docs/reference/csv.md). A null is an empty field.
 
     UserError: `rows` is no such list.
     """

@@ -3,10 +3,11 @@
 
 from collections.abc import Callable
 
-from nearpeak.cli.document import commands, environment, settings, statuses, tunables
+from nearpeak.cli.document import commands, csv, environment, settings, statuses, tunables
 
 PAGES: dict[str, Callable[[], str]] = {
     "commands": commands.page,
+    "csv": csv.page,
     "environment": environment.page,
     "exit-statuses": statuses.page,
     "settings": settings.page,
