@@ -156,7 +156,7 @@ def _text(text: str) -> str:
 
 
 def _linked(text: str) -> str:
-    """Names of pages as links: `docs/methods/ceilings.md`, `docs/how-to/study.md#budget`."""
+    """Names of pages as links: `docs/methods/ceilings.md`, `docs/how-to/study.md#exit`."""
     return re.sub(r"docs/([\w-]+/)?(\w[\w-]*\.md)(#[\w-]+)?", r"[\2](../\1\2\3)", text)
 
 
