@@ -67,4 +67,4 @@ def test_there_are_three_tutorials_with_commands() -> None:
 
 def test_the_page_on_ci_has_commands_of_each_kind() -> None:
     found = [line.split()[1] for page, line in commands() if page == "ci"]
-    assert sorted(found) == ["report", "report", "study", "study", "study"]
+    assert sorted(found) == ["report", "report", "study", "study", "study", "study"]

@@ -18,7 +18,7 @@ from nearpeak.cli.import_ import HELP
 from nearpeak.observations.sources import all_tools, nvbandwidth, ucx_perftest
 
 Nearpeak = Callable[..., tuple[int, str, str]]
-DOCS = Path(__file__).parents[2] / "docs" / "how-to" / "import.md"
+DOCS = Path(__file__).parents[2] / "docs" / "reference" / "imported-output.md"
 HEAD = "# OSU MPI Latency Test v7.4\n# Size       Avg Latency(us)\n"
 
 

@@ -157,7 +157,9 @@ def test_in_a_flux_instance_its_launcher_is_tried_too(
     assert said.startswith(
         "mpich is started by flux on a and b of job f7 (mpirun: ended by SIGSEGV"
     )
-    with pytest.raises(UserError, match=r"flux: ended by SIGSEGV.*; docs/schedulers\.md has what"):
+    with pytest.raises(
+        UserError, match=r"flux: ended by SIGSEGV.*; docs/how-to/batch-systems\.md has"
+    ):
         start(own="crash", flux="crash")
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from nearpeak.publish.names import KINDS, Names
 
-DOCS = Path(__file__).parents[2] / "docs" / "how-to" / "publish.md"
+DOCS = Path(__file__).parents[2] / "docs" / "reference" / "private-names.md"
 GPU = "GPU-873d55dc-0101-e8d9-dbce-d332b0cd8670"
 OTHER = "ffe95ba0-001e-ea8b-c9a6-49aff1cda11e"
 

@@ -155,7 +155,7 @@ def test_what_does_not_start_is_bad_input(
     [last] = [line for line in done.stderr.splitlines() if line.startswith("nearpeak: ")]
     assert last.startswith("nearpeak: nothing starts ")
     assert said in last
-    assert last.endswith("docs/how-to/slurm.md has what works")
+    assert last.endswith("docs/how-to/batch-systems.md has what works")
     assert not [
         line
         for host in (0, 1)

@@ -79,10 +79,9 @@ def starting_here(
         place = _joined(max(places, key=len)) or str(job.here)
         say(f"{library.name} is started by {name} on {place} of job {job.job}{failures}")
         return Started(candidate, _as_lent(machine, frozenset[int].intersection(*cpus)))
-    page = "slurm" if job.manager == allocation.SLURM else "schedulers"
     raise UserError(
         f"nothing starts {library.name} in {job}: {'; '.join(failed) or 'there is no launcher'}; "
-        f"docs/{page}.md has what works"
+        "docs/how-to/batch-systems.md has what works"
     )
 
 

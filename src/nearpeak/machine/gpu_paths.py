@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The data paths that begin or end in a GPU. docs/how-to/machine.md lists the ids."""
+"""The data paths that begin or end in a GPU. docs/reference/data-paths.md lists the ids."""
 
 import itertools
 from collections.abc import Sequence

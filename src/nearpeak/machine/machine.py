@@ -104,7 +104,7 @@ class Provenance(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class Diagnosis(msgspec.Struct, kw_only=True, frozen=True):
-    """One check of `nearpeak machine --check` (docs/how-to/machine.md)."""
+    """One check of `nearpeak machine --check` (docs/reference/machine-checks.md)."""
 
     severity: Public  # `bad`: will spoil a measurement; `warn`: may; `ok`
     id: Public  # of the check, made of words, the same on every machine

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The data paths of a machine, and why it lacks the others. docs/how-to/machine.md lists the
+"""The data paths of a machine, and why it lacks the others. docs/reference/data-paths.md lists the
 ids."""
 
 import itertools

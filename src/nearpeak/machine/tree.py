@@ -46,8 +46,8 @@ def _span(run: list[tuple[int, int]]) -> str:
 
 
 def parse_recording(text: str) -> dict[str, str]:
-    """The files of a recorded machine (docs/how-to/machine.md); ValueError names a line that is
-    none.
+    """The files of a recorded machine (docs/reference/machine-files.md); ValueError names a line
+    that is none.
 
     Each line is `PATH: CONTENT`; a later line for the same path counts. `{0-3,8}` and
     `{level,type}` in a path stand for several files of the same content, `\\n` for a line break.

@@ -3,7 +3,7 @@
 
 Fewer launches than six give no interval and no verdict, and verdicts on three libraries and more
 need some more. So a budget holds as many blocks of all that is kept, and what it does not hold is
-left out in an order that docs/how-to/study.md states ("Budget").
+left out in an order that docs/methods/budget.md states.
 """
 
 import math
@@ -229,7 +229,7 @@ def _bounds(path: DataPath, others: Sequence[DataPath]) -> bool:
 
 
 def cuts(plan: Plan, options: Options) -> Iterator[Cut]:
-    """Yields what a budget may leave out, in this order (docs/how-to/study.md gives the reasons);
+    """Yields what a budget may leave out, in this order (docs/methods/budget.md gives the reasons);
     nothing that the user named."""
     memories = [
         path for path in plan.paths if path.transport == "local" and not _named(path, options)

@@ -2,7 +2,8 @@
 """Replaces private names by stand-ins: `host1` for a host, wherever it occurs.
 
 The names come from marked fields, and `learn` takes those that texts tell: a name that one text
-shows to be a user's is replaced in all others too. docs/how-to/publish.md lists what is found.
+shows to be a user's is replaced in all others too. docs/reference/private-names.md lists what is
+found.
 """
 
 import itertools

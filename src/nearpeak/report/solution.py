@@ -19,7 +19,7 @@ _SIGNIFICANT = 4  # digits of a value that the page shows
 
 
 class Solution(msgspec.Struct, kw_only=True):
-    """The format of the file, see docs/how-to/applications.md."""
+    """The format of the file, see docs/reference/applications.md."""
 
     schema: int
     rows: int

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Requirements of a study: `--require 'PATH:BENCHMARK[:SIZE]>=AMOUNT'`, read and judged.
 
-docs/how-to/study.md describes them.
+docs/how-to/requirements.md describes them.
 """
 
 import math

@@ -301,7 +301,7 @@ class Deviation(msgspec.Struct, kw_only=True):
 
 
 class Application(msgspec.Struct, kw_only=True):
-    """One problem of an application (docs/how-to/applications.md), and what follows from its
+    """One problem of an application (docs/reference/applications.md), and what follows from its
     time."""
 
     # the time of an iteration on the slowest rank; `x` of its case is the size of the problem
@@ -716,7 +716,7 @@ class PairMatrix(msgspec.Struct, kw_only=True):
 
 class Judgement(msgspec.Struct, kw_only=True):
     """The verdict on one library, or a ceiling, by a requirement
-    (docs/how-to/study.md#exit-status-and-requirements)."""
+    (docs/how-to/requirements.md)."""
 
     requirement: str  # as it was given
     path: str  # id of its path

@@ -75,7 +75,7 @@ class AmendmentRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="ame
 class LeftOutRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="left out"):
     """Launches take longer than estimated: from the second or third block on, one of the `spare` of
     `plan.json` is not measured any more, so that the budget holds enough blocks of the rest
-    (docs/how-to/study.md)."""
+    (docs/methods/budget.md)."""
 
     block: int  # first block without it, from 0
     spare: int  # its number in `spare`, from 0

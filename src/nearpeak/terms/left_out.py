@@ -23,7 +23,7 @@ LeftOutKind = Literal[
 
 class LeftOut(msgspec.Struct, kw_only=True, frozen=True):
     """A part that a study does not measure, so that its budget holds six launches of the rest
-    (docs/how-to/study.md)."""
+    (docs/methods/budget.md)."""
 
     kind: LeftOutKind  # what is left out
     # of the family, benchmark, way, path, memories, or library and path: `collective`, `host x4`,

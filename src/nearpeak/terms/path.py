@@ -40,7 +40,7 @@ class DataPath(msgspec.Struct, kw_only=True, frozen=True):
 
     `id` is made of words and is the same on every machine, so that studies can be compared:
     "host-host same-numa", "host-host cross-numa", "host-host tcp-loopback", "host-host two-nodes".
-    docs/how-to/machine.md lists them all.
+    docs/reference/data-paths.md lists them all.
     """
 
     id: Kept  # made of words, the same on every machine

@@ -50,7 +50,7 @@ class Budget:
 
     def study_seconds(self, spent: float) -> float:
         """Returns the budget of the study after `spent` seconds. A study may exceed its budget
-        (docs/how-to/study.md, "Budget"), and the excess fits too."""
+        (docs/methods/budget.md), and the excess fits too."""
         return max(LEAST_SECONDS, self.ends - spent) / OVERTIME
 
     def overdrawn(self, spent: float) -> str:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Asks NVIDIA's library (NVML) what it knows of the GPUs, as the files of a recorded machine.
 
-docs/how-to/machine.md describes the files. They lack the facts that NVML does not report: drivers,
-GPUs and virtual machines differ in their answers.
+docs/reference/machine-files.md describes the files. They lack the facts that NVML does not
+report: drivers, GPUs and virtual machines differ in their answers.
 """
 
 import ctypes
