@@ -12,9 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-import typer.main
 
-from nearpeak.cli.main import build_app
 from nearpeak.machine import discover as discovery
 from nearpeak.machine.sysfs import from_sysfs
 
@@ -25,9 +23,6 @@ PRINTED = Path(__file__).parent / "observations" / "sources" / "osu"  # by other
 FILES = {"osu_latency.txt": "latency.txt", "osu_bw.txt": "bw.txt"}
 RECORDED = "h200x2"  # the machine that `nearpeak machine` describes
 HERE = re.compile(r"(report|publish) examples/|import |machine$")  # the same on every machine
-
-
-COMMAND = re.compile(r"^(?:    |\$ )(nearpeak [a-z](?:[^\n]*\\\n)*[^\n]*)$", re.MULTILINE)
 
 
 class Quoted(NamedTuple):
@@ -83,14 +78,3 @@ def test_a_page_quotes_what_its_command_prints(
 
 def test_pages_quote_several_commands() -> None:
     assert len({block.command.split()[0] for block in quoted()}) > 3
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_a_guide_names_options_that_there_are(page: Path) -> None:
-    for found in COMMAND.findall(page.read_text("utf-8")):
-        line = found.partition(" && ")[0]
-        command = typer.main.get_command(build_app())
-        words = shlex.split(line, comments=True)[1:]
-        while hasattr(command, "commands"):  # of a group, the command that the next word names
-            command = command.commands[words.pop(0)]
-        command.make_context(page.stem, words)  # an error for an option that there is not
