@@ -106,11 +106,12 @@ quick-rest: $(TOOLS)
 
 CPP = $(shell git ls-files 'bench/*.[ch]pp' 'preload/*.[ch]pp' ':!bench/third_party')
 
-# mypy holds all sources to the lowest Python.
+# mypy holds all sources to the lowest Python, and prose.py the pages to plain sentences.
 lint: $(TOOLS)
 	$(BIN)/clang-format --dry-run --Werror $(CPP)
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
+	$(BIN)/python tests/prose.py
 	$(FIRST) $(BIN)/mypy
 
 format: $(TOOLS)

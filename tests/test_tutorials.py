@@ -226,7 +226,7 @@ def test_pages_that_people_read_first_have_commands() -> None:
 
 def test_the_page_on_ci_has_commands_of_each_kind() -> None:
     found = [line.split()[1] for line in commands(ROOT / "docs" / "how-to" / "ci.md")]
-    assert sorted(found) == ["report", "report", "study", "study", "study"]
+    assert set(found) == {"report", "study"}
 
 
 @pytest.mark.parametrize(
