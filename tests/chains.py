@@ -161,18 +161,18 @@ MESSAGE = [
                 "waits for that request and serves other requests",
             ),
             Step(
-                "layer/protocol/operations.cpp",
+                "layer/protocol/taken.cpp",
                 "settle",
                 "sees that an envelope came instead of the message",
             ),
-            Step("layer/protocol/operations.cpp", "take", "changes the slot from offered to taken"),
+            Step("layer/protocol/taken.cpp", "take", "changes the slot from offered to taken"),
             Step(
                 "layer/copy/devices.cpp",
                 "Devices::opened",
                 "opens the IPC handle, once for each allocation",
             ),
             Step(
-                "layer/protocol/operations.cpp",
+                "layer/protocol/taken.cpp",
                 "fetch",
                 "chooses persistent copy kernel or copy engine, by length",
             ),
@@ -182,7 +182,7 @@ MESSAGE = [
                 "copies from the sender's into the receiver's device buffer",
             ),
             Step(
-                "layer/protocol/operations.cpp",
+                "layer/protocol/taken.cpp",
                 "wait_copy",
                 "waits for a copy that is still under way, and marks its slot as done",
             ),
@@ -193,9 +193,9 @@ MESSAGE = [
         SENDER,
         [
             Step("layer/protocol/send.cpp", "await_offered", "looks at the slot again and again"),
-            Step("layer/protocol/operations.cpp", "look_at_offered", "sees that the slot is done"),
+            Step("layer/protocol/offered.cpp", "look_at_offered", "sees that the slot is done"),
             Step(
-                "layer/protocol/operations.cpp",
+                "layer/protocol/offered.cpp",
                 "release_offered",
                 "frees the slot, and MPI_Send returns",
             ),

@@ -3,7 +3,9 @@
 
 import ast
 import re
+from collections import defaultdict
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from importlib.util import resolve_name
 from pathlib import Path
 
@@ -205,3 +207,23 @@ def test_includes_run_one_way() -> None:
         if (other := str(Path(header).parent)) != folder and level[other] >= level[folder]
     ]
     assert upward == []
+
+
+CIRCULAR = {"programs/mpi"}  # the command line has the options of probes, which read them there
+
+
+def test_files_of_a_folder_include_each_other_one_way() -> None:
+    """A source counts with its header: what one calls of another, it includes by some way."""
+    files: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for folder, name, header in including():
+        other = Path(header)
+        if str(other.parent) == folder and other.stem != name.stem:
+            files[folder][name.stem].add(other.stem)
+    circles = {}
+    for folder, included in files.items():
+        try:
+            TopologicalSorter(included).prepare()
+        except CycleError as error:
+            circles[folder] = error.args[1]
+    assert {folder: circle for folder, circle in circles.items() if folder not in CIRCULAR} == {}
+    assert circles.keys() == CIRCULAR

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "layer/protocol/opening.hpp"
+#include "layer/protocol/requests.hpp"
 
 namespace nearpeak::layer {
 
@@ -75,22 +76,18 @@ void keep_collective(Begun begun, std::vector<HostShadow> shadows, MPI_Comm comm
     for (HostShadow& each : shadows) each.write_back();
     return;
   }
-  auto operation = std::make_unique<Operation>();
-  operation->kind = Operation::Kind::kCollective;
-  operation->comm = comm;
-  operation->shadows = std::move(shadows);
-  operation->persistent = begun == Begun::kByStart;
-  operation->active = begun == Begun::kNow;
-  keep(std::move(operation), request);
+  auto call = std::make_unique<ShadowedCall>(comm);
+  call->shadows = std::move(shadows);
+  call->persistent = begun == Begun::kByStart;
+  call->started = begun == Begun::kNow;
+  keep(std::move(call), request);
 }
 
 void keep_access(SharedShadows shadows, MPI_Request request) {
   if (is_complete(request)) return write_back_once(*shadows);
-  auto operation = std::make_unique<Operation>();
-  operation->kind = Operation::Kind::kCollective;
-  operation->comm = calls::comm_world();
-  operation->shared = std::move(shadows);
-  keep(std::move(operation), request);
+  auto call = std::make_unique<ShadowedCall>(calls::comm_world());
+  call->shared = std::move(shadows);
+  keep(std::move(call), request);
 }
 
 }  // namespace nearpeak::layer

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "layer/copy/host_shadow.hpp"
-#include "layer/protocol/operations.hpp"
 #include "layer/world/world.hpp"
 
 namespace nearpeak::layer {

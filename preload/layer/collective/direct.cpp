@@ -12,6 +12,7 @@
 #include "layer/collective/collective_sync.hpp"
 #include "layer/collective/numbers.hpp"
 #include "layer/datatype/freeing.hpp"
+#include "layer/protocol/advance.hpp"
 #include "layer/protocol/opening.hpp"
 
 namespace nearpeak::layer {

@@ -14,6 +14,7 @@
 #include "layer/protocol/handshake.hpp"
 #include "layer/protocol/probe.hpp"
 #include "layer/protocol/receive.hpp"
+#include "layer/protocol/requests.hpp"
 #include "layer/protocol/send.hpp"
 #include "layer/protocol/sendrecv.hpp"
 #include "layer/window/access.hpp"

@@ -5,16 +5,19 @@
 #include <array>
 #include <vector>
 
+#include "layer/protocol/advance.hpp"
 #include "layer/protocol/copy_proxy.hpp"
-#include "layer/protocol/operations.hpp"
+#include "layer/protocol/offered.hpp"
 #include "layer/protocol/probe.hpp"
+#include "layer/protocol/requests.hpp"
+#include "layer/protocol/taken.hpp"
 #include "layer/world/world.hpp"
 
 namespace nearpeak::layer {
 namespace {
 
 bool is_collective_again(const Operation& operation) {
-  return operation.kind == Operation::Kind::kCollective && operation.persistent;
+  return operation.kind == Operation::Kind::kShadowedCall && operation.persistent;
 }
 
 // The records of the requests of one call, which may be none of them.
@@ -30,8 +33,8 @@ class Asked {
         continue;
       }
       any_ = true;
-      offered_ = offered_ || at(i)->kind == Operation::Kind::kOffered;
-      received_ = received_ || at(i)->kind == Operation::Kind::kReceive;
+      offered_ = offered_ || at(i)->kind == Operation::Kind::kOfferedSend;
+      received_ = received_ || at(i)->kind == Operation::Kind::kPostedReceive;
       collective_again_ = collective_again_ || is_collective_again(*at(i));
     }
   }
@@ -48,14 +51,13 @@ class Asked {
   void help() {
     advance();
     if (offered_)
-      for (int i = 0; i < n_; ++i) {
-        Operation* const each = (*this)[i];
-        if (each != nullptr && each->kind == Operation::Kind::kOffered) advance_awaited(*each);
-      }
+      for (int i = 0; i < n_; ++i)
+        if (auto* const send = as<OfferedSend>((*this)[i])) advance_awaited(*send);
     arriving_ = false;
     if (!received_ || !world.far) return;
     for (int i = 0; i < n_; ++i) {
-      if (is_few() && may_be_header_at(i)) advance_asked(*(*this)[i]);
+      PostedReceive* const receive = may_get_header(i);
+      if (is_few() && receive != nullptr) advance_asked(*receive);
       arriving_ = arriving_ || is_arriving_at(i);
     }
   }
@@ -63,17 +65,20 @@ class Asked {
   // all parts are there: to it they are complete then, so it must not be asked.
   bool arriving() const { return arriving_; }
   bool is_arriving_at(int i) {
-    return may_be_header_at(i) && ((is_few() && !(*this)[i]->settled) || is_arriving(*(*this)[i]));
+    const PostedReceive* const receive = may_get_header(i);
+    return receive != nullptr && ((is_few() && !receive->settled) || receive->is_arriving());
   }
 
  private:
   // Of more it costs too much to look at each before: the call waits for the parts of one of which
   // the header has come just now.
   bool is_few() const { return n_ <= 16; }
-  bool may_be_header_at(int i) {
-    const Operation* const each = (*this)[i];
-    return each != nullptr && each->kind == Operation::Kind::kReceive && each->active &&
-           !each->persistent && world.accepts_envelopes.load(std::memory_order_relaxed);
+  // The receive, where its message may be a header; else null.
+  PostedReceive* may_get_header(int i) {
+    auto* const receive = as<PostedReceive>((*this)[i]);
+    const bool may = receive != nullptr && receive->started && !receive->persistent &&
+                     world.accepts_envelopes.load(std::memory_order_relaxed);
+    return may ? receive : nullptr;
   }
   Operation*& at(std::size_t i) { return many_.empty() ? few_[i] : many_[i]; }
 
@@ -349,12 +354,8 @@ int test_some(int n, MPI_Request* requests, int* done, int* which, MPI_Status* s
 
 namespace {
 
-// A request that is complete stays: what is left to do is done, and the status says so each time.
 void note(Operation* operation, MPI_Status& status) {
-  if (operation == nullptr) return;
-  settle(*operation, status);
-  wait_copy(*operation);
-  if (operation->active) correct(*operation, status);
+  if (operation != nullptr) note_complete(*operation, status);
 }
 
 }  // namespace
@@ -427,37 +428,38 @@ int free_of_application(MPI_Request* request) {
 
 namespace {
 
-// Before a persistent operation is started. Its address may be another allocation's since.
-void prepare(Operation& operation) {
-  if (operation.kind == Operation::Kind::kReceive) {
-    check_not_held(operation);
-    clear(operation);
-    Target& target = operation.target;
-    if (target.on_device) target.place = world.devices.locate(target.data);
-  } else if (operation.kind == Operation::Kind::kCollective) {
-    for (HostShadow& shadow : operation.shadows) shadow.fill();
-    ++world.counts.shadowed_calls;
-  } else {
-    const auto bytes = static_cast<std::size_t>(operation.bytes);
-    const Copies copies;
-    operation.place = world.devices.locate(operation.data);
-    copy_to_host(operation.place, operation.memory.get(), operation.data, bytes);
-    ++world.counts.staged_sends;
-    copies.note(End::kSent, Route::kThroughHost, bytes);
-  }
+// Before a persistent operation is started.
+void prepare(PostedReceive& receive) {
+  check_not_held(receive.origin);
+  clear(receive);
+  Target& target = receive.target;
+  // Its address may be another allocation's since.
+  if (target.on_device) target.place = world.devices.locate(target.data);
+}
+void prepare(StagedSend& send) {
+  const Copies copies;
+  copy_to_host(world.devices.locate(send.data), send.memory.get(), send.data, send.bytes);
+  ++world.counts.staged_sends;
+  copies.note(End::kSent, Route::kThroughHost, send.bytes);
+}
+void prepare(ShadowedCall& call) {
+  for (HostShadow& shadow : call.shadows) shadow.fill();
+  ++world.counts.shadowed_calls;
+}
+void prepare(Operation* operation) {
+  if (auto* const receive = as<PostedReceive>(operation)) prepare(*receive);
+  if (auto* const send = as<StagedSend>(operation)) prepare(*send);
+  if (auto* const call = as<ShadowedCall>(operation)) prepare(*call);
 }
 
 // Open MPI starts a new request where the message before, of a buffered send, is still in the
 // buffer, and gives its handle.
 void note_started(Operation* operation, MPI_Request request) {
   if (operation == nullptr) return;
-  rename(*operation, request);
-  if (operation->kind == Operation::Kind::kReceive) {
-    open_receive(*operation);
-  } else {
-    operation->active = true;
-    operation->settled = false;
-  }
+  keep_by(*operation, request);
+  operation->started = true;
+  if (auto* const receive = as<PostedReceive>(operation)) open_receive(*receive);
+  if (auto* const call = as<ShadowedCall>(operation)) call->written_back = false;
 }
 
 }  // namespace
@@ -465,7 +467,7 @@ void note_started(Operation* operation, MPI_Request request) {
 int start(MPI_Request* request) {
   const Guard guard;
   Operation* const operation = known(*request);
-  if (operation != nullptr) prepare(*operation);
+  prepare(operation);
   const int code = NEARPEAK_REAL(MPI_Start)(request);
   if (code == MPI_SUCCESS) note_started(operation, *request);
   return code;
@@ -476,7 +478,7 @@ int start_all(int n, MPI_Request* requests) {
   std::vector<Operation*> operations;
   for (int i = 0; i < n; ++i) {
     operations.push_back(known(requests[i]));
-    if (operations.back() != nullptr) prepare(*operations.back());
+    prepare(operations.back());
   }
   const int code = NEARPEAK_REAL(MPI_Startall)(n, requests);
   if (code != MPI_SUCCESS) return code;

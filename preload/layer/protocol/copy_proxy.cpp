@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "layer/protocol/operations.hpp"
+#include "layer/protocol/pause.hpp"
 
 namespace nearpeak::layer {
 namespace {

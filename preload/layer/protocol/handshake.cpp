@@ -26,10 +26,10 @@
 #include "accel/visit.hpp"
 #include "layer/copy/process_memory.hpp"
 #include "layer/datatype/types.hpp"
+#include "layer/protocol/advance.hpp"
 #include "layer/protocol/copy_proxy.hpp"
 #include "layer/protocol/launched.hpp"
 #include "layer/protocol/opening.hpp"
-#include "layer/protocol/operations.hpp"
 #include "layer/world/world.hpp"
 #include "options/options.hpp"
 

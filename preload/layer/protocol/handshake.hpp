@@ -3,6 +3,8 @@
 #pragma once
 
 #include "calls/real.hpp"
+// Behind mpi.h.
+#include "calls/level.hpp"
 
 namespace nearpeak::layer {
 

@@ -10,7 +10,9 @@
 
 #include "layer/copy/pieces.hpp"
 #include "layer/copy/process_memory.hpp"
+#include "layer/protocol/deliver.hpp"
 #include "layer/protocol/opening.hpp"
+#include "layer/protocol/pause.hpp"
 
 namespace nearpeak::layer {
 namespace {
@@ -157,11 +159,11 @@ bool reaches(int rank) {
   return answer == kYes;
 }
 
-void note_staged_receive(const Operation& operation, int source, std::size_t bytes) {
+void note_staged_receive(const Receive& receive, int source, std::size_t bytes) {
   if (bytes < world.settings.long_bytes || world.settings.host == HostWay::kStaged ||
-      !world.accepts_envelopes.load() || operation.comm_freed)
+      !world.accepts_envelopes.load() || receive.comm_freed)
     return;
-  const int rank = world_rank(operation.comm, source);
+  const int rank = world_rank(receive.comm, source);
   if (rank < 0 || rank == world.rank || !world.areas[static_cast<std::size_t>(rank)] ||
       !reaches(rank))
     return;
@@ -169,8 +171,8 @@ void note_staged_receive(const Operation& operation, int source, std::size_t byt
   area_of(rank).header().expected.store(1, std::memory_order_relaxed);
 }
 
-bool bring(Operation& operation, const Envelope& envelope, Slot& slot) {
-  const Target& target = operation.target;
+bool bring(Receive& receive, const Envelope& envelope, Slot& slot) {
+  const Target& target = receive.target;
   const std::size_t bytes = std::min<std::size_t>(envelope.bytes, target.room);
   const auto sender = static_cast<int>(envelope.rank);
   const bool from_host = slot.on_host != 0;
@@ -182,7 +184,7 @@ bool bring(Operation& operation, const Envelope& envelope, Slot& slot) {
   if (!target.dense) {
     const HostMemory packed = host_memory_of(bytes);
     read_from(process_of(sender), packed.get(), there, bytes);
-    put(operation, packed.get(), bytes);
+    put(receive, packed.get(), bytes);
   } else if (!from_host) {
     bring_down(target, sender, slot, bytes);
   } else if (target.on_device) {
@@ -190,30 +192,28 @@ bool bring(Operation& operation, const Envelope& envelope, Slot& slot) {
   } else {
     read_from(process_of(sender), target.data, there, bytes);
   }
-  operation.replaced = true;
-  operation.bytes = static_cast<MPI_Count>(bytes);
-  if (envelope.bytes > target.room) operation.error = MPI_ERR_TRUNCATE;
+  receive.note_delivered(envelope.bytes);
   return true;
 }
 
-void help(Operation& offered, Slot& slot) {
+void help(OfferedSend& send, Slot& slot) {
   if (slot.claimed.load(std::memory_order_relaxed) >= slot.fits) return;
-  auto* const own = static_cast<char*>(const_cast<void*>(offered.data));  // NOLINT: alone read
+  auto* const own = static_cast<char*>(const_cast<void*>(send.memory.data));  // NOLINT: alone read
   if (slot.on_host == 0) {
-    if (!reaches(offered.to)) return;
-    move_rest(slot, offered.place.device, {}, [&] {
+    if (!reaches(send.receiver)) return;
+    move_rest(slot, send.memory.place.device, {}, [&] {
       return Ends{.direction = Direction::kFromDevice,
                   .device = own,
                   .host = reinterpret_cast<char*>(slot.target),
-                  .process = process_of(offered.to)};
+                  .process = process_of(send.receiver)};
     });
     return;
   }
-  const Range pinned = pinned_of(world.home, {own, own + slot.fits}, offered.again);
-  offered.again = false;
+  const Range pinned = pinned_of(world.home, {own, own + slot.fits}, send.memory.used_before);
+  send.memory.used_before = false;
   move_rest(slot, world.home, pinned, [&] {
     return Ends{.direction = Direction::kToDevice,
-                .device = opened(offered.to, slot),
+                .device = opened(send.receiver, slot),
                 .host = own,
                 .pinned = pinned};
   });

@@ -35,10 +35,10 @@ Pieces& pieces_of(int device);
 // Whether this process may read and write memory of that rank's.
 bool reaches(int rank);
 // A message came into memory of a device through host memory.
-void note_staged_receive(const Operation& operation, int source, std::size_t bytes);
+void note_staged_receive(const Receive& receive, int source, std::size_t bytes);
 // Puts a message that was taken where its receive wants it. False where it is none of this kind.
-bool bring(Operation& operation, const Envelope& envelope, Slot& slot);
+bool bring(Receive& receive, const Envelope& envelope, Slot& slot);
 // What the sender does while its receiver brings one.
-void help(Operation& offered, Slot& slot);
+void help(OfferedSend& send, Slot& slot);
 
 }  // namespace nearpeak::layer

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "layer/protocol/parts.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <climits>
 #include <memory>
 #include <utility>
 
 #include "layer/copy/pieces.hpp"
+#include "layer/protocol/deliver.hpp"
 #include "layer/protocol/host.hpp"
-#include "layer/protocol/operations.hpp"
-#include "layer/protocol/send.hpp"
+#include "layer/protocol/own_request.hpp"
+#include "layer/protocol/pause.hpp"
 #include "layer/world/world.hpp"
 
 namespace nearpeak::layer {
@@ -23,8 +22,8 @@ constexpr int kFirstTag = 2;
 constexpr std::size_t kMost = 1024;  // messages that are under way
 
 struct All {
-  std::vector<Operation*> leaving;
-  std::vector<Operation*> arriving;
+  std::vector<OfferedSend*> leaving;
+  std::vector<Receive*> arriving;
   std::size_t next = 0;     // the one of them that is looked at next
   std::vector<int> tags;    // that were used before, and are free
   int fresh = kFirstTag;    // the first that was not
@@ -58,21 +57,6 @@ void hear(int rank) {
 bool looks(int rank) {
   if (!is_noted(all.looks, rank)) hear(rank);
   return is_noted(all.looks, rank);
-}
-
-// Receives one that nobody wants, as MPICH frees no communicator with messages. False: there is
-// none.
-bool drop_part() {
-  MPI_Status status;
-  int there = 0;
-  NEARPEAK_REAL(MPI_Iprobe)(MPI_ANY_SOURCE, MPI_ANY_TAG, world.everyone, &there, &status);
-  if (there == 0) return false;
-  const std::size_t bytes = bytes_of(status);
-  const HostMemory memory = host_memory_of(bytes);
-  NEARPEAK_REAL(MPI_Recv)
-  (memory.get(), static_cast<int>(bytes), calls::byte_type(), status.MPI_SOURCE, status.MPI_TAG,
-   world.everyone, MPI_STATUS_IGNORE);
-  return true;
 }
 
 void look_at(Parts& parts) {
@@ -120,53 +104,51 @@ bool fits(const Target& target, const Parts& parts) {
 }
 
 // Whether all of it is where the receive wants it.
-bool has_arrived(Operation& operation) {
-  Parts& parts = *operation.in_parts;
-  const Target& target = operation.target;
+bool has_arrived(Receive& receive) {
+  Parts& parts = *receive.parts;
+  const Target& target = receive.target;
   look_at(parts);
   if (fits(target, parts) && target.on_device) copy_arrived_to_device(target, parts);
   if (!parts.all_over()) return false;
-  if (!fits(target, parts)) put(operation, parts.memory.get(), parts.bytes);
-  operation.replaced = true;
-  operation.bytes = static_cast<MPI_Count>(std::min(parts.bytes, target.room));
-  operation.in_parts.reset();
-  std::erase(all.arriving, &operation);
-  if (operation.kind == Operation::Kind::kHeld && operation.has_request)
-    NEARPEAK_REAL(MPI_Grequest_complete)(operation.request);
+  if (fits(target, parts))
+    receive.note_delivered(parts.bytes);
+  else
+    put(receive, parts.memory.get(), parts.bytes);
+  receive.parts.reset();
+  std::erase(all.arriving, &receive);
+  if (receive.kind == Operation::Kind::kHeldReceive && receive.has_request)
+    complete_own_request(receive.request);
   return true;
 }
 
 }  // namespace
 
-Operation* offer_in_parts(const Outgoing& message, int rank) {
+std::unique_ptr<OfferedSend> offer_in_parts(const Outgoing& message, int rank) {
   const std::size_t bytes = message.span.bytes();
   const std::size_t least = world.settings.between_bytes;
   if (least == 0 || bytes < least || all.leaving.size() == kMost || !looks(rank)) return nullptr;
   const std::size_t step = step_of(bytes);
   if (step > INT_MAX) return nullptr;
-  auto operation = std::make_unique<Operation>();
-  operation->kind = Operation::Kind::kOffered;
-  operation->comm = message.comm;
-  operation->to = rank;
-  operation->in_parts = std::make_unique<Parts>();
-  Parts& parts = *operation->in_parts;
+  auto send = std::make_unique<OfferedSend>(rank, message.comm);
+  send->parts = std::make_unique<Parts>();
+  Parts& parts = *send->parts;
   parts.bytes = bytes;
   parts.step = step;
   parts.memory = host_memory_of(bytes);
   parts.at = parts.memory.get();
   parts.tag = all.tags.empty() ? all.fresh : all.tags.back();
-  operation->envelope = {.nonce = world.nonce,
-                         .rank = static_cast<std::uint32_t>(world.rank),
-                         .slot = kInParts,
-                         .number = 0,
-                         .bytes = bytes,
-                         .step = static_cast<std::uint32_t>(parts.step),
-                         .tag = static_cast<std::uint32_t>(parts.tag),
-                         .unused = {}};
+  send->envelope = {.nonce = world.nonce,
+                    .rank = static_cast<std::uint32_t>(world.rank),
+                    .slot = kInParts,
+                    .number = 0,
+                    .bytes = bytes,
+                    .step = static_cast<std::uint32_t>(parts.step),
+                    .tag = static_cast<std::uint32_t>(parts.tag),
+                    .unused = {}};
   // It is complete when a receive has begun.
-  const int code = NEARPEAK_REAL(MPI_Issend)(&operation->envelope, static_cast<int>(kEnvelopeBytes),
+  const int code = NEARPEAK_REAL(MPI_Issend)(&send->envelope, static_cast<int>(kEnvelopeBytes),
                                              calls::byte_type(), message.to, message.tag,
-                                             message.comm, &operation->sending);
+                                             message.comm, &send->envelope_request);
   if (code != MPI_SUCCESS) return nullptr;  // as the send itself will say
   if (all.tags.empty())
     ++all.fresh;
@@ -189,24 +171,24 @@ Operation* offer_in_parts(const Outgoing& message, int rank) {
   ++world.counts.staged_sends;
   ++world.counts.chunked_sends;
   Copies().note(End::kSent, Route::kParts, bytes);
-  all.leaving.push_back(operation.get());
-  return &keep_offered(std::move(operation));
+  all.leaving.push_back(send.get());
+  return send;
 }
 
-bool all_sent(Operation& operation) {
-  look_at(*operation.in_parts);
-  return operation.sent && operation.in_parts->all_over();
+bool all_sent(OfferedSend& send) {
+  look_at(*send.parts);
+  return send.envelope_sent && send.parts->all_over();
 }
 
-void end_sent(Operation& operation) {
-  all.tags.push_back(operation.in_parts->tag);
-  std::erase(all.leaving, &operation);
+void end_sent(OfferedSend& send) {
+  all.tags.push_back(send.parts->tag);
+  std::erase(all.leaving, &send);
 }
 
-void begin_arrival(Operation& operation, const Envelope& header) {
-  operation.in_parts = std::make_unique<Parts>();
-  Parts& parts = *operation.in_parts;
-  const Target& target = operation.target;
+void begin_arrival(Receive& receive, const Envelope& header) {
+  receive.parts = std::make_unique<Parts>();
+  Parts& parts = *receive.parts;
+  const Target& target = receive.target;
   parts.bytes = header.bytes;
   parts.step = header.step;
   parts.tag = static_cast<int>(header.tag);
@@ -227,14 +209,10 @@ void begin_arrival(Operation& operation, const Envelope& header) {
   if (target.on_device) ++world.counts.staged_receives;
   ++world.counts.chunked_receives;
   if (target.on_device) Copies().note(End::kInto, Route::kParts, parts.bytes);
-  all.arriving.push_back(&operation);
+  all.arriving.push_back(&receive);
 }
 
 bool have_arrivals() { return !all.arriving.empty(); }
-
-bool is_arriving(const Operation& operation) {
-  return operation.in_parts && operation.kind != Operation::Kind::kOffered;
-}
 
 void advance_arrivals() {
   constexpr std::size_t kFew = 8;
@@ -244,15 +222,14 @@ void advance_arrivals() {
   }
 }
 
-void await_arrival(Operation& operation) {
-  for (Pause pause; is_arriving(operation) && !has_arrived(operation);) pause();
+void await_arrival(Receive& receive) {
+  for (Pause pause; receive.is_arriving() && !has_arrived(receive);) pause();
 }
 
-void note_far(const Operation& operation, int source, std::size_t bytes) {
+void note_far(const Receive& receive, int source, std::size_t bytes) {
   const std::size_t least = world.settings.between_bytes;
-  if (least == 0 || bytes < least || !world.accepts_envelopes.load() || operation.comm_freed)
-    return;
-  const int rank = world_rank(operation.comm, source);
+  if (least == 0 || bytes < least || !world.accepts_envelopes.load() || receive.comm_freed) return;
+  const int rank = world_rank(receive.comm, source);
   if (rank < 0 || world.areas[static_cast<std::size_t>(rank)] || is_noted(all.told, rank)) return;
   note(all.told, rank);
   NEARPEAK_REAL(MPI_Issend)
@@ -267,16 +244,25 @@ bool is_all_told() {
   return done != 0 && all.arriving.empty();
 }
 
+bool drop_part() {
+  MPI_Status status;
+  int there = 0;
+  NEARPEAK_REAL(MPI_Iprobe)(MPI_ANY_SOURCE, MPI_ANY_TAG, world.everyone, &there, &status);
+  if (there == 0) return false;
+  const std::size_t bytes = bytes_of(status);
+  const HostMemory memory = host_memory_of(bytes);
+  NEARPEAK_REAL(MPI_Recv)
+  (memory.get(), static_cast<int>(bytes), calls::byte_type(), status.MPI_SOURCE, status.MPI_TAG,
+   world.everyone, MPI_STATUS_IGNORE);
+  return true;
+}
+
+bool have_departures() { return !all.leaving.empty(); }
+
 void abandon_parts() {
-  // All that were received are at their receivers: the library may have to be told of it.
-  constexpr int kTries = 1000;
-  for (int i = 0; i < kTries && (drop_part() || !all.leaving.empty()); ++i) {
-    advance();
-    sched_yield();
-  }
-  for (Operation* const operation : all.leaving) {
-    Parts& parts = *operation->in_parts;
-    if (!operation->sent) NEARPEAK_REAL(MPI_Request_free)(&operation->sending);
+  for (OfferedSend* const send : all.leaving) {
+    Parts& parts = *send->parts;
+    if (!send->envelope_sent) NEARPEAK_REAL(MPI_Request_free)(&send->envelope_request);
     for (std::size_t i = parts.over; i < parts.requests.size(); ++i)
       NEARPEAK_REAL(MPI_Request_free)(&parts.requests[i]);
     (void)parts.memory.release();  // the library may still read it

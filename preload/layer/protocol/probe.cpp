@@ -7,6 +7,9 @@
 #include <map>
 #include <utility>
 
+#include "layer/protocol/advance.hpp"
+#include "layer/protocol/deliver.hpp"
+#include "layer/protocol/taken.hpp"
 #include "layer/world/world.hpp"
 
 namespace nearpeak::layer {
@@ -72,14 +75,15 @@ Held received(MPI_Message one, MPI_Comm comm) {
   return held;
 }
 
-void deliver(const Held& held, Operation& operation) {
-  operation.source = held.source;
-  operation.tag = held.tag;
-  operation.comm = held.comm;
+std::unique_ptr<HeldReceive> deliver(const Held& held, const Target& target) {
+  auto receive = std::make_unique<HeldReceive>(target, held.comm);
+  receive->status.source = held.source;
+  receive->status.tag = held.tag;
   if (held.envelope())
-    take(operation, envelope_at(held.content.data()));
+    take(*receive, envelope_at(held.content.data()));
   else
-    put(operation, held.content.data(), held.content.size());
+    put(*receive, held.content.data(), held.content.size());
+  return receive;
 }
 
 }  // namespace
@@ -158,31 +162,28 @@ int matched_probe(int from, int tag, MPI_Comm comm, MPI_Message* one, MPI_Status
   }
 }
 
-bool receive_held(Operation& operation, int from, int tag, MPI_Comm comm) {
-  const auto found = first_held(from, tag, comm);
-  if (found == all.held.end()) return false;
+std::unique_ptr<HeldReceive> receive_held(const Target& target, const Origin& origin) {
+  const auto found = first_held(origin.from, origin.tag, origin.comm);
+  if (found == all.held.end()) return nullptr;
   const Held held = *found;
   all.held.erase(found);
-  deliver(held, operation);
-  return true;
+  return deliver(held, target);
 }
 
-bool receive_matched(Operation& operation, MPI_Message* one) {
+std::unique_ptr<HeldReceive> receive_matched(const Target& target, MPI_Message* one) {
   const auto found = all.again.find(*one);
-  if (found == all.again.end()) return false;
-  Again& again = *found->second;
+  if (found == all.again.end()) return nullptr;
+  const std::unique_ptr<Again> again = std::move(found->second);
+  all.again.erase(found);
   Content unused;
   NEARPEAK_REAL(MPI_Mrecv)
   (unused.data(), static_cast<int>(unused.size()), calls::byte_type(), one, MPI_STATUS_IGNORE);
-  NEARPEAK_REAL(MPI_Wait)(&again.sending, MPI_STATUS_IGNORE);
-  deliver(again.held, operation);
-  all.again.erase(found);
-  return true;
+  NEARPEAK_REAL(MPI_Wait)(&again->sending, MPI_STATUS_IGNORE);
+  return deliver(again->held, target);
 }
 
-void check_not_held(const Operation& operation) {
-  if (operation.persistent &&
-      first_held(operation.source, operation.tag, operation.comm) != all.held.end())
+void check_not_held(const Origin& origin) {
+  if (first_held(origin.from, origin.tag, origin.comm) != all.held.end())
     end_job(
         "MPI_Start of a receive whose message a probe has found before is not done for "
         "messages from devices: receive it by MPI_Recv, or do not probe for it");

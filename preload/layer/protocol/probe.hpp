@@ -3,6 +3,8 @@
 // held until somebody receives them.
 #pragma once
 
+#include <memory>
+
 #include "layer/protocol/operations.hpp"
 
 namespace nearpeak::layer {
@@ -15,14 +17,13 @@ int matched_probe_now(int from, int tag, MPI_Comm comm, int* flag, MPI_Message* 
 
 // Whether any message is held.
 bool holds_any();
-// The first that fits is received into the operation, which is told its source and tag. False
-// where none fits.
-bool receive_held(Operation& operation, int from, int tag, MPI_Comm comm);
-// Ends the job where one fits a persistent receive that is started: its request is the MPI
+// Receives the first that fits; null where none does.
+std::unique_ptr<HeldReceive> receive_held(const Target& target, const Origin& origin);
+// Ends the job where one fits a persistent receive that is to be started: its request is the MPI
 // library's, which has not got the message.
-void check_not_held(const Operation& operation);
+void check_not_held(const Origin& origin);
 
-// The same of a message that a matched probe has given. False where it is the MPI library's own.
-bool receive_matched(Operation& operation, MPI_Message* one);
+// Receives a message that a matched probe has given; null where it is the MPI library's own.
+std::unique_ptr<HeldReceive> receive_matched(const Target& target, MPI_Message* one);
 
 }  // namespace nearpeak::layer

@@ -8,27 +8,15 @@
 #include <utility>
 
 #include "layer/datatype/types.hpp"
+#include "layer/protocol/advance.hpp"
 #include "layer/protocol/complete.hpp"
+#include "layer/protocol/messages.hpp"
 #include "layer/protocol/operations.hpp"
 #include "layer/protocol/probe.hpp"
+#include "layer/protocol/taken.hpp"
 #include "layer/world/world.hpp"
 
 namespace nearpeak::layer {
-
-// What a receive is given.
-struct Incoming {
-  void* data;
-  MPI_Count n;
-  MPI_Datatype type;
-  Found found;  // of the data
-};
-
-// Where a message comes from.
-struct Origin {
-  int from;
-  int tag;
-  MPI_Comm comm;
-};
 
 // Whether a receive into host memory needs no look: no envelope can come.
 inline bool nothing_comes() {
@@ -48,37 +36,37 @@ inline bool is_for_library(const Incoming& in, const Origin& origin) {
   return origin.from == MPI_PROC_NULL || is_wrong(in);
 }
 
-std::unique_ptr<Operation> receiving(const Incoming& in, MPI_Comm comm);
+Target target_of(const Incoming& in);
+// Whether no envelope fits there.
+inline bool has_no_room(const Target& target) {
+  return !target.on_device && target.room < kEnvelopeBytes;
+}
 // Keeps a receive that was posted.
-void keep_posted(std::unique_ptr<Operation> operation, MPI_Request request);
-// Gives an operation a request that the layer completes.
-int keep_by_own_request(std::unique_ptr<Operation> operation, MPI_Request* request);
-// The same of a receive that is done already, or is when what has begun to arrive is there.
-int keep_done(std::unique_ptr<Operation> operation, MPI_Request* request);
-// Ends a receive without a request: its status, and its error, which is raised.
-int end_unkept(Operation& operation, MPI_Status* status);
+void keep_posted(std::unique_ptr<PostedReceive> receive, MPI_Request request);
+// Keeps one by a request of the layer's, which is complete when the message is there.
+int keep_held(std::unique_ptr<HeldReceive> receive, MPI_Request* request);
+// Ends one without a request: its status, and its error, which is raised.
+int end_held(HeldReceive& receive, MPI_Status* status);
 
 // Begins the receive, whose message is none that is held: as one of bytes, as of numbers MPICH
 // takes whole ones alone, which an envelope is none of.
 template <typename Post>
-int post_receive(std::unique_ptr<Operation> operation, MPI_Request* request, const Post& post) {
-  Target& target = operation->target;
+int post_receive(std::unique_ptr<PostedReceive> receive, MPI_Request* request, const Post& post) {
+  const Target& target = receive->target;
   void* where = target.data;
   std::size_t room = target.room;
   if (!target.takes_envelope() && (target.on_device || world.accepts_envelopes.load())) {
     room = std::max(room, kEnvelopeBytes);
-    PostedPiece piece = world.posted.take(room);
-    operation->memory = std::move(piece.memory);
-    operation->memory_bytes = piece.bytes;
-    where = operation->memory.get();
-    clear(*operation);
+    receive->host = world.posted.take(room);
+    where = receive->host.memory.get();
+    clear(*receive);
   } else if (!target.dense) {
-    operation->unchecked = true;
+    receive->accept_no_envelope();
   }
   const Elements bytes(static_cast<MPI_Count>(room), calls::byte_type());
-  const int code = operation->unchecked ? post(where, target.n, target.type, request)
-                                        : post(where, bytes.n(), bytes.type(), request);
-  if (code == MPI_SUCCESS) keep_posted(std::move(operation), *request);
+  const int code = receive->accepts_envelope() ? post(where, bytes.n(), bytes.type(), request)
+                                               : post(where, target.n, target.type, request);
+  if (code == MPI_SUCCESS) keep_posted(std::move(receive), *request);
   return code;
 }
 
@@ -87,25 +75,21 @@ template <typename Post>
 int receive_again(const Incoming& in, Origin origin, MPI_Request* request, const Post& post) {
   if (is_for_library(in, origin)) return post(in.data, in.n, in.type, request);
   const Guard guard;
-  auto operation = receiving(in, origin.comm);
-  if (!operation->target.on_device && operation->target.room < kEnvelopeBytes)
-    return post(in.data, in.n, in.type, request);
-  operation->persistent = true;
-  operation->source = origin.from;
-  operation->tag = origin.tag;
-  return post_receive(std::move(operation), request, post);
+  const Target target = target_of(in);
+  if (has_no_room(target)) return post(in.data, in.n, in.type, request);
+  auto receive = std::make_unique<PostedReceive>(target, origin);
+  receive->persistent = true;
+  return post_receive(std::move(receive), request, post);
 }
 
 template <typename Post>
 int receive_later(const Incoming& in, Origin origin, MPI_Request* request, const Post& post) {
   if (is_for_library(in, origin)) return post(in.data, in.n, in.type, request);
   const Guard guard;
-  auto operation = receiving(in, origin.comm);
-  if (holds_any() && receive_held(*operation, origin.from, origin.tag, origin.comm))
-    return keep_done(std::move(operation), request);
-  if (!operation->target.on_device && operation->target.room < kEnvelopeBytes)
-    return post(in.data, in.n, in.type, request);
-  return post_receive(std::move(operation), request, post);
+  const Target target = target_of(in);
+  if (auto held = receive_held(target, origin)) return keep_held(std::move(held), request);
+  if (has_no_room(target)) return post(in.data, in.n, in.type, request);
+  return post_receive(std::make_unique<PostedReceive>(target, origin), request, post);
 }
 
 // `now`: the form that waits, now(n, type, status), for host memory where nothing else is to be
@@ -118,27 +102,24 @@ int receive(const Incoming& in, Origin origin, MPI_Status* status, const Post& p
   bool small = false;
   {
     const Guard guard;
-    auto operation = receiving(in, origin.comm);
-    const Target& target = operation->target;
-    if (holds_any() && receive_held(*operation, origin.from, origin.tag, origin.comm)) {
-      await_arrival(*operation);
-      return end_unkept(*operation, status);
-    }
-    small = !target.on_device && target.room < kEnvelopeBytes && !busy();
+    const Target target = target_of(in);
+    if (const auto held = receive_held(target, origin)) return end_held(*held, status);
+    small = has_no_room(target) && !busy();
     if (!small && target.takes_envelope() && target.room <= INT_MAX && !busy() && !world.multiple) {
       MPI_Status own;
       MPI_Status& told = status == MPI_STATUS_IGNORE ? own : *status;
       const int code = now(static_cast<MPI_Count>(target.room), calls::byte_type(), &told);
       Envelope envelope;
       if (code != MPI_SUCCESS || !got_envelope(target, told, envelope)) return code;
-      take(*operation, envelope);
-      await_arrival(*operation);
-      operation->source = told.MPI_SOURCE;
-      operation->tag = told.MPI_TAG;
-      return end_unkept(*operation, status);
+      HeldReceive held(target, origin.comm);
+      held.status.source = told.MPI_SOURCE;
+      held.status.tag = told.MPI_TAG;
+      take(held, envelope);
+      return end_held(held, status);
     }
     if (!small) {
-      const int code = post_receive(std::move(operation), &request, post);
+      const int code =
+          post_receive(std::make_unique<PostedReceive>(target, origin), &request, post);
       if (code != MPI_SUCCESS) return code;
     }
   }
@@ -152,9 +133,10 @@ int receive_matched_later(const Incoming& in, MPI_Message* one, MPI_Request* req
                           const Post& post) {
   if (is_wrong(in)) return post(in.data, in.n, in.type, request);
   const Guard guard;
-  auto operation = receiving(in, calls::comm_world());
-  if (receive_matched(*operation, one)) return keep_done(std::move(operation), request);
-  return post_receive(std::move(operation), request, post);
+  const Target target = target_of(in);
+  if (auto held = receive_matched(target, one)) return keep_held(std::move(held), request);
+  const Origin any{MPI_ANY_SOURCE, MPI_ANY_TAG, calls::comm_world()};
+  return post_receive(std::make_unique<PostedReceive>(target, any), request, post);
 }
 
 }  // namespace nearpeak::layer

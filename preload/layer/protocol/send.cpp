@@ -8,19 +8,14 @@
 #include "layer/copy/process_memory.hpp"
 #include "layer/datatype/types.hpp"
 #include "layer/protocol/copy_proxy.hpp"
+#include "layer/protocol/offered.hpp"
 #include "layer/protocol/opening.hpp"
+#include "layer/protocol/own_request.hpp"
+#include "layer/protocol/parts.hpp"
+#include "layer/protocol/requests.hpp"
 
 namespace nearpeak::layer {
 namespace {
-
-int tell_status(void*, MPI_Status* status) {
-  status->MPI_SOURCE = MPI_UNDEFINED;
-  status->MPI_TAG = MPI_UNDEFINED;
-  NEARPEAK_REAL(MPI_Status_set_cancelled)(status, 0);
-  return NEARPEAK_REAL(MPI_Status_set_elements_x)(status, calls::byte_type(), 0);
-}
-int free_nothing(void*) { return MPI_SUCCESS; }
-int cancel_nothing(void*, int) { return MPI_SUCCESS; }
 
 // Whether the rank takes envelopes, and can open this memory.
 bool takes(int rank, const Located& place) {
@@ -43,36 +38,35 @@ std::uint32_t free_slot() {
   return world.free_slots.take();
 }
 
-// Sends the envelope; the slot says where the data is, but for its address.
-Operation* offer_in(std::uint32_t index, std::unique_ptr<Operation> operation,
-                    const Outgoing& message, int rank) {
-  operation->kind = Operation::Kind::kOffered;
-  operation->comm = message.comm;
-  operation->to = rank;
-  operation->data = message.data;
+// Sends the envelope; the slot says where the memory is, but for its address.
+OfferedSend* offer_in(std::uint32_t index, OfferedMemory memory, const Outgoing& message,
+                      int rank) {
+  auto send = std::make_unique<OfferedSend>(rank, message.comm);
+  send->memory = std::move(memory);
+  send->memory.data = message.data;
   Slot& slot = world.area().slot(index);
   slot.address = reinterpret_cast<std::uint64_t>(message.data);
   slot.bytes = message.span.bytes();
   ++slot.number;
   slot.state.store(State::kOffered, std::memory_order_release);
-  operation->envelope = {.nonce = world.nonce,
-                         .rank = static_cast<std::uint32_t>(world.rank),
-                         .slot = index,
-                         .number = slot.number,
-                         .bytes = slot.bytes,
-                         .step = 0,
-                         .tag = 0,
-                         .unused = {}};
-  const int code = NEARPEAK_REAL(MPI_Isend)(&operation->envelope, static_cast<int>(kEnvelopeBytes),
+  send->envelope = {.nonce = world.nonce,
+                    .rank = static_cast<std::uint32_t>(world.rank),
+                    .slot = index,
+                    .number = slot.number,
+                    .bytes = slot.bytes,
+                    .step = 0,
+                    .tag = 0,
+                    .unused = {}};
+  const int code = NEARPEAK_REAL(MPI_Isend)(&send->envelope, static_cast<int>(kEnvelopeBytes),
                                             calls::byte_type(), message.to, message.tag,
-                                            message.comm, &operation->sending);
+                                            message.comm, &send->envelope_request);
   if (code != MPI_SUCCESS) {  // as the send itself will say
     slot.state.store(State::kFree, std::memory_order_relaxed);
     world.free_slots.give(index);
     return nullptr;
   }
   ++world.counts.envelope_sends;
-  return &keep_offered(std::move(operation));
+  return &keep_offered(std::move(send));
 }
 
 const char* data_of(const Outgoing& message) {
@@ -91,7 +85,7 @@ namespace {
 
 // Of a type with gaps: packed by a kernel, and sent from there. What a short copy brings to the
 // host is not worth a kernel's launch.
-Operation* offer_packed(const Outgoing& message, Mode mode) {
+OfferedSend* offer_packed(const Outgoing& message, Mode mode) {
   const std::size_t bytes = room_of(message.n, message.type);
   if (mode != Mode::kUsual || message.span.bytes() <= CopyMailbox::kStaged ||
       bytes <= world.settings.inline_bytes)
@@ -108,20 +102,23 @@ Operation* offer_packed(const Outgoing& message, Mode mode) {
   whole.type = calls::byte_type();
   whole.span = {0, static_cast<MPI_Aint>(bytes)};
   whole.place = packed.place();
-  Operation* const operation = offer(whole, mode);
-  if (operation != nullptr) operation->packed = std::move(packed);
-  return operation;
+  OfferedSend* const send = offer(whole, mode);
+  if (send != nullptr) send->memory.packed = std::move(packed);
+  return send;
 }
 
 }  // namespace
 
-Operation* offer(const Outgoing& message, Mode mode) {
+OfferedSend* offer(const Outgoing& message, Mode mode) {
   if (!type_of(message.type).dense) return offer_packed(message, mode);
   const std::size_t bytes = message.span.bytes();
   if (mode != Mode::kUsual || bytes <= world.settings.inline_bytes) return nullptr;
   const int rank = world_rank(message.comm, message.to);
   if (rank < 0) return nullptr;
-  if (!world.areas[static_cast<std::size_t>(rank)]) return offer_in_parts(message, rank);
+  if (!world.areas[static_cast<std::size_t>(rank)]) {
+    auto send = offer_in_parts(message, rank);
+    return send ? &keep_offered(std::move(send)) : nullptr;
+  }
   if (!takes(rank, message.place)) return nullptr;
   const std::uint32_t index = free_slot();
   if (index == FreeSlots::kNone) return nullptr;
@@ -131,12 +128,12 @@ Operation* offer(const Outgoing& message, Mode mode) {
   slot.offset = static_cast<std::uint64_t>(static_cast<const char*>(message.data) -
                                            static_cast<const char*>(message.place.base));
   if (rank != world.rank) slot.handle = world.devices.handle_of(message.place);
-  auto operation = std::make_unique<Operation>();
-  operation->place = message.place;
-  return offer_in(index, std::move(operation), message, rank);
+  OfferedMemory memory;
+  memory.place = message.place;
+  return offer_in(index, std::move(memory), message, rank);
 }
 
-Operation* offer_from_host(Outgoing& message, Mode mode) {
+OfferedSend* offer_from_host(Outgoing& message, Mode mode) {
   if (mode != Mode::kUsual || message.to < 0 || !type_of(message.type).dense) return nullptr;
   message.span = span_of(message.n, message.type);
   const std::size_t bytes = message.span.bytes();
@@ -151,10 +148,10 @@ Operation* offer_from_host(Outgoing& message, Mode mode) {
   Slot& slot = world.area().slot(index);
   slot.on_host = 1;
   slot.kept = world.pinned.had(range) ? 1 : 0;
-  auto operation = std::make_unique<Operation>();
-  operation->on_host = true;
-  operation->again = world.pinned.used(range);
-  return offer_in(index, std::move(operation), message, rank);
+  OfferedMemory memory;
+  memory.on_host = true;
+  memory.used_before = world.pinned.used(range);
+  return offer_in(index, std::move(memory), message, rank);
 }
 
 HostMemory staged(const Outgoing& message) {
@@ -166,46 +163,37 @@ HostMemory staged(const Outgoing& message) {
   return memory;
 }
 
-int keep_offered_by_request(Operation& operation, MPI_Request* request) {
-  const int code = NEARPEAK_REAL(MPI_Grequest_start)(tell_status, free_nothing, cancel_nothing,
-                                                     nullptr, request);
+int keep_offered_by_request(OfferedSend& send, MPI_Request* request) {
+  const int code = start_own_request(nullptr, request);
   if (code != MPI_SUCCESS) end_job("MPI_Grequest_start failed");
-  keep(std::unique_ptr<Operation>(&operation), *request).kept = false;
+  keep_by(send, *request);
+  send.in_call = false;
   return code;
 }
 
-void await_offered(Operation& operation) {
+void await_offered(OfferedSend& send) {
   constexpr unsigned kLooks = 64;
   unsigned looks = 0;
   for (Waiting pause;; pause()) {
     const Guard guard;
-    advance_awaited(operation);
+    advance_awaited(send);
     if (busy()) advance();
-    if (operation.done) return release_offered(operation);
+    if (send.complete) return release_offered(send);
     if (++looks % kLooks == 0) progress();
   }
 }
 
 void keep_persistent(HostMemory memory, const Outgoing& message, MPI_Request request) {
-  auto operation = std::make_unique<Operation>();
-  operation->kind = Operation::Kind::kStaged;
-  operation->comm = message.comm;
-  operation->persistent = true;
-  operation->active = false;
-  operation->data = data_of(message);
-  operation->bytes = static_cast<MPI_Count>(message.span.bytes());
-  operation->place = message.place;
-  operation->memory = std::move(memory);
-  keep(std::move(operation), request);
+  auto send = std::make_unique<StagedSend>(std::move(memory), message.comm);
+  send->persistent = true;
+  send->started = false;
+  send->data = data_of(message);
+  send->bytes = message.span.bytes();
+  keep(std::move(send), request);
 }
 
 void keep_staged(HostMemory memory, MPI_Comm comm, MPI_Request request) {
-  if (is_complete(request)) return;
-  auto operation = std::make_unique<Operation>();
-  operation->kind = Operation::Kind::kStaged;
-  operation->comm = comm;
-  operation->memory = std::move(memory);
-  keep(std::move(operation), request);
+  if (!is_complete(request)) keep(std::make_unique<StagedSend>(std::move(memory), comm), request);
 }
 
 }  // namespace nearpeak::layer

@@ -6,25 +6,14 @@
 #include <memory>
 #include <utility>
 
+#include "layer/protocol/advance.hpp"
 #include "layer/protocol/complete.hpp"
 #include "layer/protocol/host.hpp"
+#include "layer/protocol/messages.hpp"
 #include "layer/protocol/operations.hpp"
 #include "layer/world/world.hpp"
 
 namespace nearpeak::layer {
-
-// A message.
-struct Outgoing {
-  const void* data;
-  MPI_Count n;
-  MPI_Datatype type;
-  int to;
-  int tag;
-  MPI_Comm comm;
-  Found found{};  // of the data
-  Span span{};
-  Located place{};
-};
 
 // Which sends may go by an envelope: those that may be complete before they are received.
 enum class Mode { kUsual, kHostMemory };
@@ -32,9 +21,9 @@ enum class Mode { kUsual, kHostMemory };
 // Fills in the rest.
 void locate(Outgoing& message);
 // Sends an envelope in its place; null where it is to go through host memory.
-Operation* offer(const Outgoing& message, Mode mode);
+OfferedSend* offer(const Outgoing& message, Mode mode);
 // The same of a long message from host memory that its receiver expects.
-Operation* offer_from_host(Outgoing& message, Mode mode);
+OfferedSend* offer_from_host(Outgoing& message, Mode mode);
 // The data in host memory; all between as well, where its type has gaps.
 HostMemory staged(const Outgoing& message);
 // What a send is given in the place of the buffer.
@@ -42,8 +31,8 @@ inline const void* begin_of(const HostMemory& memory, const Outgoing& message) {
   return memory.get() - message.span.low;
 }
 // Waits for one without a request.
-void await_offered(Operation& operation);
-int keep_offered_by_request(Operation& operation, MPI_Request* request);
+void await_offered(OfferedSend& send);
+int keep_offered_by_request(OfferedSend& send, MPI_Request* request);
 void keep_persistent(HostMemory memory, const Outgoing& message, MPI_Request request);
 void keep_staged(HostMemory memory, MPI_Comm comm, MPI_Request request);
 
@@ -58,8 +47,8 @@ int send_later(Outgoing message, Mode mode, MPI_Request* request, const Begin& b
   const Guard guard;
   locate(message);
   if (moves_nothing(message)) return begin(static_cast<const void*>(kNoData), request);
-  if (Operation* const operation = offer(message, mode))
-    return keep_offered_by_request(*operation, request);
+  if (OfferedSend* const offered = offer(message, mode))
+    return keep_offered_by_request(*offered, request);
   HostMemory memory = staged(message);
   const int code = begin(begin_of(memory, message), request);
   if (code == MPI_SUCCESS) keep_staged(std::move(memory), message.comm, *request);
@@ -70,7 +59,7 @@ template <typename Begin>
 int send(Outgoing message, Mode mode, const Begin& begin) {
   MPI_Request request{};
   HostMemory memory;
-  Operation* offered = nullptr;
+  OfferedSend* offered = nullptr;
   {
     const Guard guard;
     locate(message);
@@ -104,7 +93,7 @@ int send_again(Outgoing message, MPI_Request* request, const Begin& begin) {
 template <typename Begin, typename Now>
 int send_from_host(Outgoing message, Mode mode, const Begin& begin, const Now& now) {
   if (is_expected()) {
-    Operation* offered = nullptr;
+    OfferedSend* offered = nullptr;
     {
       const Guard guard;
       offered = offer_from_host(message, mode);
@@ -125,7 +114,7 @@ template <typename Begin>
 int send_later_from_host(Outgoing message, Mode mode, MPI_Request* request, const Begin& begin) {
   if (is_expected()) {
     const Guard guard;
-    if (Operation* const offered = offer_from_host(message, mode))
+    if (OfferedSend* const offered = offer_from_host(message, mode))
       return keep_offered_by_request(*offered, request);
   }
   return begin(message.data, request);

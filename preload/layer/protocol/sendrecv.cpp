@@ -7,59 +7,72 @@
 #include <vector>
 
 #include "layer/datatype/types.hpp"
+#include "layer/protocol/advance.hpp"
+#include "layer/protocol/own_request.hpp"
+#include "layer/protocol/requests.hpp"
 #include "layer/protocol/send.hpp"
 
 namespace nearpeak::layer {
 namespace {
 
 struct AllSendrecvs {
-  std::vector<Operation*> begun;  // that are not complete
+  std::vector<SendReceive*> begun;  // that are not complete
   bool advancing = false;
 };
 AllSendrecvs& sendrecvs = *new AllSendrecvs;
 
-// Asks after a part; what is found of the receive is the status of both.
-void look_at(Operation& operation, std::size_t part) {
-  MPI_Request& request = operation.parts[part];
-  if (request == calls::request_null()) return;
+// Asks after the receive; what is found of it is the status of both.
+void look_at_receive(SendReceive& both) {
+  if (both.receiving == calls::request_null()) return;
   MPI_Status status;
   int done = 0;
-  const int code = test(&request, &done, &status);
-  if (code != MPI_SUCCESS) operation.error = code;
-  if (done == 0 || part != 0) return;
-  operation.source = status.MPI_SOURCE;
-  operation.tag = status.MPI_TAG;
-  operation.bytes = static_cast<MPI_Count>(bytes_of(status));
+  const int code = test(&both.receiving, &done, &status);
+  if (code != MPI_SUCCESS) both.error = code;
+  if (done == 0) return;
+  both.status = {.source = status.MPI_SOURCE,
+                 .tag = status.MPI_TAG,
+                 .bytes = static_cast<MPI_Count>(bytes_of(status))};
 }
 
-bool is_done(const Operation& operation) {
-  return operation.parts[0] == calls::request_null() && operation.parts[1] == calls::request_null();
+void look_at_send(SendReceive& both) {
+  if (both.sending == calls::request_null()) return;
+  int done = 0;
+  const int code = test(&both.sending, &done, MPI_STATUS_IGNORE);
+  if (code != MPI_SUCCESS) both.error = code;
 }
 
-}  // namespace
+bool is_done(const SendReceive& both) {
+  return both.receiving == calls::request_null() && both.sending == calls::request_null();
+}
 
-bool have_sendrecvs() { return !sendrecvs.begun.empty(); }
-
-void advance_sendrecvs() {
+// Completes those that are done. Whether some are left.
+bool advance_sendrecvs() {
   // Who asks after a part advances all.
-  if (std::exchange(sendrecvs.advancing, true)) return;
+  if (std::exchange(sendrecvs.advancing, true)) return true;
   for (std::size_t i = 0; i < sendrecvs.begun.size();) {
-    Operation& operation = *sendrecvs.begun[i];
-    for (const std::size_t part : {0U, 1U}) look_at(operation, part);
-    if (!is_done(operation)) {
+    SendReceive& both = *sendrecvs.begun[i];
+    look_at_receive(both);
+    look_at_send(both);
+    if (!is_done(both)) {
       ++i;
       continue;
     }
     sendrecvs.begun.erase(sendrecvs.begun.begin() + static_cast<std::ptrdiff_t>(i));
-    NEARPEAK_REAL(MPI_Grequest_complete)(operation.request);
+    complete_own_request(both.request);
   }
   sendrecvs.advancing = false;
+  return !sendrecvs.begun.empty();
 }
 
-int keep_sendrecv(std::unique_ptr<Operation> operation, MPI_Request* request) {
-  Operation& kept = *operation;
-  const int code = keep_by_own_request(std::move(operation), request);
-  if (code == MPI_SUCCESS) sendrecvs.begun.push_back(&kept);
+}  // namespace
+
+int keep_sendrecv(std::unique_ptr<SendReceive> both, MPI_Request* request) {
+  SendReceive& kept = *both;
+  const int code = start_own_request(&kept.status, request);
+  if (code != MPI_SUCCESS) return code;
+  keep(std::move(both), *request);
+  sendrecvs.begun.push_back(&kept);
+  advance_with(advance_sendrecvs);
   return code;
 }
 

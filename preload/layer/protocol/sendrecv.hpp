@@ -8,20 +8,17 @@
 
 #include "layer/datatype/types.hpp"
 #include "layer/protocol/complete.hpp"
+#include "layer/protocol/messages.hpp"
 #include "layer/protocol/operations.hpp"
-#include "layer/protocol/receive.hpp"
 
 namespace nearpeak::layer {
 
-// Whether sendrecv_later() has begun some that are not complete.
-bool have_sendrecvs();
-// Completes those of which both parts are.
-void advance_sendrecvs();
-int keep_sendrecv(std::unique_ptr<Operation> operation, MPI_Request* request);
+// Gives it a request, which is complete when both of its own are.
+int keep_sendrecv(std::unique_ptr<SendReceive> both, MPI_Request* request);
 
 // Begins a receive and a send, and waits for both.
-template <typename Receive, typename Send>
-int sendrecv(const Receive& receive, const Send& send, MPI_Status* status) {
+template <typename BeginReceive, typename BeginSend>
+int sendrecv(const BeginReceive& receive, const BeginSend& send, MPI_Status* status) {
   std::array<MPI_Request, 2> requests{calls::request_null(), calls::request_null()};
   int code = receive(&requests[0]);
   if (code == MPI_SUCCESS) code = send(&requests[1]);
@@ -40,19 +37,15 @@ struct Copy {
 };
 Copy copy_of(const void* data, const Found& found, MPI_Count n, MPI_Datatype type, MPI_Comm comm);
 
-// The same with a request for both, which `copy` is kept for. The layer completes it.
-template <typename Receive, typename Send>
-int sendrecv_later(HostMemory copy, MPI_Comm comm, MPI_Request* request, const Receive& receive,
-                   const Send& send) {
+// The same with a request for both, which `copy` is kept for.
+template <typename BeginReceive, typename BeginSend>
+int sendrecv_later(HostMemory copy, MPI_Comm comm, MPI_Request* request,
+                   const BeginReceive& receive, const BeginSend& send) {
   const Guard guard;
-  auto operation = std::make_unique<Operation>();
-  operation->kind = Operation::Kind::kSendrecv;
-  operation->comm = comm;
-  operation->memory = std::move(copy);
-  operation->parts.fill(calls::request_null());
-  int code = receive(&operation->parts[0]);
-  if (code == MPI_SUCCESS) code = send(&operation->parts[1]);
-  return code == MPI_SUCCESS ? keep_sendrecv(std::move(operation), request) : code;
+  auto both = std::make_unique<SendReceive>(std::move(copy), comm);
+  int code = receive(&both->receiving);
+  if (code == MPI_SUCCESS) code = send(&both->sending);
+  return code == MPI_SUCCESS ? keep_sendrecv(std::move(both), request) : code;
 }
 
 }  // namespace nearpeak::layer

@@ -10,7 +10,7 @@
 #include "layer/datatype/contents.hpp"
 #include "layer/datatype/types.hpp"
 #include "layer/protocol/opening.hpp"
-#include "layer/protocol/receive.hpp"
+#include "layer/protocol/own_request.hpp"
 
 namespace nearpeak::layer {
 namespace {
@@ -203,10 +203,9 @@ int access_device(Window& window, const Access& access, Done when) {
 }
 
 int completed_request(MPI_Request* request) {
-  auto operation = std::make_unique<Operation>();
-  operation->comm = calls::comm_world();
-  operation->source = operation->tag = MPI_UNDEFINED;
-  return keep_done(std::move(operation), request);
+  const int code = start_own_request(nullptr, request);
+  if (code == MPI_SUCCESS) complete_own_request(*request);
+  return code;
 }
 
 AccessShadows shadows_of(const Access& access) {

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "layer/protocol/advance.hpp"
+
+#include <sched.h>
+
+#include <exception>
+#include <string>
+#include <utility>
+
+#include "layer/protocol/copy_proxy.hpp"
+#include "layer/protocol/offered.hpp"
+#include "layer/protocol/parts.hpp"
+#include "layer/protocol/requests.hpp"
+#include "layer/protocol/taken.hpp"
+#include "layer/world/world.hpp"
+
+namespace nearpeak::layer {
+namespace {
+
+int waiting = 0;                    // so many are Waiting
+bool (*advances_more)() = nullptr;  // advance_with()
+
+}  // namespace
+
+Waiting::Waiting() {
+  const Guard guard;
+  ++waiting;
+}
+
+void Waiting::end() {
+  if (std::exchange(ended_, true)) return;
+  const Guard guard;
+  if (--waiting > 0) return;
+  try {
+    wait_copies();
+  } catch (const std::exception& error) {
+    end_job(std::string("a copy of a message failed: ") + error.what());
+  }
+}
+
+bool busy() {
+  return have_freed() || have_copies() || have_arrivals() || is_asked() ||
+         advances_more != nullptr ||
+         (world.accepts_envelopes.load(std::memory_order_relaxed) && have_open_receives());
+}
+
+void advance() {
+  if (is_asked()) serve();
+  note_ended_copies();
+  advance_offered();
+  if (world.accepts_envelopes.load(std::memory_order_relaxed)) advance_receives();
+  advance_arrivals();
+  if (advances_more != nullptr && !advances_more()) advances_more = nullptr;
+  if (have_freed()) advance_freed();
+  if (waiting == 0) wait_copies();
+}
+
+void advance_asked(PostedReceive& receive) {
+  if (!receive.settled) advance_receive(receive);
+  if (waiting == 0) wait_copies();
+}
+
+void advance_with(bool (*more)()) { advances_more = more; }
+
+void progress() {
+  int there = 0;
+  NEARPEAK_REAL(MPI_Iprobe)(MPI_ANY_SOURCE, 0, world.everyone, &there, MPI_STATUS_IGNORE);
+}
+
+void finish_all() {
+  // Receivers take what they will before their own end: when all have come here, nothing that is
+  // left will be received.
+  // Not on MPI_COMM_WORLD: partitioned messages of Open MPI 5.0.11 that were never started leave a
+  // collective behind there, which some ranks begin before this one and some after it.
+  Pause pause;
+  for (; !is_all_told(); pause()) advance();
+  MPI_Request request{};
+  NEARPEAK_REAL(MPI_Ibarrier)(world.everyone, &request);
+  for (int all_here = 0; all_here == 0; pause()) {
+    advance();
+    is_all_told();
+    NEARPEAK_REAL(MPI_Test)(&request, &all_here, MPI_STATUS_IGNORE);
+  }
+  // All parts that were received are at their receivers: the library may have to be told of it.
+  constexpr int kTries = 1000;
+  for (int i = 0; i < kTries && (drop_part() || have_departures()); ++i) {
+    advance();
+    sched_yield();
+  }
+  abandon_parts();
+}
+
+}  // namespace nearpeak::layer

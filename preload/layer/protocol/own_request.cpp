@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "layer/protocol/own_request.hpp"
+
+namespace nearpeak::layer {
+namespace {
+
+constexpr MessageStatus kNothingReceived{.source = MPI_UNDEFINED, .tag = MPI_UNDEFINED, .bytes = 0};
+
+int tell_status(void* received, MPI_Status* status) {
+  const auto* const known = static_cast<const MessageStatus*>(received);
+  write_status(known == nullptr ? kNothingReceived : *known, *status);
+  return MPI_SUCCESS;
+}
+int free_nothing(void*) { return MPI_SUCCESS; }
+int cancel_nothing(void*, int) { return MPI_SUCCESS; }
+
+}  // namespace
+
+int start_own_request(MessageStatus* status, MPI_Request* request) {
+  return NEARPEAK_REAL(MPI_Grequest_start)(tell_status, free_nothing, cancel_nothing, status,
+                                           request);
+}
+
+void complete_own_request(MPI_Request request) { NEARPEAK_REAL(MPI_Grequest_complete)(request); }
+
+void write_status(const MessageStatus& from, MPI_Status& to) {
+  to.MPI_SOURCE = from.source;
+  to.MPI_TAG = from.tag;
+  NEARPEAK_REAL(MPI_Status_set_cancelled)(&to, 0);
+  NEARPEAK_REAL(MPI_Status_set_elements_x)(&to, calls::byte_type(), from.bytes);
+}
+
+}  // namespace nearpeak::layer

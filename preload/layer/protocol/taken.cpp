@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "layer/protocol/taken.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "layer/protocol/copy_proxy.hpp"
+#include "layer/protocol/deliver.hpp"
+#include "layer/protocol/host.hpp"
+#include "layer/protocol/parts.hpp"
+#include "layer/protocol/ring.hpp"
+#include "layer/world/world.hpp"
+
+namespace nearpeak::layer {
+namespace {
+
+struct Receives {
+  Ring<PostedReceive> open;       // that may still get an envelope
+  std::vector<Receive*> copying;  // in the order in which their copies began
+};
+Receives& receives = *new Receives;
+
+void wait_copy(Receive& receive) {
+  if (receive.copied_slot == nullptr) return;
+  world.devices.wait_copy(receive.copy_lane);
+  std::erase(receives.copying, &receive);
+  std::exchange(receive.copied_slot, nullptr)->state.store(State::kDone, std::memory_order_release);
+}
+
+// A copy that goes on beside others.
+void begin_copy(Receive& receive, Slot& slot, const char* from, std::size_t bytes) {
+  if (receives.copying.size() == Devices::kLanes) wait_copy(*receives.copying.front());
+  const Target& target = receive.target;
+  receive.copy_lane = world.devices.begin_copy(target.place, target.data, from, bytes);
+  receive.copied_slot = &slot;
+  receives.copying.push_back(&receive);
+}
+
+// Memory of a device that a sender offers, as this process reaches it.
+struct Fetched {
+  Located place;
+  const char* data;
+  std::uint32_t rank;  // of the sender
+};
+
+Fetched reached(const Envelope& envelope, const Slot& slot, std::size_t bytes) {
+  if (envelope.rank == static_cast<std::uint32_t>(world.rank)) {
+    const auto* const data = reinterpret_cast<const char*>(slot.address);
+    return {world.devices.locate(data), data, envelope.rank};
+  }
+  check_part(slot.handle, slot.offset, bytes);
+  const char* const opened =
+      world.devices.opened(world.home, envelope.rank, slot.allocation, slot.handle);
+  return {Devices::place_of_opened(world.home), opened + slot.offset, envelope.rank};
+}
+
+// It goes where a receive without gaps wants it. A kernel does one copy after the other: where
+// there is one alone.
+void fetch(Receive& receive, Slot& slot, const Fetched& from, std::size_t bytes, Until until) {
+  const Target& target = receive.target;
+  Devices& devices = world.devices;
+  if (!target.on_device) return devices.copy_to_host(from.place, target.data, from.data, bytes);
+  if (until != Until::kUnderWay || bytes <= Devices::kShort)
+    return devices.copy_between_devices(target.place, target.data, from.place, from.data, bytes,
+                                        from.rank);
+  const bool alone = receives.open.empty() && receives.copying.empty();
+  if (!alone || !devices.carry(target.place, target.data, from.place, from.data, bytes, from.rank))
+    begin_copy(receive, slot, from.data, bytes);
+}
+
+// The same of a type with gaps. False where a kernel does not do it.
+bool fetch_apart(const Target& target, const Fetched& from, std::size_t bytes) {
+  if (!target.on_device) return false;
+  const auto layout = layout_of(target.n, target.type);
+  return layout &&
+         world.devices.unpack(target.place, *layout, target.data, from.place, from.data, bytes);
+}
+
+// By the copy proxy of the GPU, where that is another rank.
+bool is_fetched(const Target& target, int sender, const Slot& slot, std::size_t bytes) {
+  if (!target.dense) return false;
+  return target.on_device
+             ? copied_to_device_by_proxy(target.place, target.data, sender, slot, bytes)
+             : copied_to_host_by_proxy(target.data, sender, slot, bytes);
+}
+
+// What its sender has set aside; it stays so until it is taken.
+void take_set_aside(Receive& receive, const Envelope& envelope, const Area& area, Slot& slot) {
+  slot.state.store(State::kTaken, std::memory_order_relaxed);
+  if (slot.aside == kInPlace) {
+    const char* const place = area.place(envelope.slot, envelope.bytes);
+    if (place == nullptr) end_job("a message was set aside where it has no room");
+    put(receive, place, envelope.bytes);
+  } else {
+    const Shared aside(world.processes[envelope.rank], slot.aside, envelope.bytes);
+    put(receive, aside.data(), envelope.bytes);
+  }
+}
+
+// What its sender has where it was. The route that it takes.
+Route take_offered(Receive& receive, const Envelope& envelope, Slot& slot, Until until) {
+  const Target& target = receive.target;
+  if (bring(receive, envelope, slot)) return target.dense ? Route::kPieces : Route::kThroughHost;
+  const std::size_t fits = std::min<std::size_t>(envelope.bytes, target.room);
+  Route route = Route::kDirectly;
+  if (!is_fetched(target, static_cast<int>(envelope.rank), slot, fits)) {
+    const Fetched from = reached(envelope, slot, fits);
+    if (target.dense) {
+      fetch(receive, slot, from, fits, until);
+    } else if (!fetch_apart(target, from, fits)) {
+      route = Route::kThroughHost;
+      const HostMemory packed = host_memory_of(fits);
+      world.devices.copy_to_host(from.place, packed.get(), from.data, fits);
+      put(receive, packed.get(), fits);
+    }
+  }
+  receive.note_delivered(envelope.bytes);
+  return route;
+}
+
+// Whether what has been received begins as an envelope, as far as it has come.
+bool may_be_envelope(const PostedReceive& receive) {
+  // So may its memory be freed, once the application has the message.
+  if (receive.request_freed) return false;
+  const Target& target = receive.target;
+  if (receive.host.memory) return begins_as_envelope(receive.host.memory.get(), world.nonce);
+  return target.takes_envelope() && target.room >= kEnvelopeBytes &&
+         begins_as_envelope(target.data, world.nonce);
+}
+
+// By asking after a receive that is never complete: less than to probe.
+void have_library_go_on() {
+  int done = 0;
+  NEARPEAK_REAL(MPI_Test)(&world.never, &done, MPI_STATUS_IGNORE);
+}
+
+// What the MPI library has received where the application wants it.
+void settle_in_place(PostedReceive& receive, const MPI_Status& status) {
+  Envelope envelope;
+  // Of a request that the application has freed the memory may be gone where the message came in
+  // it: only an envelope, which nobody else takes, is looked for there, and so in a message that is
+  // as long.
+  const bool may_look = !receive.request_freed || bytes_of(status) == kEnvelopeBytes;
+  if (may_look && receive.accepts_envelope() &&
+      world.accepts_envelopes.load(std::memory_order_relaxed) &&
+      got_envelope(receive.target, status, envelope))
+    take(receive, envelope);
+}
+
+// What it has received in memory of the layer's.
+void settle_from_host(PostedReceive& receive, const MPI_Status& status) {
+  const std::size_t bytes = bytes_of(status);
+  const char* const memory = receive.host.memory.get();
+  if (bytes == kEnvelopeBytes && begins_as_envelope(memory, world.nonce)) {
+    take(receive, envelope_at(memory), Until::kUnderWay);
+    if (!receive.persistent) world.posted.give_back(std::move(receive.host));
+    return;
+  }
+  const Copies copies;
+  put(receive, memory, bytes);
+  if (!receive.target.on_device) return;
+  ++world.counts.staged_receives;
+  copies.note(End::kInto, Route::kThroughHost, bytes);
+  note_staged_receive(receive, status.MPI_SOURCE, bytes);
+  note_far(receive, status.MPI_SOURCE, bytes);
+}
+
+}  // namespace
+
+void clear(PostedReceive& receive) {
+  if (receive.host.memory) std::fill_n(receive.host.memory.get(), sizeof(Nonce), '\0');
+}
+
+void open_receive(PostedReceive& receive) {
+  receive.started = true;
+  receive.settled = receive.delivered = false;
+  receive.error = MPI_SUCCESS;
+  receives.open.add(receive);
+}
+
+void close_receive(PostedReceive& receive) {
+  if (receive.settled || !receive.started) return;
+  receive.settled = true;
+  receives.open.remove(receive);
+}
+
+void settle(PostedReceive& receive, const MPI_Status& status) {
+  if (receive.settled || !receive.started) return;
+  close_receive(receive);
+  if (!receive.host.memory) return settle_in_place(receive, status);
+  int cancelled = 0;
+  NEARPEAK_REAL(MPI_Test_cancelled)(&status, &cancelled);
+  if (cancelled == 0) settle_from_host(receive, status);
+}
+
+bool have_open_receives() { return !receives.open.empty(); }
+
+// Not of a persistent one: MPICH 5 takes its request for one that is not started once it was asked
+// after in this way.
+void advance_receive(PostedReceive& receive) {
+  if (receive.persistent) return;
+  int done = 0;
+  MPI_Status status;
+  NEARPEAK_REAL(MPI_Request_get_status)(receive.request, &done, &status);
+  if (done != 0) settle(receive, status);
+}
+
+void advance_receives() {
+  // To ask after one has the library go on, and give way where there is nothing. Only what has an
+  // envelope is asked after: of others MPICH 5 raises an error of the message here, and not on the
+  // communicator.
+  bool went_on = false;
+  receives.open.some([&](PostedReceive& receive) {
+    if (may_be_envelope(receive))
+      advance_receive(receive);
+    else if (!std::exchange(went_on, true))
+      have_library_go_on();
+  });
+}
+
+bool got_envelope(const Target& target, const MPI_Status& status, Envelope& envelope) {
+  if (target.room < kEnvelopeBytes) return false;  // its memory may be none
+  // The first is cheaper, and almost always the answer.
+  if (!begins_as_envelope(target.data, world.nonce) || bytes_of(status) != kEnvelopeBytes)
+    return false;
+  envelope = envelope_at(target.data);
+  return true;
+}
+
+void take(Receive& receive, const Envelope& envelope, Until until) {
+  if (is_header(envelope)) return begin_arrival(receive, envelope);
+  const auto* const area =
+      envelope.rank < world.areas.size() ? world.areas[envelope.rank].get() : nullptr;
+  if (area == nullptr)
+    end_job("an envelope came from rank " + std::to_string(envelope.rank) +
+            ", whose memory it does not have");
+  Slot& slot = area->slot(envelope.slot);
+  if (slot.number != envelope.number)
+    end_job("an envelope of rank " + std::to_string(envelope.rank) + " came twice");
+  const Copies copies;
+  const bool of_device = slot.on_host == 0;
+  Route route = Route::kAside;
+  State expected = State::kOffered;
+  if (slot.state.compare_exchange_strong(expected, State::kTaken))
+    route = take_offered(receive, envelope, slot, until);
+  else
+    take_set_aside(receive, envelope, *area, slot);
+  if (receive.copied_slot == nullptr) slot.state.store(State::kDone, std::memory_order_release);
+  ++world.counts.envelope_receives;
+  const bool on_device = receive.target.on_device;
+  if (on_device || of_device)
+    copies.note(on_device ? End::kInto : End::kFrom, route, envelope.bytes);
+}
+
+void await_message(Receive& receive) {
+  await_arrival(receive);
+  wait_copy(receive);
+}
+
+bool have_copies() { return !receives.copying.empty(); }
+
+void wait_copies() {
+  while (!receives.copying.empty()) wait_copy(*receives.copying.front());
+}
+
+void note_ended_copies() {
+  for (std::size_t i = 0; i < receives.copying.size();) {
+    if (world.devices.copy_ended(receives.copying[i]->copy_lane))
+      wait_copy(*receives.copying[i]);
+    else
+      ++i;
+  }
+}
+
+}  // namespace nearpeak::layer

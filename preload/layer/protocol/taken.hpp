@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Receives of what may come by an envelope: the envelopes are taken, and what they stand for is
+// copied. Who calls holds the guard.
+#pragma once
+
+#include "layer/protocol/messages.hpp"
+#include "layer/protocol/operations.hpp"
+
+namespace nearpeak::layer {
+
+// Before a receive is posted: nothing of another message is in its memory.
+void clear(PostedReceive& receive);
+// Begins to look for the envelope of a receive; where it is persistent, at each start.
+void open_receive(PostedReceive& receive);
+// Ends that.
+void close_receive(PostedReceive& receive);
+// The MPI library has completed it, with this status: puts the message in its place.
+void settle(PostedReceive& receive, const MPI_Status& status);
+bool have_open_receives();
+// Takes the envelope that has come, if one has.
+void advance_receive(PostedReceive& receive);
+// The same of a few of them, in turn.
+void advance_receives();
+
+// Whether a host receive that is complete got an envelope.
+bool got_envelope(const Target& target, const MPI_Status& status, Envelope& envelope);
+// What a received envelope stands for is put where the receive wants it, or, later, is on its way
+// there until await_message(); what a header stands for always is.
+enum class Until { kThere, kUnderWay };
+void take(Receive& receive, const Envelope& envelope, Until until = Until::kThere);
+void await_message(Receive& receive);
+
+// Whether any copies are under way.
+bool have_copies();
+void wait_copies();
+// Notes those that have ended by themselves.
+void note_ended_copies();
+
+}  // namespace nearpeak::layer
