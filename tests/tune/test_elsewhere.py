@@ -11,6 +11,7 @@ import numpy as np
 from nearpeak.tune.bench import Failed
 from nearpeak.tune.candidates import Env
 from nearpeak.tune.elsewhere import Elsewhere
+from nearpeak.tune.estimate import Noise
 
 Speeds = "tuple[float, float] | str"
 BOTH = {"FAST": "y", "BETTER": "y"}
@@ -44,7 +45,9 @@ class Places:
 
 def free(places: Places) -> tuple[Env, str, list[str]]:
     lines: list[str] = []
-    env, lacks = Elsewhere(cast(Any, places), np.array([0.03]), lines.append).free(BOTH)
+    env, lacks = Elsewhere(cast(Any, places), Noise(np.array([0.03]), 0.03), lines.append).free(
+        BOTH
+    )
     return env, lacks, lines
 
 

@@ -11,6 +11,7 @@ import pytest
 from nearpeak.arrays import Floats
 from nearpeak.tune.bench import Failed
 from nearpeak.tune.candidates import Candidate, Env
+from nearpeak.tune.estimate import LEAST_GAIN, SURE, Noise
 from nearpeak.tune.rounds import DEFAULT, Compared, Rounds
 
 FAST, FASTER, BOTH = (
@@ -18,10 +19,10 @@ FAST, FASTER, BOTH = (
     Candidate((("B", "1"),)),
     Candidate((("A", "1"), ("B", "1"))),
 )
-NOISE = np.array([0.03, 0.03])
+NOISE = Noise(np.array([0.03, 0.03]), 0.02)
 
 
-def rounds(cost: Callable[[Env, int], float | str]) -> tuple[Rounds, list[Env]]:
+def rounds(cost: Callable[[Env, int], float | str], targets: int = 2) -> tuple[Rounds, list[Env]]:
     """Launches of this cost, or why they fail, by their number; a first one is done."""
     launched: list[Env] = []
 
@@ -29,7 +30,7 @@ def rounds(cost: Callable[[Env, int], float | str]) -> tuple[Rounds, list[Env]]:
         def measure(self, env: Env, _: str) -> Floats | Failed:
             launched.append(env)
             result = cost(env, len(launched) - 1)
-            return Failed(result) if isinstance(result, str) else np.array([result, result])
+            return Failed(result) if isinstance(result, str) else np.full(targets, result)
 
     made = Rounds(cast(Any, Costs()), random.Random(1))
     made.launch(DEFAULT, "test")
@@ -78,7 +79,8 @@ def test_noise_is_that_of_equal_launches() -> None:
     for _ in range(7):
         made.launch(DEFAULT, "test")
     made.launch(FAST, "test")
-    assert made.noise() == pytest.approx([0.074, 0.074], abs=0.001)
+    noise = made.noise()
+    assert [*noise.targets, noise.mean] == pytest.approx([0.074] * 3, abs=0.001)
 
 
 def test_of_equally_good_settings_the_best_has_fewest_variables() -> None:
@@ -90,3 +92,22 @@ def test_of_equally_good_settings_the_best_has_fewest_variables() -> None:
     assert best(0.30, 0.51) == BOTH
     assert best(0.01, 0.00) is None
     assert best(0.01, -0.50) is None
+
+
+def test_launches_that_are_slow_for_all_targets_prove_nothing() -> None:
+    """All noise of a launch is shared by its eight targets: their mean scatters as each of them."""
+
+    def is_proved(seed: int) -> bool:
+        chance = random.Random(seed)
+
+        def noise(_: Env, __: int) -> float:
+            slow = 0.5 * chance.random() if chance.random() < 0.05 else 0.0
+            return chance.gauss(0, 0.1) + slow
+
+        made, _ = rounds(noise, targets=8)
+        for _ in range(9):
+            made.launch(DEFAULT, "test")
+        found = made.compare(DEFAULT, [FAST], "test", 6, lambda _: True).estimates[FAST]
+        return found.mean > max(LEAST_GAIN, SURE * found.error)
+
+    assert sum(map(is_proved, range(500))) <= 5
