@@ -6,7 +6,15 @@ import math
 import numpy as np
 import pytest
 
-from nearpeak.tune.estimate import HARM, LEAST_NOISE, Noise, effects_of, estimate, noise_of
+from nearpeak.tune.estimate import (
+    HARM,
+    LEAST_NOISE,
+    Noise,
+    effects_of,
+    estimate,
+    noise_of,
+    one_of_several,
+)
 
 NOISE = Noise(np.array([0.03, 0.03]), 0.02)
 
@@ -62,6 +70,18 @@ def test_fewer_standard_errors_are_enough_for_what_was_chosen_before() -> None:
     found = estimate(rounds(*[(0.09, 0.09)] * 2), Noise(np.array([0.04, 0.04]), 0.028))
     assert not found.better
     assert found.better_by(1.0)
+
+
+def test_one_of_several_targets_needs_more_standard_errors() -> None:
+    """The tables of the normal distribution: 0.00135 and an eighth of it."""
+    assert one_of_several(3.0, 1) == pytest.approx(3.0)
+    assert one_of_several(3.0, 8) == pytest.approx(3.584, abs=0.005)
+    noise = Noise(np.full(8, 0.04), 0.04)
+    error = 1.25 * math.sqrt(2) * 0.04 / math.sqrt(6)
+    for errors, better in ((3.4, False), (3.8, True)):
+        gains = np.zeros((6, 8))
+        gains[:, 0] = errors * error
+        assert estimate(gains, noise).better == better
 
 
 def test_what_makes_a_target_slower_harms() -> None:

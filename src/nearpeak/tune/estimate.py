@@ -4,6 +4,7 @@ candidate by rounds."""
 
 import math
 from collections.abc import Sequence
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -71,9 +72,11 @@ class Estimate(NamedTuple):
         return self.better_by(SURE)
 
     def better_by(self, errors: float) -> bool:
-        """True if `better` holds with this many standard errors."""
+        """True if `better` holds with this many standard errors. One of several targets needs more
+        of them, as each is a chance to be wrong."""
         overall = self.mean > max(LEAST_GAIN, errors * self.error)
-        return overall or bool((self.gains > np.maximum(HARM, errors * self.errors)).any())
+        of_one = one_of_several(errors, len(self.gains))
+        return overall or bool((self.gains > np.maximum(HARM, of_one * self.errors)).any())
 
     def worse_by(self, errors: float) -> bool:
         """True if the mean of the targets, or one of them, is slower by this many standard
@@ -102,6 +105,13 @@ class Estimate(NamedTuple):
     def slower_by(self, errors: float) -> Booleans:
         """Returns the targets that are slower by this many standard errors."""
         return np.asarray(-self.gains > np.maximum(HARM, errors * self.errors))
+
+
+def one_of_several(errors: float, number: int) -> float:
+    """Returns the standard errors that the greatest of this number of normal values exceeds by
+    chance as rarely as a single value exceeds `errors` (Bonferroni)."""
+    normal = NormalDist()
+    return -normal.inv_cdf(normal.cdf(-errors) / number)
 
 
 def speedups(gains: Floats) -> str:
