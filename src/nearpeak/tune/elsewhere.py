@@ -21,10 +21,18 @@ class NoTime(Exception):
 class Elsewhere:
     """The places of a bench other than that of the targets."""
 
-    def __init__(self, bench: Bench, noise: Noise, tell: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        bench: Bench,
+        noise: Noise,
+        tell: Callable[[str], None],
+        have_failed: Callable[[Candidate], bool] = lambda _: False,
+    ) -> None:
+        """`have_failed`: true of settings with which a launch of the search failed."""
         self._bench = bench
         self._noise = float(noise.targets.max())  # of any case
         self._tell = tell
+        self._have_failed = have_failed
 
     def free(self, env: Env) -> tuple[Env, str]:
         """Drops variables that make messages elsewhere slower, one after the other: each time the
@@ -46,6 +54,8 @@ class Elsewhere:
         least = math.inf
         for name in env:
             without = {other: value for other, value in env.items() if other != name}
+            if self._have_failed(Candidate(tuple(without.items()))):
+                continue
             prices = self._prices(without, places) if without else {}
             if sum(prices.values()) < least:
                 least, cheapest = sum(prices.values()), (without, prices)

@@ -93,6 +93,12 @@ class Estimate(NamedTuple):
         return not self.harms and self.mean + LIKELY * self.error > LEAST_GAIN
 
     @property
+    def is_proof(self) -> bool:
+        """True if the candidate is better, no round is to come that may show otherwise, and no
+        target seems slower."""
+        return self.better and not self.is_open and not self.slower_by(LIKELY).any()
+
+    @property
     def harms(self) -> bool:
         """True if a target is significantly slower, by more than `HARM`."""
         return bool(self.slower.any())

@@ -216,9 +216,10 @@ class Search:
                 break
             given_up.add(best)
             best = self._dropped(best)
-            if self._is_proved(best) and self._is_whole(best):
+            if self._works(best) and self._is_proved(best) and self._is_whole(best):
                 self._take(best)
                 break
+        self._drop_failed()
 
     def _best(self, given_up: Container[Candidate]) -> Candidate | None:
         """Returns the best of what is taken, the hints and the trials, by rounds with the default
@@ -238,24 +239,29 @@ class Search:
         return compared.best
 
     def _short_list(self) -> list[Candidate]:
-        """Returns the best trial, what is taken, the hints that help, and further trials."""
+        """Returns the best trial, what is taken, the hints that help, and further trials, without
+        settings that failed."""
         trials = [together(values) for values in self._values.best(SHORT_LIST)]
         taken = Candidate(tuple(self.outcome.taken.items()))
         helping = together(self._values.working(self._helping))
-        return [c for c in dict.fromkeys([*trials[:1], taken, helping, *trials[1:]]) if c.env]
+        listed = dict.fromkeys([*trials[:1], taken, helping, *trials[1:]])
+        return [settings for settings in listed if settings.env and self._works(settings)]
+
+    def _works(self, settings: Candidate) -> bool:
+        return not self._values.have_failed(settings)
 
     def _dropped(self, best: Candidate) -> Candidate:
         """Leaves out variables that are not needed: all of a part, or else of its halves, down to
-        single ones. Begins with those that seem to matter least."""
+        single ones. Begins with those that seem to matter least, and ends if all of them fail."""
         launches = 2 * DROP_ROUNDS[0]
         parts = [self._values.by_effect(best)]
-        while parts:
+        while parts and self._works(best):
             part = parts.pop(0)
             without = Candidate(tuple(pair for pair in best.env if pair[0] not in part))
             if not (self._holds(launches, "search") and self._holds(launches + PROOF, "proof")):
                 self._lack("what of it is not needed")
                 break
-            if without.env and self._is_as_good(without, best):
+            if without.env and self._works(without) and self._is_as_good(without, best):
                 best = without
             elif len(part) > 1:
                 middle = (len(part) + 1) // 2
@@ -274,6 +280,7 @@ class Search:
             return fits and (compared.rounds < least or not is_worse)
 
         compared = self._rounds.compare(best, [without], "without", most, goes_on)
+        self._values.refuse_all(compared.failed)
         estimated = compared.estimates.get(without)
         if estimated is None or compared.rounds < least:
             return False
@@ -299,8 +306,7 @@ class Search:
             rounds = count(compared.rounds, "round")
             times = f"{speedups(estimated.gains)} times as fast in {rounds} so far"
             self._lack(f"rounds that tell whether {best.label} is better: {times}")
-        is_slower = estimated.is_open or bool(estimated.slower_by(LIKELY).any())
-        return estimated.better and not is_slower
+        return estimated.is_proof
 
     def _say_unproved(self, best: Candidate, compared: Compared) -> None:
         """Says why there were too few rounds for a proof: there was no time for more, or launches
@@ -323,6 +329,7 @@ class Search:
             self._lack("whether all that worked still works with it, so it is not taken")
         if not reason:
             return reason is not None
+        self._values.fail(best)
         values = self._values.within(best)
         broken = {candidate: self._broken_alone(candidate) for candidate in values}
         if len(values) == 1 and broken[values[0]] is None:
@@ -343,11 +350,19 @@ class Search:
 
     def _take(self, best: Candidate) -> None:
         self._tell(f"taken: {best.label}")
-        elsewhere = Elsewhere(self._bench, self._rounds.noise(), self._tell)
+        noise = self._rounds.noise()
+        elsewhere = Elsewhere(self._bench, noise, self._tell, self._values.have_failed)
         self.outcome.taken = dict(best.env)
         self.outcome.free, omission = elsewhere.free(self.outcome.taken)
         if omission:
             self._lack(omission)
+
+    def _drop_failed(self) -> None:
+        """Gives up what was taken if it failed since, as more time brings further launches."""
+        if not self._works(Candidate(tuple(self.outcome.taken.items()))):
+            self.outcome.taken, self.outcome.free = {}, {}
+        if not self._works(Candidate(tuple(self.outcome.free.items()))):
+            self.outcome.free = {}
 
     # All of them.
 
