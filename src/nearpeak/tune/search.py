@@ -133,8 +133,7 @@ class Search:
             return self._bench.left() > (0.0 if compared.rounds < least else 1.0 - SHARE_HINTS)
 
         hints = dict.fromkeys([*self._hints, *model])
-        compared = self._rounds.compare(DEFAULT, list(hints), "alone", most, goes_on)
-        self._values.refuse_all(compared.failed)
+        compared = self._compare(DEFAULT, list(hints), "alone", most, goes_on)
         for candidate in model:
             if candidate in compared.estimates:
                 self.outcome.calibration = Calibration(candidate, compared.gains[candidate])
@@ -234,8 +233,7 @@ class Search:
         if listed and not fitting:
             self._lack("rounds with the best trials, so nothing of them is taken")
         goes_on = self._until_decided(least, PROOF)
-        compared = self._rounds.compare(DEFAULT, fitting, "best", most, goes_on)
-        self._values.refuse_all(compared.failed)
+        compared = self._compare(DEFAULT, fitting, "best", most, goes_on)
         return compared.best
 
     def _short_list(self) -> list[Candidate]:
@@ -279,8 +277,7 @@ class Search:
             is_worse = any(e.worse_by(SURE) for e in compared.estimates.values())
             return fits and (compared.rounds < least or not is_worse)
 
-        compared = self._rounds.compare(best, [without], "without", most, goes_on)
-        self._values.refuse_all(compared.failed)
+        compared = self._compare(best, [without], "without", most, goes_on)
         estimated = compared.estimates.get(without)
         if estimated is None or compared.rounds < least:
             return False
@@ -292,10 +289,7 @@ class Search:
         """True if fresh rounds show that the settings are better than the default ones, and no
         target slower."""
         least, most = PROOF_ROUNDS
-        compared = self._rounds.compare(
-            DEFAULT, [best], "proof", most, self._until_decided(least, 0)
-        )
-        self._values.refuse_all(compared.failed)
+        compared = self._compare(DEFAULT, [best], "proof", most, self._until_decided(least, 0))
         if best in compared.failed:
             return False
         if compared.rounds < least:
@@ -365,6 +359,20 @@ class Search:
             self.outcome.free = {}
 
     # All of them.
+
+    def _compare(
+        self,
+        base: Candidate,
+        others: Sequence[Candidate],
+        purpose: str,
+        most: int,
+        goes_on: Callable[[Compared], bool],
+    ) -> Compared:
+        """Compares settings as Rounds does, and refuses those that fail."""
+        compared = self._rounds.compare(base, others, purpose, most, goes_on)
+        for settings, reason in compared.failed.items():
+            self._values.refuse(settings, reason)
+        return compared
 
     def _until_decided(self, least: int, to_come: int) -> Callable[[Compared], bool]:
         """Returns a function for Rounds.compare: another round follows if there were fewer than the

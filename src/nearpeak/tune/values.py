@@ -3,7 +3,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -107,11 +107,6 @@ class Values:
             needed = Candidate(needs).label
             self.refused.update({other.label: f"nothing worked with {needed}" for other in rest})
             self._tell(f"{needed}: not tried further, nor what needs it")
-
-    def refuse_all(self, reasons: Mapping[Candidate, str]) -> None:
-        """Refuses settings that failed."""
-        for candidate, reason in reasons.items():
-            self.refuse(candidate, reason)
 
     def were_tried(self, values: Collection[Candidate]) -> bool:
         """True if a trial with exactly these values has worked."""
