@@ -279,11 +279,11 @@ def _shown(comparison: Comparison, before: Cell, after: Cell, unit: str, *, targ
         speedups = speedups or _by_medians(before, after, apart)
         if speedups:
             slower = _is_slower_at(speedups, before, after, apart, target=target)
-            distances.append(_at(apart, speedups, slower))
+            distances.append(_outcome_at(apart, speedups, slower))
     return Shown(comparison, before, after, unit, distances, target)
 
 
-def _at(apart: Apart, speedups: Sequence[float], slower: bool) -> At:
+def _outcome_at(apart: Apart, speedups: Sequence[float], slower: bool) -> At:
     return At(
         low_ns=apart.low_ns,
         high_ns=apart.high_ns,

@@ -316,27 +316,29 @@ class Search:
         self._lack(f"{unproved} ({lost})" if lost else unproved)
 
     def _is_whole(self, best: Candidate) -> bool:
-        """True if all that worked still works. Refuses the values that break an operation; all of
-        them if each was checked and none does alone."""
+        """True if all that worked still works."""
         reason = self._bench.check(dict(best.env))
         if reason is None:
             self._lack("whether all that worked still works with it, so it is not taken")
-        if not reason:
-            return reason is not None
-        self._values.fail(best)
+        elif reason:
+            self._values.fail(best)
+            self._refuse_breaking(best, reason)
+        return reason == ""
+
+    def _refuse_breaking(self, best: Candidate, reason: str) -> None:
+        """Refuses the values that break an operation; all of them if each was checked and none does
+        alone."""
         values = self._values.within(best)
-        broken = {candidate: self._broken_alone(candidate) for candidate in values}
-        if len(values) == 1 and broken[values[0]] is None:
-            broken[values[0]] = reason  # nothing else can be to blame
-        unknown = None in broken.values()
-        if unknown and not any(broken.values()):
+        ends = {candidate: self._broken_alone(candidate) for candidate in values}
+        if len(values) == 1:
+            ends = {values[0]: ends[values[0]] or reason}  # nothing else can be to blame
+        breaking = {candidate: alone for candidate, alone in ends.items() if alone}
+        if not breaking and None in ends.values():
             self._lack(f"which value of {best.label} breaks what worked ({brief(reason)})")
-        for candidate, alone in broken.items():
-            if alone:
-                self._values.refuse(candidate, alone)
-            elif not unknown and not any(broken.values()):
-                self._values.refuse(candidate, f"together: {reason}")
-        return False
+        elif not breaking:
+            breaking = dict.fromkeys(values, f"together: {reason}")
+        for candidate, alone in breaking.items():
+            self._values.refuse(candidate, alone)
 
     def _broken_alone(self, candidate: Candidate) -> str | None:
         """Checks this value alone, as Bench.check; None: no time is left."""
