@@ -10,7 +10,8 @@ launches scatter by 3 %, and one in twenty is slow by up to half. Half of this n
 all targets of a launch. The benchmark compares the search
 of `nearpeak tune` with random search and with Optuna's TPE sampler, which drop and prove nothing.
 Each has as many launches. The figure is the share of the greatest possible gain that a search
-finds, computed without noise. Nothing is measured; the seeds are fixed.
+finds, computed without noise. In further problems no value changes anything: what is taken there is
+false. Nothing is measured; the seeds are fixed.
 
 A second table has eight targets that share none, half or all of their noise, where launches scatter
 by 3 % or by 10 %: what searches find, and how often proofs are false, where no value changes
@@ -23,7 +24,7 @@ import math
 import multiprocessing
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.pool import Pool
 
 import numpy as np
@@ -274,6 +275,12 @@ def outcome(way: str, seed: int, launches: int) -> tuple[float, int]:
     return share_of(given, env), len(env)
 
 
+def takes_idle(seed: int, launches: int) -> bool:
+    """True if the search takes anything where no value changes anything."""
+    idle = replace(problem(seed), factors={}, protocols={})
+    return bool(ours(Launches(idle, seed, launches), seed))
+
+
 def share_of(given: Problem, env: Env) -> float:
     """The share of the greatest gain that these settings have."""
     gains = given.gains(env)
@@ -326,6 +333,8 @@ def print_ways(pool: Pool, seeds: range, many: list[int]) -> None:
                 f"{np.median([size for _, size in rows]):20.0f}",
                 flush=True,
             )
+        false = sum(pool.starmap(takes_idle, [(seed, launches) for seed in seeds], 1))
+        print(f"{launches:8d}  {'without any effect':20s}{false} of {len(seeds)} take something")
 
 
 def print_shared(pool: Pool, seeds: range, proofs: range) -> None:
