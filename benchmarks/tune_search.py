@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Simulates searches for settings with planted optima and the noise of real launches: a table of
+"""Simulates searches for settings with planted optima and the noise of real launches: tables of
 benchmarks/RESULTS.md.
 
 Usage: python benchmarks/tune_search.py [--problems N] [--launches N ...] [--proofs N]
