@@ -1,23 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Simulates searches for settings with planted optima and the noise of real launches: a table of
+"""Simulates searches for settings with planted optima and the noise of real launches: tables of
 benchmarks/RESULTS.md.
 
-Usage: python benchmarks/tune_search.py [--problems N] [--launches N]
+Usage: python benchmarks/tune_search.py [--problems N] [--launches N ...] [--proofs N]
 
 In each problem a message's time is a sum of parts that a few of forty settings make shorter or
 longer, with a second protocol that is faster only together with another setting; values fail,
-launches scatter by 3 %, and one in twenty is slow by up to half. The benchmark compares the search
+launches scatter by 3 %, and one in twenty is slow by up to half. Half of this noise is shared by
+all targets of a launch. The benchmark compares the search
 of `nearpeak tune` with random search and with Optuna's TPE sampler, which drop and prove nothing.
 Each has as many launches. The figure is the share of the greatest possible gain that a search
 finds, computed without noise. In further problems no value changes anything: what is taken there is
 false. Nothing is measured; the seeds are fixed.
+
+A second table has eight targets that share none, half or all of their noise, where launches scatter
+by 3 % or by 10 %: what searches find, and how often proofs are false, where no value changes
+anything.
 """
 
 import argparse
+import itertools
+import math
 import multiprocessing
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from multiprocessing.pool import Pool
 
 import numpy as np
 import optuna
@@ -26,12 +34,16 @@ from nearpeak.arrays import Floats
 from nearpeak.tune.bench import Bench, Failed
 from nearpeak.tune.budget import TRIED, Work
 from nearpeak.tune.candidates import Candidate, Env
-from nearpeak.tune.search import TO_COME, Search
+from nearpeak.tune.rounds import DEFAULT, Rounds
+from nearpeak.tune.search import PROOF_ROUNDS, TO_COME, Search
 
 SCATTER, SLOW_SHARE, SLOW = 0.03, 0.05, 0.5
 SETTINGS = 40  # most change nothing
 FAILING = 0.08  # of values
-TARGETS = 3
+TARGETS, MANY_TARGETS = 3, 8
+SHARED = 0.5  # of the variance of launches: what all targets of a launch have in common
+MANY_LAUNCHES = 100  # of a search with many targets
+EARLIER = 12  # launches of default settings before a proof
 PARTS = 6  # that a message's time is the sum of
 
 
@@ -82,7 +94,7 @@ class Problem:
         return best
 
 
-def problem(seed: int) -> Problem:
+def problem(seed: int, targets: int = TARGETS) -> Problem:
     """As catalogues are."""
     chance = random.Random(seed)
     count = [1, 1, 1, 2, 2, 4]
@@ -92,7 +104,7 @@ def problem(seed: int) -> Problem:
     values[switch] = ["0", "1"]
     # The second protocol has fewer parts, of which one is long until a setting mends it: a pair.
     parts = np.array(
-        [[[chance.expovariate(1.0) for _ in range(TARGETS)] for _ in range(PARTS)] for _ in "01"]
+        [[[chance.expovariate(1.0) for _ in range(targets)] for _ in range(PARTS)] for _ in "01"]
     )
     parts[1] *= 0.5
     parts[1, 0] = 1.2 * parts[0].sum(axis=0)
@@ -114,13 +126,22 @@ def problem(seed: int) -> Problem:
 
 
 class Launches(Bench):
-    """A problem with noise, and so many launches."""
+    """A problem with noise, and so many launches. `shared`: of the variance."""
 
-    def __init__(self, given: Problem, seed: int, launches: int) -> None:
+    def __init__(
+        self,
+        given: Problem,
+        seed: int,
+        launches: int,
+        shared: float = SHARED,
+        scatter: float = SCATTER,
+    ) -> None:
         self.problem = given
         self.most = launches
         self.done = 0
         self._chance = random.Random(seed)
+        self._shared = shared
+        self._scatter = scatter
 
     def measure(self, env: Env, why: str) -> Floats | Failed:
         assert why
@@ -128,9 +149,13 @@ class Launches(Bench):
         gains = self.problem.gains(env)
         if gains is None:
             return Failed("planted")
+        rest = np.array([self._noise() for _ in gains])
+        noise = math.sqrt(self._shared) * self._noise() + math.sqrt(1 - self._shared) * rest
+        return np.asarray(-gains + noise)
+
+    def _noise(self) -> float:
         slow = SLOW * self._chance.random() if self._chance.random() < SLOW_SHARE else 0.0
-        noise = np.array([self._chance.gauss(0, SCATTER) for _ in range(TARGETS)])
-        return np.asarray(-gains + noise + slow)
+        return self._chance.gauss(0, self._scatter) + slow
 
     def check(self, env: Env) -> str:
         return "" if self.problem.gains(env) is not None else "planted"
@@ -243,36 +268,88 @@ WAYS: dict[str, Callable[[Launches, int], Env]] = {
 }
 
 
-def outcome(way: str, seed: int, launches: int) -> tuple[float, int, bool]:
-    """The share of the greatest gain that a search finds and the settings of it, and whether it
-    takes anything where no value changes anything."""
+def outcome(way: str, seed: int, launches: int) -> tuple[float, int]:
+    """The share of the greatest gain that a search finds, and the settings of it."""
     given = problem(seed)
     env = WAYS[way](Launches(given, seed, launches), seed)
+    return share_of(given, env), len(env)
+
+
+def takes_idle(seed: int, launches: int) -> bool:
+    """True if the search takes anything where no value changes anything."""
+    idle = replace(problem(seed), factors={}, protocols={})
+    return bool(ours(Launches(idle, seed, launches), seed))
+
+
+def share_of(given: Problem, env: Env) -> float:
+    """The share of the greatest gain that these settings have."""
     gains = given.gains(env)
-    idle = replace(given, factors={}, protocols={})
-    false = ours(Launches(idle, seed, launches), seed) if way == "nearpeak tune" else {}
-    return 0.0 if gains is None else float(gains.mean()) / given.greatest(), len(env), bool(false)
+    return 0.0 if gains is None else float(gains.mean()) / given.greatest()
+
+
+def with_many_targets(seed: int, shared: float, scatter: float) -> float:
+    """The share of the greatest gain that a search with many targets finds."""
+    given = problem(seed, MANY_TARGETS)
+    return share_of(given, ours(Launches(given, seed, MANY_LAUNCHES, shared, scatter), seed))
+
+
+def proves_idle(seed: int, shared: float, scatter: float) -> bool:
+    """True if settings that change nothing are proved to be better, by many targets."""
+    idle = Problem({}, np.ones((1, 1, MANY_TARGETS)), {}, {}, set())
+    bench = Launches(idle, seed, MANY_LAUNCHES, shared, scatter)
+    rounds = Rounds(bench, random.Random(seed))
+    for _ in range(EARLIER):
+        rounds.launch(DEFAULT, "default")
+    settings = Candidate((("S0", "0"),))
+    least, most = PROOF_ROUNDS
+    compared = rounds.compare(
+        DEFAULT, [settings], "proof", most, lambda found: found.rounds < least or found.is_open
+    )
+    return compared.estimates[settings].is_proof
 
 
 def main() -> None:
-    """Prints the table."""
+    """Prints the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--problems", type=int, default=40)
     parser.add_argument("--launches", type=int, nargs="*", default=[50, 100, 200])
+    parser.add_argument("--proofs", type=int, default=1000, help="of settings without effect")
     options = parser.parse_args()
     seeds = range(options.problems)
-    print("launches  search              found of the greatest gain: median [10 %, 90 %]  settings")
     with multiprocessing.Pool() as pool:
-        for launches in options.launches:
-            for name in WAYS:
-                rows = pool.starmap(outcome, [(name, seed, launches) for seed in seeds], 1)
-                low, middle, high = np.quantile([share for share, _, _ in rows], [0.1, 0.5, 0.9])
-                print(
-                    f"{launches:8d}  {name:20s}{middle:14.0%} [{low:.0%}, {high:.0%}]"
-                    f"{np.median([size for _, size, _ in rows]):20.0f}"
-                )
-                if name == "nearpeak tune":
-                    print(f"{'':10s}  false: {sum(false for _, _, false in rows)}")
+        print_ways(pool, seeds, options.launches)
+        print_shared(pool, seeds, range(options.proofs))
+
+
+def print_ways(pool: Pool, seeds: range, many: list[int]) -> None:
+    """Prints what each search finds with so many launches."""
+    print("launches  search              found of the greatest gain: median [10 %, 90 %]  settings")
+    for launches in many:
+        for name in WAYS:
+            rows = pool.starmap(outcome, [(name, seed, launches) for seed in seeds], 1)
+            low, middle, high = np.quantile([share for share, _ in rows], [0.1, 0.5, 0.9])
+            print(
+                f"{launches:8d}  {name:20s}{middle:14.0%} [{low:.0%}, {high:.0%}]"
+                f"{np.median([size for _, size in rows]):20.0f}",
+                flush=True,
+            )
+        false = sum(pool.starmap(takes_idle, [(seed, launches) for seed in seeds], 1))
+        print(f"{launches:8d}  {'without any effect':20s}{false} of {len(seeds)} take something")
+
+
+def print_shared(pool: Pool, seeds: range, proofs: range) -> None:
+    """Prints what searches with many targets find, and how many proofs are false."""
+    print(f"{MANY_TARGETS} targets, {MANY_LAUNCHES} launches")
+    print(f"scatter  shared  found: median [10 %, 90 %]  false proofs of {len(proofs)}")
+    for scatter, shared in itertools.product([SCATTER, 0.1], [0.0, 0.5, 1.0]):
+        noise = (shared, scatter)
+        found = pool.starmap(with_many_targets, [(seed, *noise) for seed in seeds], 1)
+        false = sum(pool.starmap(proves_idle, [(seed, *noise) for seed in proofs]))
+        low, middle, high = np.quantile(found, [0.1, 0.5, 0.9])
+        print(
+            f"{scatter:7.0%}  {shared:6.0%}  {middle:14.0%} [{low:.0%}, {high:.0%}]{false:15d}",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

@@ -9,10 +9,12 @@ from typing import Any, cast
 import numpy as np
 
 from nearpeak.tune.bench import Failed
-from nearpeak.tune.candidates import Env
+from nearpeak.tune.candidates import Candidate, Env
 from nearpeak.tune.elsewhere import Elsewhere
+from nearpeak.tune.estimate import Noise
 
 Speeds = "tuple[float, float] | str"
+NOISE = Noise(np.array([0.03]), 0.03)
 BOTH = {"FAST": "y", "BETTER": "y"}
 
 
@@ -44,7 +46,7 @@ class Places:
 
 def free(places: Places) -> tuple[Env, str, list[str]]:
     lines: list[str] = []
-    env, lacks = Elsewhere(cast(Any, places), np.array([0.03]), lines.append).free(BOTH)
+    env, lacks = Elsewhere(cast(Any, places), NOISE, lines.append).free(BOTH)
     return env, lacks, lines
 
 
@@ -79,6 +81,13 @@ def test_what_cannot_be_launched_elsewhere_costs_nothing() -> None:
 def test_what_does_not_work_elsewhere_is_left_out() -> None:
     places = Places(elsewhere=lambda env: "it hangs" if "FAST" in env else (1.0, 1.0))
     assert free(places)[0] == {"BETTER": "y"}
+
+
+def test_what_failed_on_the_path_of_the_targets_is_not_free() -> None:
+    better = Candidate((("BETTER", "y"),))
+    places = Places(elsewhere=price_of_fast)
+    elsewhere = Elsewhere(cast(Any, places), NOISE, lambda _: None, better.__eq__)
+    assert elsewhere.free(BOTH) == ({}, "")
 
 
 def test_without_time_the_study_alone_tells() -> None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Interleaved rounds: who is launched in them, who leaves, and who is the best."""
 
+import math
 import random
 from collections.abc import Callable
 from typing import Any, cast
@@ -11,6 +12,7 @@ import pytest
 from nearpeak.arrays import Floats
 from nearpeak.tune.bench import Failed
 from nearpeak.tune.candidates import Candidate, Env
+from nearpeak.tune.estimate import Noise
 from nearpeak.tune.rounds import DEFAULT, Compared, Rounds
 
 FAST, FASTER, BOTH = (
@@ -18,18 +20,21 @@ FAST, FASTER, BOTH = (
     Candidate((("B", "1"),)),
     Candidate((("A", "1"), ("B", "1"))),
 )
-NOISE = np.array([0.03, 0.03])
+NOISE = Noise(np.array([0.03, 0.03]), 0.02)
 
 
-def rounds(cost: Callable[[Env, int], float | str]) -> tuple[Rounds, list[Env]]:
-    """Launches of this cost, or why they fail, by their number; a first one is done."""
+def rounds(cost: Callable[[Env, int], float | str | Floats]) -> tuple[Rounds, list[Env]]:
+    """Launches of this cost, of both targets or of each, or why they fail, by their number; a
+    first one is done."""
     launched: list[Env] = []
 
     class Costs:
         def measure(self, env: Env, _: str) -> Floats | Failed:
             launched.append(env)
             result = cost(env, len(launched) - 1)
-            return Failed(result) if isinstance(result, str) else np.array([result, result])
+            if isinstance(result, str):
+                return Failed(result)
+            return result if isinstance(result, np.ndarray) else np.full(2, result)
 
     made = Rounds(cast(Any, Costs()), random.Random(1))
     made.launch(DEFAULT, "test")
@@ -78,7 +83,8 @@ def test_noise_is_that_of_equal_launches() -> None:
     for _ in range(7):
         made.launch(DEFAULT, "test")
     made.launch(FAST, "test")
-    assert made.noise() == pytest.approx([0.074, 0.074], abs=0.001)
+    noise = made.noise()
+    assert [*noise.targets, noise.mean] == pytest.approx([0.074] * 3, abs=0.001)
 
 
 def test_of_equally_good_settings_the_best_has_fewest_variables() -> None:
@@ -90,3 +96,29 @@ def test_of_equally_good_settings_the_best_has_fewest_variables() -> None:
     assert best(0.30, 0.51) == BOTH
     assert best(0.01, 0.00) is None
     assert best(0.01, -0.50) is None
+
+
+def false_proofs(shared: float) -> int:
+    """Returns how many of 500 settings without effect seem better in six rounds, by eight targets.
+    `shared`: the part of the noise that the targets of a launch share."""
+
+    def is_proved(seed: int) -> bool:
+        chance = random.Random(seed)
+
+        def noise(_: Env, __: int) -> Floats:
+            slow = 0.5 * chance.random() if chance.random() < 0.05 else 0.0
+            common = math.sqrt(shared) * chance.gauss(0, 0.1) + slow
+            rest = [math.sqrt(1 - shared) * chance.gauss(0, 0.1) for _ in range(8)]
+            return common + np.array(rest)
+
+        made, _ = rounds(noise)
+        for _ in range(9):
+            made.launch(DEFAULT, "test")
+        return made.compare(DEFAULT, [FAST], "test", 6, lambda _: True).estimates[FAST].better
+
+    return sum(map(is_proved, range(500)))
+
+
+@pytest.mark.parametrize("shared", [0.0, 0.5, 1.0])
+def test_what_has_no_effect_is_rarely_better(shared: float) -> None:
+    assert false_proofs(shared) <= 8

@@ -4,6 +4,7 @@
 import math
 import random
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -184,6 +185,54 @@ def test_what_fails_is_refused_and_the_search_goes_on() -> None:
     found, _ = search(effect, {"HANGS": ["y"], "FAST": ["y"]})
     assert mattering(found) == {"FAST": "y"}
     assert found.refused == {"HANGS=y": "the launch did not end within 30 s"}
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("works", [0, 1, 2, 3])
+def test_settings_that_failed_are_not_launched_again(works: int, seed: int) -> None:
+    """Two fast values fail together, or only after so many launches."""
+
+    class Failing(Planted):
+        def measure(self, env: Env, why: str) -> Floats | Failed:
+            settings = frozenset(env.items())
+            self.again += settings in self.failed
+            self.times[settings] += 1
+            if {"FAST", "BETTER"} <= set(env) and self.times[settings] > works:
+                self.failed.add(settings)
+                return Failed("signal 11")
+            return super().measure(env, why)
+
+    bench = Failing(both_help, seed, launches=60)
+    bench.again, bench.times, bench.failed = 0, Counter(), set()
+    values = candidates({"FAST": ["y"], "BETTER": ["y"], "IDLE": ["y"]})
+    found = Search(bench, values, seed, first=2).run()
+    assert bench.again == 0
+    assert bench.failed
+    assert mattering(found) in ({"FAST": "y"}, {"FAST": "y", "IDLE": "y"})
+    assert frozenset(found.taken.items()) not in bench.failed
+
+
+def test_what_was_taken_and_fails_later_is_given_up() -> None:
+    """More time brings further launches."""
+
+    class Failing(Planted):
+        def measure(self, env: Env, why: str) -> Floats | Failed:
+            if self.added and "FAST" in env:
+                return Failed("it hangs")
+            return super().measure(env, why)
+
+        def time_added(self) -> bool:
+            self.launches += 10
+            self.added += 1
+            return self.added == 1
+
+    told: list[str] = []
+    bench = Failing(both_help, 1, launches=60)
+    bench.added = 0
+    found = Search(bench, candidates({"FAST": ["y"]}), 1, told.append).run()
+    assert "taken: FAST=y" in told
+    assert (found.taken, found.free) == ({}, {})
+    assert found.refused == {"FAST=y": "it hangs"}
 
 
 NEEDING = [Candidate((("LAYER", "other"), (f"LAYER_{number}", "1"))) for number in range(8)]

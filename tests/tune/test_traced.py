@@ -1,13 +1,12 @@
 # Every figure in this file is written by hand, none was measured.
 # SPDX-License-Identifier: Apache-2.0
-from typing import Any
-
 import msgspec
 import pytest
+from made_trace import entry, ran, trace
 
 from nearpeak.errors import UserError
 from nearpeak.terms.benchmarks import Benchmark, Metric, RankRule
-from nearpeak.trace.trace import SCHEMA, Entry, Rank, Trace
+from nearpeak.trace.trace import Entry, Trace
 from nearpeak.tune.targets import Target
 from nearpeak.tune.traced import choose
 
@@ -21,54 +20,23 @@ BENCHMARKS = [
 ]
 
 
-def entry(operation: str, size: int | None, seconds: float, **known: Any) -> Entry:
-    known = {"memory": "host", "peer": "none", "bytes": 10 * (size or 0)} | known
-    return Entry(
-        operation=operation, size_bytes=size, calls=10, seconds=seconds, longest_seconds=1, **known
-    )
-
-
-def trace(*entries: Entry) -> Trace:
-    rank = Rank(
-        rank=0,
-        host="h",
-        process=1,
-        run_seconds=20.0,
-        mpi_seconds=10.0,
-        threads=1,
-        finalized=True,
-        world=4,
-        launched=4,
-        calls=10,
-        bytes=10,
-        waiting_seconds=0.0,
-    )
-    return Trace(
-        schema=SCHEMA,
-        nearpeak="0",
-        command=["app"],
-        library="alpha 1",
-        exit_status=0,
-        expected=4,
-        missing=[],
-        wall_seconds=20.0,
-        ranks=[rank],
-        entries=list(entries),
-    )
+def application(*entries: Entry, world: int = 4) -> Trace:
+    """Returns the trace of an application that was in MPI for ten seconds."""
+    return trace(*entries, ranks=[ran(mpi_seconds=10.0, world=world)])
 
 
 def test_what_takes_longest_is_chosen() -> None:
     found = choose(
-        trace(
-            entry("MPI_Send", 64, 1.0, peer="same host"),
-            entry("MPI_Recv", 64, 1.5, peer="same host"),
-            entry("MPI_Alltoall", 4096, 2.0),
-            entry("MPI_Allreduce", 8, 3.0),
-            entry("MPI_Bcast", 8, 0.4),
-            entry("MPI_Iallreduce", 8, 2.0, begins=True),
-            entry("MPI_Put", 8, 2.0, peer="same host"),
-            entry("MPI_Send", 128, 4.0, peer="other host"),
-            entry("MPI_Barrier", None, 4.0),
+        application(
+            entry("MPI_Send", 64, seconds=1.0),
+            entry("MPI_Recv", 64, seconds=1.5),
+            entry("MPI_Alltoall", 4096, seconds=2.0),
+            entry("MPI_Allreduce", 8, seconds=3.0),
+            entry("MPI_Bcast", 8, seconds=0.4),
+            entry("MPI_Iallreduce", 8, seconds=2.0, begins=True),
+            entry("MPI_Put", 8, seconds=2.0),
+            entry("MPI_Send", 128, seconds=4.0, peer="other host"),
+            entry("MPI_Barrier", None, seconds=4.0),
         ),
         "H,H",
         BENCHMARKS,
@@ -83,11 +51,11 @@ def test_what_takes_longest_is_chosen() -> None:
 
 def test_who_waits_waits_for_the_bytes_that_were_begun() -> None:
     found = choose(
-        trace(
-            entry("MPI_Isend", 64, 0.1, peer="same host", begins=True, bytes=100),
-            entry("MPI_Isend", 1024, 0.1, peer="same host", begins=True, bytes=300),
-            entry("MPI_Irecv", 1024, 0.1, peer="same host", begins=True),
-            entry("MPI_Waitall", None, 3.9),
+        application(
+            entry("MPI_Isend", 64, seconds=0.1, begins=True, bytes=100),
+            entry("MPI_Isend", 1024, seconds=0.1, begins=True, bytes=300),
+            entry("MPI_Irecv", 1024, seconds=0.1, begins=True),
+            entry("MPI_Waitall", None, seconds=3.9),
         ),
         "H,H",
         BENCHMARKS,
@@ -96,23 +64,23 @@ def test_who_waits_waits_for_the_bytes_that_were_begun() -> None:
 
 
 def test_messages_of_the_other_memory_are_others() -> None:
-    of_gpu = entry("MPI_Send", 64, 1.0, peer="same host", memory="device")
-    assert choose(trace(of_gpu), "D,D", BENCHMARKS).targets == "latency:64"
+    of_gpu = entry("MPI_Send", 64, seconds=1.0, memory="device")
+    assert choose(application(of_gpu), "D,D", BENCHMARKS).targets == "latency:64"
     with pytest.raises(UserError, match=r"^--trace: no message .* with buffers H,H within a host"):
-        choose(trace(of_gpu), "H,H", BENCHMARKS)
+        choose(application(of_gpu), "H,H", BENCHMARKS)
     with pytest.raises(UserError, match=r"^--buffers H,D: with --trace, give H,H or D,D$"):
-        choose(trace(of_gpu), "H,D", BENCHMARKS)
+        choose(application(of_gpu), "H,D", BENCHMARKS)
 
 
 def test_sizes_are_those_that_the_benchmark_has() -> None:
     """Of an operation with a block for each rank, of 6; and of one that begins with 4 bytes."""
     few = [msgspec.structs.replace(each, smallest=4) for each in BENCHMARKS]
-    told = trace(
-        entry("MPI_Alltoall", 4096, 4.0),
-        entry("MPI_Allreduce", 1, 3.0),
-        entry("MPI_Bcast", 1024, 2.0),
+    told = application(
+        entry("MPI_Alltoall", 4096, seconds=4.0),
+        entry("MPI_Allreduce", 1, seconds=3.0),
+        entry("MPI_Bcast", 1024, seconds=2.0),
+        world=6,
     )
-    told = msgspec.structs.replace(told, ranks=[msgspec.structs.replace(told.ranks[0], world=6)])
     assert choose(told, "H,H", few).targets == "alltoall:512,allreduce:4,bcast:1K"
     none = [msgspec.structs.replace(each, largest=8) for each in few]
     assert choose(told, "H,H", none).targets == "allreduce:4"

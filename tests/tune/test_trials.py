@@ -158,6 +158,20 @@ def test_launches_elsewhere_are_played_back(tmp_path: Path) -> None:
     assert launcher.launched == []
 
 
+def test_a_price_is_played_back_at_its_place_alone(tmp_path: Path) -> None:
+    """On a machine whose paths are others, the price of one is not that of another."""
+    journal = TuneJournal(tmp_path / "out", BEGIN)
+    Trials(journal, Launcher()).elsewhere({"X": "2"}, "host-host")
+    journal.close()
+    with closing(TuneJournal(tmp_path / "out")) as again:
+        trials = Trials(again, Launcher())
+        with pytest.raises(UserError, match="was searched by other rules: start anew"):
+            trials.elsewhere({"X": "2"}, "gpu-gpu nvlink")
+        priced = trials.elsewhere({"X": "2"}, "host-host")
+    assert not isinstance(priced, Failed)
+    assert list(priced) == ["bw host-host"]
+
+
 def test_ceilings_are_measured_once(tmp_path: Path) -> None:
     measured = [Ceiling(name="memcpy", value=9.5, unit="GB/s")]
     journal = TuneJournal(tmp_path / "out", BEGIN)

@@ -51,6 +51,25 @@ def test_what_was_refused_is_in_no_trial() -> None:
     assert values.best(3) == [MANY[:1]]
 
 
+def test_values_that_failed_together_are_in_no_further_trial() -> None:
+    """Each of them works without the others."""
+    values = made()
+    for candidate in MANY[:3]:
+        values.learn([candidate], ZERO, ZERO)
+    assert values.suspect(MANY[:3]) is None
+    assert values.of_trial(MANY[:3], keep) == MANY[:2]
+    assert values.suspect(MANY[:2]) is None
+    assert values.of_trial(MANY[2::-1], keep) == [MANY[2], MANY[1]]
+
+
+def test_a_trial_that_failed_later_is_not_among_the_best() -> None:
+    values = made()
+    values.learn(MANY[:2], ZERO - 1.0, ZERO)
+    values.learn(MANY[:1], ZERO, ZERO)
+    values.refuse(Candidate((*MANY[1].env, *MANY[0].env)), "signal 11")  # in another order
+    assert values.best(3) == [MANY[:1]]
+
+
 def test_a_slower_target_costs_more_than_another_gains() -> None:
     values = made()
     mixed = values.learn(MANY[:1], np.array([-0.5, 0.4]), ZERO)

@@ -3,7 +3,6 @@
 cases, or not."""
 
 import itertools
-import math
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -274,32 +273,34 @@ def _unguarded(
 def _shown(comparison: Comparison, before: Cell, after: Cell, unit: str, *, target: bool) -> Shown:
     """Returns a case, also compared at each distance of the CPUs."""
     ratios = better_in(after.by_block, before.by_block, before.better)
-    both = [_distances(cell) for cell in (before, after)]
-    by_distance = []
-    for apart, blocks in _strata(both):
+    distances = []
+    for apart, blocks in _strata([_distances(cell) for cell in (before, after)]):
         speedups = [ratios[block] for block in blocks if block in ratios]
-        if not speedups:
-            speedups = _by_medians(before, after, apart)
-        ci95 = interval(speedups)
-        times = median(speedups) if speedups else math.nan
-        if ci95:
-            slower = ci95[1] < 1 and times < (PRICE if target else FEW)
-        elif target:
-            slower = max(speedups, default=1) < FEW
-        else:
-            slower = _are_apart(before, after, apart)
-        by_distance.append(
-            At(
-                low_ns=apart.low_ns,
-                high_ns=apart.high_ns,
-                launches=apart.launches,
-                times=times,
-                ci95=list(ci95 or ()),
-                slower=slower,
-            )
-        )
-    distances = [distance for distance in by_distance if not math.isnan(distance.times)]
+        speedups = speedups or _by_medians(before, after, apart)
+        if speedups:
+            slower = _is_slower_at(speedups, before, after, apart, target=target)
+            distances.append(_outcome_at(apart, speedups, slower))
     return Shown(comparison, before, after, unit, distances, target)
+
+
+def _outcome_at(apart: Apart, speedups: Sequence[float], slower: bool) -> At:
+    return At(
+        low_ns=apart.low_ns,
+        high_ns=apart.high_ns,
+        launches=apart.launches,
+        times=median(speedups),
+        ci95=list(interval(speedups) or ()),
+        slower=slower,
+    )
+
+
+def _is_slower_at(
+    speedups: Sequence[float], before: Cell, after: Cell, apart: Apart, *, target: bool
+) -> bool:
+    """True if a case is significantly slower at a distance."""
+    if ci95 := interval(speedups):
+        return ci95[1] < 1 and median(speedups) < (PRICE if target else FEW)
+    return max(speedups) < FEW if target else _are_apart(before, after, apart)
 
 
 def _by_medians(before: Cell, after: Cell, apart: Apart) -> list[float]:

@@ -6,10 +6,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from nearpeak.arrays import Floats
 from nearpeak.tune.bench import Bench, Failed
 from nearpeak.tune.candidates import Candidate, Env
-from nearpeak.tune.estimate import HARM, estimate
+from nearpeak.tune.estimate import HARM, Noise, estimate
 
 ROUNDS = 3
 BROKEN = 10.0  # the cost of a failure elsewhere, as a logarithm
@@ -22,11 +21,18 @@ class NoTime(Exception):
 class Elsewhere:
     """The places of a bench other than that of the targets."""
 
-    def __init__(self, bench: Bench, noise: Floats, tell: Callable[[str], None]) -> None:
-        """`noise`: of a launch, by target."""
+    def __init__(
+        self,
+        bench: Bench,
+        noise: Noise,
+        tell: Callable[[str], None],
+        have_failed: Callable[[Candidate], bool] = lambda _: False,
+    ) -> None:
+        """`have_failed`: true of settings with which a launch of the search failed."""
         self._bench = bench
-        self._noise = float(noise.max())
+        self._noise = float(noise.targets.max())  # of any case
         self._tell = tell
+        self._have_failed = have_failed
 
     def free(self, env: Env) -> tuple[Env, str]:
         """Drops variables that make messages elsewhere slower, one after the other: each time the
@@ -48,6 +54,8 @@ class Elsewhere:
         least = math.inf
         for name in env:
             without = {other: value for other, value in env.items() if other != name}
+            if self._have_failed(Candidate(tuple(without.items()))):
+                continue
             prices = self._prices(without, places) if without else {}
             if sum(prices.values()) < least:
                 least, cheapest = sum(prices.values()), (without, prices)
@@ -85,7 +93,7 @@ class Elsewhere:
         common = set.intersection(*map(set, rounds))
         cases = [case for case in rounds[0] if case in common]
         gains = np.array([list(map(round_gains.__getitem__, cases)) for round_gains in rounds])
-        estimated = estimate(gains, np.full(len(cases), self._noise))
+        estimated = estimate(gains, Noise(np.full(len(cases), self._noise), self._noise))
         slower = [case for case, is_slow in zip(cases, estimated.slower, strict=True) if is_slow]
         if slower:
             self._tell(f"{heading}: {', '.join(slower)}")

@@ -10,7 +10,7 @@ import numpy as np
 from nearpeak.arrays import Floats
 from nearpeak.tune.bench import Bench, Failed
 from nearpeak.tune.candidates import Candidate
-from nearpeak.tune.estimate import LEAST_GAIN, Estimate, estimate, noise_of
+from nearpeak.tune.estimate import LEAST_GAIN, Estimate, Noise, estimate, noise_of
 
 DEFAULT = Candidate(())  # the library as it is
 LEAST_EQUAL = 3  # launches with equal settings that show the noise of launches
@@ -22,7 +22,7 @@ class Compared:
 
     gains: dict[Candidate, Floats]  # rounds x targets
     failed: dict[Candidate, str]  # reasons
-    noise: Floats  # of a launch, by target
+    noise: Noise
     # Why the default settings failed as the base, in each round that was lost so.
     lost: list[str] = field(default_factory=list)
 
@@ -74,11 +74,10 @@ class Rounds:
         """The usual costs of default settings."""
         return np.asarray(np.median(self._costs[DEFAULT], axis=0))
 
-    def noise(self) -> Floats:
-        """Returns the noise of one launch, by target."""
-        equal = [costs for costs in self._costs.values() if len(costs) >= LEAST_EQUAL]
-        deviations = [np.array(costs) - np.median(costs, axis=0) for costs in equal]
-        return noise_of(list(np.vstack(deviations or [np.zeros_like(self.default)])))
+    def noise(self) -> Noise:
+        """Returns the noise of one launch."""
+        equal = [np.array(costs) for costs in self._costs.values() if len(costs) >= LEAST_EQUAL]
+        return noise_of(equal or [self.default[np.newaxis]])
 
     def launch(self, candidate: Candidate, purpose: str) -> Floats | Failed:
         """Measures one launch."""

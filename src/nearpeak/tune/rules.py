@@ -9,7 +9,7 @@ variable that forces an algorithm applies to any number.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -288,7 +288,7 @@ class _Race:
         defaults = self._defaults[operation.name]
         if not defaults:
             return {}
-        noise = noise_of(list(np.array(defaults) - np.median(defaults, axis=0)))
+        noise = noise_of([np.array(defaults)])
         return {
             way: estimate(np.array(gains), noise)
             for way, gains in self._gains[operation.name].items()
@@ -321,35 +321,44 @@ class _Race:
         before: dict[str, Floats] = {}
         for number in range(max(map(len, order.values()), default=0)):
             if number % SCREENED_BETWEEN == 0:
-                default_choices = dict.fromkeys(order)
-                # Launches once more if the first one fails: it may be slow by chance.
-                before = self._launch(default_choices) or self._launch(default_choices)
-                if not before:
-                    return False
-                first = not any(self._defaults.values())
-                for name, costs in before.items():
-                    self._defaults[name].append(costs)
-                if first and not self._holds_least():
-                    return False
+                before = self._default_costs(order)
             chosen = {
                 operation: ways[number] for operation, ways in order.items() if number < len(ways)
             }
-            if not self._fits():
+            measured = self._costs(chosen) if before else None
+            if measured is None:
                 return False
-            measured = self._launch(chosen)
-            if not measured and len(chosen) > 1:  # one of them fails
-                for operation, way in chosen.items():
-                    if not self._fits():
-                        return False
-                    measured |= self._launch({operation: way})
             for operation, way in chosen.items():
+                gains = self._gains[operation.name]
                 if operation.name in measured:
-                    self._gains[operation.name][way].append(
-                        before[operation.name] - measured[operation.name]
-                    )
+                    gains[way].append(before[operation.name] - measured[operation.name])
                 else:
-                    del self._gains[operation.name][way]
+                    del gains[way]
         return any(self._gains.values())
+
+    def _default_costs(self, operations: Iterable[Operation]) -> dict[str, Floats]:
+        """Measures the library's own choices, once more if the launch fails: it may be slow by
+        chance. Empty if that fails too, or if the first launch shows that time is too short."""
+        choices = dict.fromkeys(operations)
+        costs = self._launch(choices) or self._launch(choices)
+        is_first = not any(self._defaults.values())
+        for name, of_operation in costs.items():
+            self._defaults[name].append(of_operation)
+        return {} if is_first and not self._holds_least() else costs
+
+    def _costs(self, chosen: Mapping[Operation, Way]) -> dict[str, Floats] | None:
+        """Measures an algorithm of each operation in one launch, or each alone if that fails.
+        Leaves out those that fail. None: the time was over."""
+        parts: list[Mapping[Operation, Way]] = [chosen]
+        parts += ({operation: way} for operation, way in chosen.items())
+        costs: dict[str, Floats] = {}
+        for part in parts if len(chosen) > 1 else parts[:1]:
+            if not self._fits():
+                return None
+            costs |= self._launch(part)
+            if len(costs) == len(chosen):
+                break
+        return costs
 
     def _holds_least(self) -> bool:
         """True if the time holds what decides about one algorithm: a round of all, and further

@@ -133,8 +133,7 @@ class Search:
             return self._bench.left() > (0.0 if compared.rounds < least else 1.0 - SHARE_HINTS)
 
         hints = dict.fromkeys([*self._hints, *model])
-        compared = self._rounds.compare(DEFAULT, list(hints), "alone", most, goes_on)
-        self._values.refuse_all(compared.failed)
+        compared = self._compare(DEFAULT, list(hints), "alone", most, goes_on)
         for candidate in model:
             if candidate in compared.estimates:
                 self.outcome.calibration = Calibration(candidate, compared.gains[candidate])
@@ -216,9 +215,10 @@ class Search:
                 break
             given_up.add(best)
             best = self._dropped(best)
-            if self._is_proved(best) and self._is_whole(best):
+            if self._works(best) and self._is_proved(best) and self._is_whole(best):
                 self._take(best)
                 break
+        self._drop_failed()
 
     def _best(self, given_up: Container[Candidate]) -> Candidate | None:
         """Returns the best of what is taken, the hints and the trials, by rounds with the default
@@ -233,29 +233,33 @@ class Search:
         if listed and not fitting:
             self._lack("rounds with the best trials, so nothing of them is taken")
         goes_on = self._until_decided(least, PROOF)
-        compared = self._rounds.compare(DEFAULT, fitting, "best", most, goes_on)
-        self._values.refuse_all(compared.failed)
+        compared = self._compare(DEFAULT, fitting, "best", most, goes_on)
         return compared.best
 
     def _short_list(self) -> list[Candidate]:
-        """Returns the best trial, what is taken, the hints that help, and further trials."""
+        """Returns the best trial, what is taken, the hints that help, and further trials, without
+        settings that failed."""
         trials = [together(values) for values in self._values.best(SHORT_LIST)]
         taken = Candidate(tuple(self.outcome.taken.items()))
         helping = together(self._values.working(self._helping))
-        return [c for c in dict.fromkeys([*trials[:1], taken, helping, *trials[1:]]) if c.env]
+        listed = dict.fromkeys([*trials[:1], taken, helping, *trials[1:]])
+        return [settings for settings in listed if settings.env and self._works(settings)]
+
+    def _works(self, settings: Candidate) -> bool:
+        return not self._values.have_failed(settings)
 
     def _dropped(self, best: Candidate) -> Candidate:
         """Leaves out variables that are not needed: all of a part, or else of its halves, down to
-        single ones. Begins with those that seem to matter least."""
+        single ones. Begins with those that seem to matter least, and ends if all of them fail."""
         launches = 2 * DROP_ROUNDS[0]
         parts = [self._values.by_effect(best)]
-        while parts:
+        while parts and self._works(best):
             part = parts.pop(0)
             without = Candidate(tuple(pair for pair in best.env if pair[0] not in part))
             if not (self._holds(launches, "search") and self._holds(launches + PROOF, "proof")):
                 self._lack("what of it is not needed")
                 break
-            if without.env and self._is_as_good(without, best):
+            if without.env and self._works(without) and self._is_as_good(without, best):
                 best = without
             elif len(part) > 1:
                 middle = (len(part) + 1) // 2
@@ -273,7 +277,7 @@ class Search:
             is_worse = any(e.worse_by(SURE) for e in compared.estimates.values())
             return fits and (compared.rounds < least or not is_worse)
 
-        compared = self._rounds.compare(best, [without], "without", most, goes_on)
+        compared = self._compare(best, [without], "without", most, goes_on)
         estimated = compared.estimates.get(without)
         if estimated is None or compared.rounds < least:
             return False
@@ -285,10 +289,7 @@ class Search:
         """True if fresh rounds show that the settings are better than the default ones, and no
         target slower."""
         least, most = PROOF_ROUNDS
-        compared = self._rounds.compare(
-            DEFAULT, [best], "proof", most, self._until_decided(least, 0)
-        )
-        self._values.refuse_all(compared.failed)
+        compared = self._compare(DEFAULT, [best], "proof", most, self._until_decided(least, 0))
         if best in compared.failed:
             return False
         if compared.rounds < least:
@@ -299,8 +300,7 @@ class Search:
             rounds = count(compared.rounds, "round")
             times = f"{speedups(estimated.gains)} times as fast in {rounds} so far"
             self._lack(f"rounds that tell whether {best.label} is better: {times}")
-        is_slower = estimated.is_open or bool(estimated.slower_by(LIKELY).any())
-        return estimated.better and not is_slower
+        return estimated.is_proof
 
     def _say_unproved(self, best: Candidate, compared: Compared) -> None:
         """Says why there were too few rounds for a proof: there was no time for more, or launches
@@ -316,26 +316,29 @@ class Search:
         self._lack(f"{unproved} ({lost})" if lost else unproved)
 
     def _is_whole(self, best: Candidate) -> bool:
-        """True if all that worked still works. Refuses the values that break an operation; all of
-        them if each was checked and none does alone."""
+        """True if all that worked still works."""
         reason = self._bench.check(dict(best.env))
         if reason is None:
             self._lack("whether all that worked still works with it, so it is not taken")
-        if not reason:
-            return reason is not None
+        elif reason:
+            self._values.fail(best)
+            self._refuse_breaking(best, reason)
+        return reason == ""
+
+    def _refuse_breaking(self, best: Candidate, reason: str) -> None:
+        """Refuses the values that break an operation; all of them if each was checked and none does
+        alone."""
         values = self._values.within(best)
-        broken = {candidate: self._broken_alone(candidate) for candidate in values}
-        if len(values) == 1 and broken[values[0]] is None:
-            broken[values[0]] = reason  # nothing else can be to blame
-        unknown = None in broken.values()
-        if unknown and not any(broken.values()):
+        ends = {candidate: self._broken_alone(candidate) for candidate in values}
+        if len(values) == 1:
+            ends = {values[0]: ends[values[0]] or reason}  # nothing else can be to blame
+        breaking = {candidate: alone for candidate, alone in ends.items() if alone}
+        if not breaking and None in ends.values():
             self._lack(f"which value of {best.label} breaks what worked ({brief(reason)})")
-        for candidate, alone in broken.items():
-            if alone:
-                self._values.refuse(candidate, alone)
-            elif not unknown and not any(broken.values()):
-                self._values.refuse(candidate, f"together: {reason}")
-        return False
+        elif not breaking:
+            breaking = dict.fromkeys(values, f"together: {reason}")
+        for candidate, alone in breaking.items():
+            self._values.refuse(candidate, alone)
 
     def _broken_alone(self, candidate: Candidate) -> str | None:
         """Checks this value alone, as Bench.check; None: no time is left."""
@@ -343,13 +346,35 @@ class Search:
 
     def _take(self, best: Candidate) -> None:
         self._tell(f"taken: {best.label}")
-        elsewhere = Elsewhere(self._bench, self._rounds.noise(), self._tell)
+        noise = self._rounds.noise()
+        elsewhere = Elsewhere(self._bench, noise, self._tell, self._values.have_failed)
         self.outcome.taken = dict(best.env)
         self.outcome.free, omission = elsewhere.free(self.outcome.taken)
         if omission:
             self._lack(omission)
 
+    def _drop_failed(self) -> None:
+        """Gives up what was taken if it failed since, as more time brings further launches."""
+        if not self._works(Candidate(tuple(self.outcome.taken.items()))):
+            self.outcome.taken, self.outcome.free = {}, {}
+        if not self._works(Candidate(tuple(self.outcome.free.items()))):
+            self.outcome.free = {}
+
     # All of them.
+
+    def _compare(
+        self,
+        base: Candidate,
+        others: Sequence[Candidate],
+        purpose: str,
+        most: int,
+        goes_on: Callable[[Compared], bool],
+    ) -> Compared:
+        """Compares settings as Rounds does, and refuses those that fail."""
+        compared = self._rounds.compare(base, others, purpose, most, goes_on)
+        for settings, reason in compared.failed.items():
+            self._values.refuse(settings, reason)
+        return compared
 
     def _until_decided(self, least: int, to_come: int) -> Callable[[Compared], bool]:
         """Returns a function for Rounds.compare: another round follows if there were fewer than the

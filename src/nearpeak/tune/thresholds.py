@@ -44,33 +44,32 @@ def measure(
     time. `limit_seconds`: of a launch; `left`: returns the seconds left for all of them."""
     chosen: list[tuple[str, str]] = []
     longest = 0.0
-    for tunable in tunables:
-        if tunable.threshold is None:
-            continue
+    for tunable, threshold in _with_thresholds(tunables):
         before = left()
         if before < (longest or limit_seconds):
             tell(f"{tunable.name}: no time to measure both of its protocols")
             continue
         try:
-            short, long = (
-                _fastest(launches, tunable.env(value), limit_seconds)
-                for value in (tunable.threshold.short, tunable.threshold.long)
-            )
+            short = _fastest(launches, tunable.env(threshold.short), limit_seconds)
+            long = _fastest(launches, tunable.env(threshold.long), limit_seconds)
         except LaunchFailed as error:
             tell(f"{tunable.name}: its protocols cannot be measured: {error}")
             continue
         longest = max(longest, before - left())
+        launched = count(2 * ROUNDS, "launch")
         if median(abs(short[size_bytes] - long[size_bytes]) for size_bytes in SIZES) < HARM:
-            tell(
-                f"{tunable.name}: its two protocols are as fast at most sizes, by"
-                f" {count(2 * ROUNDS, 'launch')} of single messages"
-            )
+            alike = "its two protocols are as fast at most sizes"
+            tell(f"{tunable.name}: {alike}, by {launched} of single messages")
             continue
         border = crossing(short, long)
-        chosen.append((tunable.name, value_of(tunable.threshold, border)))
-        tried = count(2 * ROUNDS, "launch")
-        tell(f"{tunable.name}={chosen[-1][1]}: {_crossing_text(border)}, by {tried}")
+        value = value_of(threshold, border)
+        chosen.append((tunable.name, value))
+        tell(f"{tunable.name}={value}: {_crossing_text(border)}, by {launched}")
     return chosen
+
+
+def _with_thresholds(tunables: Sequence[Tunable]) -> list[tuple[Tunable, Threshold]]:
+    return [(tunable, tunable.threshold) for tunable in tunables if tunable.threshold]
 
 
 def moved(tunables: Sequence[Tunable], env: Env) -> list[int]:

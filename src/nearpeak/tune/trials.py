@@ -2,7 +2,7 @@
 """The bench of a search: launches that are recorded, and played back on --resume."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Protocol, TypeVar
@@ -90,7 +90,7 @@ class Trials(Bench):
             hinted = look(self._look_limit())
             return Hinted(named=hinted.named, over_ucx=hinted.over_ucx, seconds=0.0)
 
-        record = self._once(Hinted, None, new)
+        record = self._once(Hinted, new)
         return Hints(record.named, record.over_ucx)
 
     def ceilings(self, look: Callable[[float], list[Ceiling]]) -> list[Ceiling]:
@@ -100,7 +100,7 @@ class Trials(Bench):
         def new() -> Calibrated:
             return Calibrated(ceilings=look(self._look_limit()), seconds=0.0)
 
-        return self._once(Calibrated, None, new).ceilings
+        return self._once(Calibrated, new).ceilings
 
     def thresholds(
         self, look: Callable[[float, Callable[[], float]], list[tuple[str, str]]]
@@ -111,7 +111,7 @@ class Trials(Bench):
         def new() -> Crossed:
             return Crossed(found=look(self._look_limit(), self._share(SWEPT_SHARE)), seconds=0.0)
 
-        return self._once(Crossed, None, new).found
+        return self._once(Crossed, new).found
 
     def rules(
         self, look: Callable[[float, Callable[[], float]], list[Table]], file: Path, share: float
@@ -125,7 +125,7 @@ class Trials(Bench):
             tables = look(self._look_limit(), self._share(share))
             return Ruled(tables=tables, file=str(file), seconds=0.0)
 
-        record = self._once(Ruled, None, new)
+        record = self._once(Ruled, new)
         if record.tables and record.file != str(file):
             raise UserError(
                 f"{self._journal.folder} was moved, and its trials name {record.file}: move it"
@@ -135,7 +135,7 @@ class Trials(Bench):
 
     def measure(self, env: Env, purpose: str) -> Floats | Failed:
         """Measures one launch, as Bench does."""
-        trial = self._once(Trial, env, lambda: self._trial(env, purpose))
+        trial = self._once(Trial, lambda: self._trial(env, purpose), env=env)
         if trial.failed:
             return Failed(trial.failed)
         costs = [
@@ -153,7 +153,7 @@ class Trials(Bench):
         return "; ".join(broken)
 
     def places(self) -> list[str]:
-        """Measures one launch elsewhere, as Bench does."""
+        """Returns the other places, as Bench does."""
         return self._launcher.places()
 
     def elsewhere(self, env: Env, place: str) -> dict[str, float] | Failed:
@@ -169,7 +169,7 @@ class Trials(Bench):
                 record.failed = str(error)
             return record
 
-        record = self._once(Priced, env, new)
+        record = self._once(Priced, new, env=env, place=place)
         if record.failed:
             return Failed(record.failed)
         return {figure.case: cost(figure.value, figure.better) for figure in record.figures}
@@ -209,7 +209,7 @@ class Trials(Bench):
         )
         if earlier is not None:
             return earlier.ends
-        record = self._once(Checked, env, lambda: self._check(env))
+        record = self._once(Checked, lambda: self._check(env), env=env)
         return record.ends if record.complete else None
 
     def _check(self, env: Env) -> Checked:
@@ -218,9 +218,10 @@ class Trials(Bench):
         ends = self._launcher.guard(env, self._limit(usual), left)
         return Checked(env=env, ends=ends or {}, complete=ends is not None, seconds=0.0)
 
-    def _once(self, kind: type[Played], env: Env | None, new: Callable[[], Played]) -> Played:
-        """Returns the next record, played back or made anew, and counts its seconds."""
-        record = self._played(kind, env)
+    def _once(self, kind: type[Played], new: Callable[[], Played], **requested: object) -> Played:
+        """Returns the next record, played back or made anew, and counts its seconds. `requested`:
+        fields by which a record is the requested one."""
+        record = self._played(kind, requested)
         if record is None:
             start = time.monotonic()
             record = new()
@@ -229,14 +230,15 @@ class Trials(Bench):
         self._count(record.seconds)
         return record
 
-    def _played(self, kind: type[Played], env: Env | None) -> Played | None:
+    def _played(self, kind: type[Played], requested: Mapping[str, object]) -> Played | None:
         """Returns the next record to play back; None if there is none. UserError if it is not the
-        requested one: of another kind, or with other variables."""
+        requested one: of another kind, with other variables or at another place."""
         self._amend()
         if self._at >= len(self._before):
             return None
         record = self._before[self._at]
-        if not isinstance(record, kind) or getattr(record, "env", None) != env:
+        fields = {name: getattr(record, name, None) for name in requested}
+        if not isinstance(record, kind) or fields != requested:
             raise UserError(
                 f"{self._journal.folder} was searched by other rules: start anew in another folder"
             )

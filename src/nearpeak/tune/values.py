@@ -3,14 +3,14 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from nearpeak.arrays import Floats
 from nearpeak.terms.logs import brief
-from nearpeak.tune.candidates import Candidate, agreeing
+from nearpeak.tune.candidates import Candidate, agreeing, together
 from nearpeak.tune.estimate import HARM, LEAST_GAIN, effects_of
 
 NEW = 8  # values of a trial, at first, that have not worked in an earlier one
@@ -37,6 +37,7 @@ class Values:
         self.worked: set[Candidate] = set()
         self._tell = tell
         self._failures: Counter[Candidate] = Counter()  # failed trials
+        self._failed: set[frozenset[tuple[str, str]]] = set()  # variables of failed launches
         self._most_new = NEW
 
     def working(self, values: Iterable[Candidate]) -> list[Candidate]:
@@ -56,13 +57,16 @@ class Values:
     ) -> list[Candidate]:
         """Returns the values that a trial tries: leaves out those that contradict others or were
         refused, and all but a few that have not worked yet. If the trial fails, it is one of
-        these."""
+        these. Leaves out further ones until the rest has not failed."""
         values = agreeing(self.working(proposed))
         new = [candidate for candidate in values if candidate not in self.worked]
         shuffle(new)
         new.sort(key=lambda candidate: self._failures[candidate])
-        left_out = new[self._most_new :]
-        return [candidate for candidate in values if candidate not in left_out]
+        chosen = [candidate for candidate in values if candidate not in new]
+        chosen += new[: self._most_new]
+        while self.have_failed(together(chosen)):
+            chosen.pop()
+        return [candidate for candidate in values if candidate in chosen]
 
     def learn(self, values: Collection[Candidate], costs: Floats, default: Floats) -> float:
         """Adds a trial that worked, and returns its cost: the mean over the targets, plus a penalty
@@ -77,13 +81,23 @@ class Values:
     def suspect(self, values: Sequence[Candidate]) -> Candidate | None:
         """Takes in that these values failed together. Returns the only one that has not worked yet;
         None if there are several, and the next trials have fewer of them."""
+        self.fail(together(values))
         new = [candidate for candidate in values if candidate not in self.worked]
         self._failures.update(new)
         self._most_new = max(1, len(new) // 2)
         return new[0] if len(new) == 1 else None
 
+    def fail(self, settings: Candidate) -> None:
+        """Takes in that these settings failed: no other ones, as a part of them may work."""
+        self._failed.add(frozenset(settings.env))
+
+    def have_failed(self, settings: Candidate) -> bool:
+        """True if exactly these settings failed."""
+        return frozenset(settings.env) in self._failed
+
     def refuse(self, candidate: Candidate, reason: str) -> None:
         """Refuses a value; and all values with the same needs, if none has worked with them."""
+        self.fail(candidate)
         self.refused[candidate.label] = brief(reason)
         self._tell(f"{candidate.label}: refused: {brief(reason)}")
         needs = candidate.env[:-1]
@@ -94,28 +108,24 @@ class Values:
             self.refused.update({other.label: f"nothing worked with {needed}" for other in rest})
             self._tell(f"{needed}: not tried further, nor what needs it")
 
-    def refuse_all(self, reasons: Mapping[Candidate, str]) -> None:
-        """Refuses settings that failed."""
-        for candidate, reason in reasons.items():
-            self.refuse(candidate, reason)
-
     def were_tried(self, values: Collection[Candidate]) -> bool:
         """True if a trial with exactly these values has worked."""
         return any(trial.values == frozenset(values) for trial in self.trials)
 
     def best(self, most: int) -> list[list[Candidate]]:
-        """Returns the values of the best trials, at most so many, without trials of values that
-        were refused."""
-        working = [
-            trial
-            for trial in self.trials
-            if trial.values and len(self.working(trial.values)) == len(trial.values)
-        ]
-        working.sort(key=lambda trial: trial.cost)
+        """Returns the values of the best trials, at most so many, without trials that failed later
+        or have values that were refused."""
+        trials = sorted(filter(self._works, self.trials), key=lambda trial: trial.cost)
         return [
             [candidate for candidate in self.every if candidate in trial.values]
-            for trial in working[:most]
+            for trial in trials[:most]
         ]
+
+    def _works(self, trial: Tried) -> bool:
+        """True if the trial has values, which have failed neither alone nor together."""
+        values = list(trial.values)
+        is_whole = self.working(values) == values
+        return bool(values) and is_whole and not self.have_failed(together(values))
 
     def by_effect(self, settings: Candidate) -> list[str]:
         """Returns the variables of these settings, first those that matter least by all trials."""
