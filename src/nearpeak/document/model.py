@@ -19,6 +19,7 @@ Tone = Literal["", "good", "bad", "note", "muted"]
 # --verbose; "page": the page alone.
 Medium = Literal["", "details", "page"]
 Span = tuple[float, float]
+UNCONFIRMED = "Unconfirmed"  # in front of what launches or messages are too few to show
 
 
 @dataclass(frozen=True)
@@ -164,10 +165,21 @@ class Finding:
     text: str  # what is the matter, and what it costs
     action: str = ""  # what to do, in words
     command: str = ""  # what to run
-    doubt: str = ""  # why it is not certain
+    doubt: str = ""  # why it is not confirmed
+    cause: str = ""  # what the loss is due to: software, settings, hardware or placement
     evidence: Sequence[str] = ()
     sources: Sequence[tuple[str, str]] = ()  # a text, and its address
     medium: Medium = ""
+
+    @property
+    def labelled(self) -> str:
+        """The text, with its doubt in front."""
+        return f"{UNCONFIRMED}: {self.text}" if self.doubt else self.text
+
+    @property
+    def remedy(self) -> str:
+        """The cause, and what to do about it: `Settings: move the threshold.`"""
+        return ": ".join(filter(None, [self.cause.capitalize(), self.action]))
 
 
 @dataclass(frozen=True)

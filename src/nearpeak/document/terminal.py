@@ -11,7 +11,7 @@ from pathlib import Path
 from rich.table import Table as Grid
 from rich.text import Text
 
-from nearpeak.console import PlainConsole
+from nearpeak.console import UNLIMITED, PlainConsole
 from nearpeak.document.model import (
     Bar,
     Block,
@@ -34,6 +34,7 @@ from nearpeak.numbers import printable
 
 NARROWEST = 80  # columns: a line that wraps is better than a figure cut off
 PLACES = 10  # of a bar
+INDENT = "   "  # of a finding, below its number
 LONGEST = 200  # characters of an item of a notice: the page has all
 ITEMS = 8  # of a list, where it does not say otherwise
 _EMPTY = Value("", "text")
@@ -114,12 +115,24 @@ def _(block: Code, console: PlainConsole) -> None:
 def _(block: Findings, console: PlainConsole) -> None:
     console.print()
     for number, finding in enumerate(block.findings, 1):
-        doubt = "Unconfirmed: " if finding.doubt else ""
-        console.print(plain(f"{number}. {doubt}{finding.text}", "bold"))
-        action = f"   {finding.action} {finding.command}".rstrip()
-        if finding.command and len(action) > console.width:
-            action = f"   {finding.command}"
-        console.print(plain(action), soft_wrap=bool(finding.command))
+        _print_indented(f"{number}. {finding.labelled}", console, "bold")
+        together = f"{INDENT}{finding.remedy} {finding.command}"
+        if not finding.command:
+            _print_indented(together.rstrip(), console)
+        elif len(together) <= console.width:
+            console.print(plain(together))
+        else:  # the command is one line, to be copied
+            _print_indented(f"{INDENT}{finding.remedy}", console)
+            console.print(plain(f"{INDENT}{finding.command}"), soft_wrap=True)
+
+
+def _print_indented(text: str, console: PlainConsole, style: str = "") -> None:
+    """Prints a text, if any, whose lines but the first are indented; in a file on one line."""
+    width = UNLIMITED if console.soft_wrap else console.width
+    for line in textwrap.wrap(
+        printable(text), width, subsequent_indent=INDENT, break_on_hyphens=False
+    ):
+        console.print(plain(line, style))
 
 
 @print_block.register
