@@ -4,6 +4,7 @@
 import msgspec
 
 from nearpeak.report.lines import Line, by_share, furthest, lines, share
+from nearpeak.report.path_table import path_table
 from nearpeak.results.results import Results
 from nearpeak.terms.ratings import FAIR
 
@@ -35,7 +36,7 @@ def test_only_a_measured_ceiling_gives_a_share(plain: Results) -> None:
 def test_without_an_interval_there_is_no_rating(plain: Results) -> None:
     for head in plain.headlines:
         head.fraction_ci95 = None
-    assert all(line.rating[0] in ("unsure", "") for line in lines(plain))
+    assert all(line.rating[0] in ("unconfirmed", "") for line in lines(plain))
 
 
 def test_lines_without_a_share_come_last_and_are_not_the_furthest(results: Results) -> None:
@@ -54,5 +55,5 @@ def test_lines_without_a_share_come_last_and_are_not_the_furthest(results: Resul
 def test_of_all_pairs_the_slowest_is_named(gpu: Results) -> None:
     pairs = [line for line in lines(gpu) if line.group.place.pair]
     assert pairs
-    assert all(line.label.startswith("slowest ") for line in pairs)
+    assert path_table(pairs).caption.endswith(" Pairs: the slowest of each kind.")
     assert len({line.label for line in pairs}) == len(pairs)

@@ -28,6 +28,7 @@ class Bar:
 
     share: float  # from 0 on; what is above 1 is drawn as 1
     mark: float | None = None
+    confirmed: bool = True  # else it is drawn pale
 
 
 @dataclass(frozen=True)

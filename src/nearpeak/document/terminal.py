@@ -33,7 +33,7 @@ from nearpeak.document.model import (
 from nearpeak.numbers import printable
 
 NARROWEST = 80  # columns: a line that wraps is better than a figure cut off
-PLACES = 10  # of a bar
+PLACES = 8  # of a bar
 INDENT = "   "  # of a finding, below its number
 LONGEST = 200  # characters of an item of a notice: the page has all
 ITEMS = 8  # of a list, where it does not say otherwise
@@ -242,9 +242,9 @@ def _add_column(grid: Grid, column: Column, heading: Text) -> None:
 
 
 def bar(drawn: Bar) -> str:
-    """`██████|···`: ten places, of which a mark takes one."""
+    """`█████|··`: eight places, of which a mark takes one; pale if it is unconfirmed."""
     filled = round(PLACES * min(1.0, drawn.share))
-    places = [*"█" * filled, *"·" * (PLACES - filled)]
+    places = [*("█" if drawn.confirmed else "░") * filled, *"·" * (PLACES - filled)]
     if drawn.mark is not None:
         places[min(PLACES - 1, int(PLACES * drawn.mark))] = "|"
     return "".join(places)

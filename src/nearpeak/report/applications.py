@@ -110,6 +110,11 @@ def sections(results: Results) -> list[Section]:
     ]
 
 
+def names(results: Results) -> list[str]:
+    """The names of these applications."""
+    return list(dict.fromkeys(one.cell.case.benchmark for one in results.applications))
+
+
 def _cached_copies(results: Results) -> dict[Place, int]:
     """Sizes in bytes of the arrays that the ceiling of each place's memory was measured with, where
     caches may hold them."""

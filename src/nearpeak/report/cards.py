@@ -172,7 +172,7 @@ def card(finding: Finding) -> Card:
         text=findings.headline(finding),
         action=f"{findings.action(finding)} {towards}".strip(),
         command=finding.remedy.tune or explain,
-        doubt="" if finding.sure else findings.doubt(finding),
+        doubt=findings.doubt(finding),
         evidence=[findings.sentence(finding), findings.lost(finding), findings.advised(finding)],
         sources=[(source.text, source.address) for source in finding.sources],
     )

@@ -75,14 +75,24 @@ class Family:
 
 def families(results: Results) -> list[Family]:
     """The families with operations that are not on the first sheet, in the order of the plan."""
-    benchmarks = {benchmark.name: benchmark for benchmark in results.benchmarks}
-    cells: dict[str, list[Cell]] = defaultdict(list)
+    return [_family(results, name, cells) for name, cells in _cells(results).items()]
+
+
+def titles_of(results: Results) -> list[str]:
+    """The titles of these families."""
+    return list(map(title, _cells(results)))
+
+
+def _cells(results: Results) -> dict[str, list[Cell]]:
+    """The cells of each of these families."""
+    family_of = {benchmark.name: benchmark.family for benchmark in results.benchmarks}
+    cells: dict[str, list[Cell]] = {
+        benchmark.family: [] for benchmark in results.benchmarks if benchmark.ceiling != "measured"
+    }
     for cell in results.cells:
-        cells[benchmarks[cell.case.benchmark].family].append(cell)
-    names = [
-        benchmark.family for benchmark in results.benchmarks if benchmark.ceiling != "measured"
-    ]
-    return [_family(results, name, cells[name]) for name in dict.fromkeys(names) if cells[name]]
+        if (name := family_of[cell.case.benchmark]) in cells:
+            cells[name].append(cell)
+    return {name: measured for name, measured in cells.items() if measured}
 
 
 def title(name: str) -> str:

@@ -16,7 +16,7 @@ RATINGS: tuple[tuple[float, str, Tone], ...] = (
     (FAIR, "fair", "note"),
     (0.0, "poor", "bad"),
 )
-UNSURE = "unsure"
+UNCONFIRMED = "unconfirmed"
 WAYS = {"H,D": "to GPU", "D,H": "from GPU"}
 
 
@@ -29,10 +29,8 @@ class Line(NamedTuple):
 
     @property
     def label(self) -> str:
-        """`host-gpu near (to GPU)`; of all pairs `slowest gpu-gpu pair 2-3`."""
-        place = self.group.place
-        path = f"slowest {place.path}" if place.pair else place.path
-        way = WAYS.get(self.group.buffers)
+        """`host-gpu near (to GPU)`."""
+        path, way = self.group.place.path, WAYS.get(self.group.buffers)
         return f"{path} ({way})" if way else path
 
     @property
@@ -46,18 +44,18 @@ class Line(NamedTuple):
         return share(self.judged)
 
     @property
-    def sure(self) -> bool:
+    def confirmed(self) -> bool:
         """True if the share has an interval."""
         return self.judged is not None and self.judged.fraction_ci95 is not None
 
     @property
     def rating(self) -> tuple[str, Tone]:
-        """`good`, `fair`, `poor`, or `unsure` without an interval, with its tone; empty
+        """`good`, `fair`, `poor`, or `unconfirmed` without an interval, with its tone; empty
         without a share."""
         if self.share is None:
             return "", ""
-        if not self.sure:
-            return UNSURE, "muted"
+        if not self.confirmed:
+            return UNCONFIRMED, "muted"
         reached = self.share
         return next((word, tone) for least, word, tone in RATINGS if reached >= least)
 
