@@ -15,7 +15,7 @@ LONG = Finding(
     "Have larger pieces, or another protocol for such messages. Search for settings:",
     COMMAND,
     doubt="Few messages show it.",
-    cause="settings",
+    origin="settings",
 )
 
 
@@ -32,7 +32,7 @@ def test_a_long_finding_keeps_its_words_and_its_command_one_line(width: int) -> 
     assert lines[-1] == f"   {COMMAND}"
     assert max(map(len, lines[:-1])) <= width
     assert " ".join(" ".join(lines[:-1]).split()) == (
-        f"1. Unconfirmed: {LONG.text} Settings: {LONG.action}"
+        f"1. Unconfirmed: {LONG.text} Settings: have{LONG.action[4:]}"
     )
     assert all(line.startswith("   ") for line in lines[1:])
 

@@ -3,7 +3,7 @@
 
 import msgspec
 
-from nearpeak.report.lines import Line, by_share, furthest, lines, share
+from nearpeak.report.lines import Line, by_share, lines, poor, share
 from nearpeak.report.path_table import path_table
 from nearpeak.results.results import Results
 from nearpeak.terms.ratings import FAIR
@@ -39,17 +39,21 @@ def test_without_an_interval_there_is_no_rating(plain: Results) -> None:
     assert all(line.rating[0] in ("unconfirmed", "") for line in lines(plain))
 
 
-def test_lines_without_a_share_come_last_and_are_not_the_furthest(results: Results) -> None:
+def test_lines_without_a_share_come_last_and_are_not_poor(results: Results) -> None:
     shown = lines(results)
     assert any(line.share is None for line in shown)
     assert sorted(shown, key=by_share)[-1].share is None
-    assert furthest(shown) is None
-    for head in results.headlines:
-        if head.fraction and head.better == "higher":
-            head.fraction = FAIR / 2
-    head = furthest(lines(results))
-    assert head is not None
-    assert head.fraction == FAIR / 2
+    assert poor(shown) == []
+
+
+def test_poor_figures_of_small_and_of_large_messages_are_sorted(plain: Results) -> None:
+    line = next(line for line in lines(plain) if line.time and share(line.time) and line.rate)
+    assert line.time is not None
+    assert line.rate is not None
+    line.time.fraction, line.rate.fraction = FAIR / 4, FAIR / 2
+    assert poor([line]) == [line.time, line.rate]
+    line.time.fraction = FAIR
+    assert poor([line]) == [line.rate]
 
 
 def test_of_all_pairs_the_slowest_is_named(gpu: Results) -> None:

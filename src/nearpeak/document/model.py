@@ -167,7 +167,7 @@ class Finding:
     action: str = ""  # what to do, in words
     command: str = ""  # what to run
     doubt: str = ""  # why it is not confirmed
-    cause: str = ""  # what the loss is due to: software, settings, hardware or placement
+    origin: str = ""  # of the loss, in a word: software, settings, placement or hardware
     evidence: Sequence[str] = ()
     sources: Sequence[tuple[str, str]] = ()  # a text, and its address
     medium: Medium = ""
@@ -179,8 +179,15 @@ class Finding:
 
     @property
     def remedy(self) -> str:
-        """The cause, and what to do about it: `Settings: move the threshold.`"""
-        return ": ".join(filter(None, [self.cause.capitalize(), self.action]))
+        """The origin of the loss, and what to do about it: `Settings: move the threshold.`"""
+        if not (self.origin and self.action):
+            return self.action
+        return f"{self.origin.capitalize()}: {_continued(self.action)}"
+
+
+def _continued(text: str) -> str:
+    """A sentence behind a colon: its first letter is small, but for names such as MPI."""
+    return text if text[1:2].isupper() else f"{text[:1].lower()}{text[1:]}"
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from nearpeak.report import applications, imported, wording
 from nearpeak.report.cards import card, cards
 from nearpeak.report.conclusion import gaps, has_figures, links, sentence
 from nearpeak.report.families import families, titles_of
-from nearpeak.report.lines import furthest, lines
+from nearpeak.report.lines import lines, poor
 from nearpeak.report.notices import scopes
 from nearpeak.report.path_table import path_table
 from nearpeak.report.tables import table_one
@@ -84,13 +84,13 @@ def paths(results: Results) -> Iterator[Block]:
 
 def actions(results: Results, folder: Path) -> Iterator[Block]:
     """Yields what costs most."""
-    if shown := list(cards(results, folder, furthest(lines(results)))):
+    if shown := list(cards(results, folder, poor(lines(results)))):
         yield Findings(shown)
 
 
 def all_findings(results: Results) -> Findings:
     """Every finding, the costliest first."""
-    return Findings(list(map(card, results.findings)))
+    return Findings([card(finding, results) for finding in results.findings])
 
 
 def _others(results: Results) -> Iterator[Block]:

@@ -3,6 +3,7 @@
 it."""
 
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from typing import NamedTuple
 
 from nearpeak.document.model import Tone
@@ -91,7 +92,9 @@ def by_share(line: Line) -> float:
     return float("inf") if line.share is None else line.share
 
 
-def furthest(shown: Sequence[Line]) -> Headline | None:
-    """The rate that is furthest from its ceiling, if it is poor; else None."""
-    line = min((line for line in shown if line.rate), key=by_share, default=None)
-    return line.rate if line and by_share(line) < FAIR else None
+def poor(shown: Sequence[Line]) -> list[Headline]:
+    """The figures of small and of large messages that are far from their ceilings, the furthest
+    first."""
+    shares = [(share(head), head) for line in shown for head in (line.time, line.rate)]
+    far = [(part, head) for part, head in shares if head and part is not None and part < FAIR]
+    return [head for _, head in sorted(far, key=itemgetter(0))]
