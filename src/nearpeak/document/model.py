@@ -85,6 +85,11 @@ class Column:
     figure: bool = True  # to the right, as numbers are
     long: bool = False  # a text that needs several lines
 
+    @property
+    def label(self) -> str:
+        """Its headings in one line: `latency 8 B µs`."""
+        return " ".join(filter(None, [self.over, self.title, self.unit]))
+
 
 @dataclass(frozen=True)
 class Row:
@@ -131,6 +136,7 @@ class Table:
     empty: str = ""  # what the page says in its place where it has no rows
     folded: str = ""  # the page folds it under this summary
     compact: bool = False  # no wider than its columns need
+    stacks: bool = False  # in a narrow window a row is a list, so that nothing is behind the edge
     heads: bool = False  # the terminal has the heading of the first column, too
     name: str = ""  # the terminal has it before the title of each group
     medium: Medium = ""

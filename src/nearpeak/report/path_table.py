@@ -75,6 +75,7 @@ def path_table(lines: Sequence[Line]) -> Table:
         groups=[Rows("", [_row(line, times, rates) for line in shown])],
         heads=True,
         compact=True,
+        stacks=True,
     )
 
 
