@@ -125,6 +125,7 @@ def render(results: Results, machines: Sequence[Published] = (), study: Path = P
         "staged": names.staged,
         "staging": staging,
         "drift": drift,
+        "terms": templates.linked(GLOSSARY),
     }
     data = _Data(results)
     groups = headlines.groups(results)
