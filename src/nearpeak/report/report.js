@@ -152,7 +152,8 @@
     const name = (end) => (matrix.kind === "gpu-gpu" ? `GPU ${end}` : end);
     const fits = matrix.columns.length <= 8;
     Charts.map(node, { width, height, look, size: paper ? 9 : 11, rows: matrix.rows.map(name), columns: matrix.columns.map(name),
-      values: source.fractions, range: [0.5, 1], scale: [[0, look.bad], [0.8, look.note], [1, look.good]],
+      values: source.fractions, range: [data.ratings.fair, 1],
+      scale: [[0, look.bad], [data.ratings.good, look.note], [1, look.good]],
       named: [0.5, 0.6, 0.7, 0.8, 0.9, 1].map((one) => [one, `${Math.round(100 * one)}%`]),
       shown: fits && ((i, j) => number(source.values[i][j])),
       xTitle: matrix.directed ? "to" : "", yTitle: matrix.directed ? "from" : "",
