@@ -25,7 +25,7 @@ def better_library(results: Results, finding: Finding) -> str:
         for compared in results.comparisons
         if (compared.place, compared.case) == (finding.place, finding.case)
         for who, ratio in _better(compared, finding.who)
-        if who.library not in no_library
+        if who.library not in no_library | {finding.who.library}
     }
     if not ratios:
         return ""

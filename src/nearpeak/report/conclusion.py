@@ -108,8 +108,8 @@ def _rate(peak: Peak, head: Headline | None) -> str:
 
 
 def gaps(results: Results) -> str:
-    """`66 of 115 figures unconfirmed (fewer than 6 launches), 4 not measured, 10 subjects left out
-    for time.`; empty if nothing is missing."""
+    """`66 of 115 figures unconfirmed (fewer than 6 launches), 4 not measured, 10 subjects left
+    out.`; empty if nothing is missing."""
     imported = {library.name for library in results.libraries if library.imported}
     measured = [cell for cell in results.timed if cell.median is not None]
     launches = [cell.launches for cell in measured if cell.who.library not in imported]
@@ -122,6 +122,6 @@ def gaps(results: Results) -> str:
         total = count(len(results.timed), "figure")
         parts[0] = f"{parts[0].replace(' ', f' of {total} ', 1)}"
     if left := len(results.left_out):
-        parts.append(f"{count(left, 'subject')} left out for time")
+        parts.append(f"{count(left, 'subject')} left out")
     text = ", ".join(parts)
     return f"{text}." if text else ""
