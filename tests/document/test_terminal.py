@@ -6,8 +6,18 @@ import io
 import pytest
 
 from nearpeak.console import PlainConsole
-from nearpeak.document.model import Document, Finding, Findings, Section
-from nearpeak.document.terminal import print_document
+from nearpeak.document.model import (
+    Column,
+    Document,
+    Finding,
+    Findings,
+    Row,
+    Rows,
+    Section,
+    Table,
+    Value,
+)
+from nearpeak.document.terminal import print_block, print_document
 
 COMMAND = "nearpeak tune --mpi openmpi-cuda --path 'host-gpu near' --buffers H,D --for latency:16M"
 LONG = Finding(
@@ -50,3 +60,15 @@ def test_in_a_file_no_line_of_a_finding_is_wrapped(monkeypatch: pytest.MonkeyPat
     monkeypatch.delenv("COLUMNS", raising=False)
     long = Finding(LONG.text * 3, LONG.action)
     assert printed(long) == [f"1. {long.text}", f"   {long.action}"]
+
+
+def test_groups_of_a_compact_table_share_its_heading() -> None:
+    groups = [Rows(title, [Row("row", {"a": Value(1.0)})]) for title in ("first", "second")]
+    heads = []
+    for compact in (True, False):
+        stream = io.StringIO()
+        table = Table("", "", "name", [Column("a", "time")], groups, heads=True, compact=compact)
+        print_block(table, PlainConsole(file=stream, width=80))
+        heads.append([line.split()[0] for line in stream.getvalue().splitlines() if line.strip()])
+    assert heads[0] == ["name", "first", "row", "second", "row"]
+    assert heads[1] == ["first", "name", "row", "second", "name", "row"]

@@ -495,3 +495,16 @@ def test_the_keyboard_shows_what_a_term_means(
     browser.call("Emulation.setEmulatedMedia", media="print")
     assert browser.evaluate(f"getComputedStyle({focused}, '::after').display") == "none"
     browser.call("Emulation.setEmulatedMedia", media="")
+
+
+def test_points_without_an_interval_are_hollow(
+    browser: Browser, plain: Results, tmp_path: Path
+) -> None:
+    shown = "document.querySelectorAll('section.path .chart .{}').length"
+    browser.open(write_page(plain, tmp_path), 1280)
+    before, every = (browser.evaluate(shown.format(kind)) for kind in ("hollow", "point"))
+    for cell in plain.cells:
+        cell.ci95 = cell.fraction_ci95 = None
+    browser.open(write_page(plain, tmp_path), 1280)
+    after = browser.evaluate(shown.format("hollow"))
+    assert before < after < every  # ceilings have points, too

@@ -135,7 +135,7 @@ class Table:
     groups: list[Rows] = field(default_factory=list)
     empty: str = ""  # what the page says in its place where it has no rows
     folded: str = ""  # the page folds it under this summary
-    compact: bool = False  # no wider than its columns need
+    compact: bool = False  # no wider than its columns need; its groups share one heading
     stacks: bool = False  # in a narrow window a row is a list, so that nothing is behind the edge
     heads: bool = False  # the terminal has the heading of the first column, too
     name: str = ""  # the terminal has it before the title of each group

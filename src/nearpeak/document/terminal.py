@@ -150,13 +150,21 @@ def _(block: Notice, console: PlainConsole) -> None:
 
 @print_block.register
 def _(block: Table, console: PlainConsole) -> None:
-    for group in block.groups:
-        console.print()
-        if title := ", ".join(filter(None, [block.name, group.title])):
-            console.print(plain(title, "bold"))
-        print_rows(replace(block, groups=[group]), console)
+    for part in [block] if block.compact else _parts(block):
+        if part.groups:
+            console.print()
+        if part.name:
+            console.print(plain(part.name, "bold"))
+        print_rows(part, console)
     if block.groups and block.caption:
         console.print(plain(block.caption, "dim"))
+
+
+def _parts(table: Table) -> Iterator[Table]:
+    """Yields a table for each group, under its title."""
+    for group in table.groups:
+        name = ", ".join(filter(None, [table.name, group.title]))
+        yield replace(table, groups=[group], name=name)
 
 
 def plain(text: str, style: str = "") -> Text:
@@ -203,6 +211,8 @@ def _grid(table: Table, columns: Sequence[Column]) -> Grid:
     for column, heading in zip(columns, _headings(columns), strict=True):
         _add_column(grid, column, heading)
     for group in table.groups:
+        if table.compact and group.title:
+            grid.add_row(plain(group.title, "bold"))
         for row in group.rows:
             _add_row(grid, row, columns)
     return grid

@@ -97,7 +97,7 @@ def _others(results: Results) -> Iterator[Block]:
     """Yields what a study without messages measured: applications, families of operations, or
     what the paths carry without MPI."""
     for section in applications.sections(results):
-        yield _medians(replace(section.table, name=section.name, caption=""))
+        yield replace(_medians(section.table), head=section.name)
         yield Items(section.sentences, most=MOST_SENTENCES)
     for family in families(results):
         yield Items(family.sentences, family.title, most=MOST_SENTENCES)
@@ -112,9 +112,10 @@ def _also(results: Results) -> str:
 
 
 def _medians(table: Table) -> Table:
-    """A table without intervals and ranges."""
+    """A table of figures alone: without intervals, ranges, texts and caption."""
     groups = [Rows(group.title, [_median_row(row) for row in group.rows]) for group in table.groups]
-    return replace(table, groups=groups)
+    columns = [column for column in table.columns if column.figure]
+    return replace(table, columns=columns, groups=groups, caption="", heads=True, compact=True)
 
 
 def _median_row(row: Row) -> Row:

@@ -6,7 +6,7 @@ import functools
 from nearpeak.findings.evidence import Rule
 from nearpeak.findings.rules import all_rules
 from nearpeak.findings.sentences import Phrases, change
-from nearpeak.numbers import count, number, size, unit
+from nearpeak.numbers import agreeing, count, number, size, unit
 from nearpeak.results.names import axes_words
 from nearpeak.results.results import Finding, SettingChange
 
@@ -64,7 +64,7 @@ def lost(finding: Finding) -> str:
     others = cost.cases - 1
     parts = [
         _lost_by(finding, cost.lost_us) if cost.lost_us else "",
-        f"{count(others, 'more case')} {'loses' if others == 1 else 'lose'} in the same way, and"
+        f"{count(others, 'more case')} {agreeing(others, 'loses', 'lose')} in the same way, and"
         " less."
         if others
         else "",
