@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import cast
 
 import jinja2
 from markupsafe import Markup, escape
@@ -62,7 +63,7 @@ def slug(name: str) -> str:
 def linked(glossary: Terms) -> dict[str, tuple[str, str]]:
     """The words of a glossary, each with the id and the meaning of its term; signs are no words."""
     return {
-        word: (slug(name), meaning)
+        word: (slug(name), meaning.replace("`", ""))
         for name, meaning in glossary.entries
         for word in name.split(", ")
         if word.isalpha() and word.islower()
@@ -72,7 +73,7 @@ def linked(glossary: Terms) -> dict[str, tuple[str, str]]:
 @jinja2.pass_environment
 def defined(environment: jinja2.Environment, text: str) -> Markup:
     """As `marked`; the first of each of the page's terms is a link to its definition."""
-    terms: Mapping[str, tuple[str, str]] = environment.globals["terms"]
+    terms = cast(Mapping[str, tuple[str, str]], environment.globals["terms"])
     if not terms:
         return marked(text)
     left = dict(terms)

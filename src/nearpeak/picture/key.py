@@ -85,7 +85,7 @@ def _add_legend(canvas: Canvas, rows: list[Measured]) -> None:
         return
     canvas.picture.height += 4
     near, half = f"{100 * GOOD:.0f} %", f"{100 * FAIR:.0f}"
-    entries = [
+    entries: list[tuple[str, str, float | None]] = [
         ("near", f"{near} or more", 1.0),
         ("half", f"{half} to {near}", 1.0),
         ("far", f"below {half} %", 1.0),

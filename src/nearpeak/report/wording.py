@@ -210,9 +210,9 @@ def ending(results: Results) -> str:
     if missing := len(results.cells) - len(measured):
         parts.append(f"{missing} of {count(len(results.cells), 'figure')} could not be measured")
     if few:
-        have = agreeing(few, "has", "have")
         parts.append(
-            f"{few} of {count(len(measured), 'figure')} {have} too few launches for an interval"
+            f"{few} of {count(len(measured), 'figure')} {agreeing(few, 'is', 'are')} unconfirmed"
+            f" (fewer than {FEWEST_FOR_INTERVAL} launches)"
         )
     return "; ".join(filter(None, [*parts, imprecise or ("" if parts else "all measured"), reason]))
 
