@@ -49,10 +49,12 @@ class _Reader(HTMLParser):
         self.handlers: list[str] = []
         self.policy = ""
         self._open: list[str] = []
+        self._in_line = False  # a link begins or ends between two pieces of one text
         self._attributes: dict[str, str | None] = {}
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self._attributes = dict(attrs)
+        self._in_line = tag == "a"
         if tag in {"script", "style"}:
             self._open.append(tag)
         self.loads += [
@@ -65,12 +67,14 @@ class _Reader(HTMLParser):
             self.policy = self._attributes["content"] or ""
 
     def handle_endtag(self, tag: str) -> None:
+        self._in_line = tag == "a"
         if self._open and self._open[-1] == tag:
             self._open.pop()
 
     def handle_data(self, data: str) -> None:
         if not self._open:
-            self.text.append(data)
+            before = self.text.pop() if self._in_line and self.text else ""
+            self.text.append(before + data)
         elif self._open[-1] == "script":
             self.scripts.append((self._attributes, data))
 
