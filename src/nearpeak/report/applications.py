@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from nearpeak.document.model import Column, Row, Rows, Table, Value
+from nearpeak.grouping import grouped
 from nearpeak.numbers import count, number, percent, size, spread, unit
 from nearpeak.results.applications import SCALING, scales
 from nearpeak.results.cells import ABOVE
@@ -100,9 +101,7 @@ class Section:
 
 def sections(results: Results) -> list[Section]:
     """Each application that was measured, in the order of the plan."""
-    by_benchmark: dict[str, list[Application]] = defaultdict(list)
-    for application in results.applications:
-        by_benchmark[application.cell.case.benchmark].append(application)
+    by_benchmark = grouped(results.applications, lambda one: one.cell.case.benchmark)
     cached = _cached_copies(results)
     return [
         _section(named(results.benchmarks, name), applications, cached)
@@ -142,11 +141,7 @@ def _section(
     applications: Sequence[Application],
     cached: Mapping[Place, int],
 ) -> Section:
-    groups: dict[str, list[Row]] = defaultdict(list)
-    for application in applications:
-        groups[_title(application, benchmark)].append(
-            _row(application, _label(application, benchmark))
-        )
+    groups = grouped(applications, lambda one: _title(one, benchmark))
     return Section(
         name=benchmark.name,
         summary=benchmark.summary,
@@ -155,7 +150,10 @@ def _section(
             caption=f"Unless a row says otherwise: {_axes_text(_listed_defaults(benchmark))}.",
             head=f"Ranks, {benchmark.x.name}",
             columns=_columns(applications, benchmark),
-            groups=[Rows(title, rows) for title, rows in groups.items()],
+            groups=[
+                Rows(title, [_row(one, _label(one, benchmark)) for one in group])
+                for title, group in groups.items()
+            ],
         ),
         sentences=[*_without_roofline(applications, cached), *_sentences(applications, benchmark)],
         bars=_bars(applications, benchmark),
@@ -223,9 +221,7 @@ def _growths(applications: Sequence[Application], benchmark: Benchmark) -> Itera
                 f"{ends.pop()} ({case.buffers}), {problem_size(application, benchmark)}{scaled}"
             ].append(application)
     for title, group in groups.items():
-        ways: dict[tuple[Who, str], list[Application]] = defaultdict(list)
-        for application in sorted(group, key=_ranks):
-            ways[application.cell.who, way(application, benchmark)].append(application)
+        ways = grouped(sorted(group, key=_ranks), lambda one: (one.cell.who, way(one, benchmark)))
         for measure, value in MEASURES.items():
             lines = [
                 Line(who, ", ".join(filter(None, [variant, path])), _points(members, value))

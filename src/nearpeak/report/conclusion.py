@@ -2,9 +2,9 @@
 """The first sentences of a study's answer: how near the best libraries come to the ceilings, what
 the links carry without MPI, and what is unconfirmed or missing."""
 
-from collections import defaultdict
 from collections.abc import Sequence
 
+from nearpeak.grouping import grouped
 from nearpeak.numbers import count, listed, number, percent, size
 from nearpeak.report import wording
 from nearpeak.report.lines import RATINGS, UNCONFIRMED, Line, by_share
@@ -23,9 +23,7 @@ def sentence(results: Results, shown: Sequence[Line]) -> str:
         return _without_shares(results)
     owners = {line.judged.best.label for line in judged if line.judged and line.judged.best}
     best = owners.pop() if len(owners) == 1 else "the best MPI library"
-    by_rating: dict[str, list[Line]] = defaultdict(list)
-    for line in judged:
-        by_rating[line.rating[0]].append(line)
+    by_rating = grouped(judged, lambda line: line.rating[0])
     unconfirmed = by_rating.keys() == {UNCONFIRMED}
     reason = "Unconfirmed, as launches are few: on" if unconfirmed else "On"
     text = (

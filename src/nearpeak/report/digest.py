@@ -5,7 +5,6 @@ Terminal, page and Markdown show the same blocks; the rest of the report is thei
 """
 
 import textwrap
-from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +21,7 @@ from nearpeak.document.model import (
     Section,
     Table,
 )
+from nearpeak.grouping import grouped
 from nearpeak.journal import resume_study
 from nearpeak.numbers import count, listed
 from nearpeak.report import applications, imported, wording
@@ -127,9 +127,7 @@ def _median_row(row: Row) -> Row:
 
 def _failed(results: Results) -> str:
     """`7 launches failed: intel (6, SIGSEGV) and mpich (1, timeout), see logs/12.txt.`"""
-    launches: dict[str, list[Failure]] = defaultdict(list)
-    for failure in results.failures:
-        launches[failure.who.label].append(failure)
+    launches = grouped(results.failures, lambda failure: failure.who.label)
     names = [f"{name} ({len(ended)}, {_cause(ended[0])})" for name, ended in launches.items()]
     if left := len(names[MOST_LIBRARIES:]):
         names[MOST_LIBRARIES:] = [f"{left} more"]
