@@ -72,7 +72,7 @@ def linked(glossary: Terms) -> dict[str, tuple[str, str]]:
 
 @jinja2.pass_environment
 def defined(environment: jinja2.Environment, text: str) -> Markup:
-    """As `marked`; the first of each of the page's terms is a link to its definition."""
+    """Marks a text; the first of each of the page's terms is a link to its definition."""
     terms = cast(Mapping[str, tuple[str, str]], environment.globals["terms"])
     if not terms:
         return marked(text)

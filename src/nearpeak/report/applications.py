@@ -101,7 +101,9 @@ class Section:
 
 def sections(results: Results) -> list[Section]:
     """Each application that was measured, in the order of the plan."""
-    by_benchmark = grouped(results.applications, lambda one: one.cell.case.benchmark)
+    by_benchmark = grouped(
+        results.applications, lambda application: application.cell.case.benchmark
+    )
     cached = _cached_copies(results)
     return [
         _section(named(results.benchmarks, name), applications, cached)
@@ -111,7 +113,7 @@ def sections(results: Results) -> list[Section]:
 
 def names(results: Results) -> list[str]:
     """The names of these applications."""
-    return list(dict.fromkeys(one.cell.case.benchmark for one in results.applications))
+    return list(dict.fromkeys(row.cell.case.benchmark for row in results.applications))
 
 
 def _cached_copies(results: Results) -> dict[Place, int]:
@@ -141,7 +143,7 @@ def _section(
     applications: Sequence[Application],
     cached: Mapping[Place, int],
 ) -> Section:
-    groups = grouped(applications, lambda one: _title(one, benchmark))
+    groups = grouped(applications, lambda application: _title(application, benchmark))
     return Section(
         name=benchmark.name,
         summary=benchmark.summary,
@@ -151,7 +153,10 @@ def _section(
             head=f"Ranks, {benchmark.x.name}",
             columns=_columns(applications, benchmark),
             groups=[
-                Rows(title, [_row(one, _label(one, benchmark)) for one in group])
+                Rows(
+                    title,
+                    [_row(application, _label(application, benchmark)) for application in group],
+                )
                 for title, group in groups.items()
             ],
         ),
@@ -221,7 +226,10 @@ def _growths(applications: Sequence[Application], benchmark: Benchmark) -> Itera
                 f"{ends.pop()} ({case.buffers}), {problem_size(application, benchmark)}{scaled}"
             ].append(application)
     for title, group in groups.items():
-        ways = grouped(sorted(group, key=_ranks), lambda one: (one.cell.who, way(one, benchmark)))
+        ways = grouped(
+            sorted(group, key=_ranks),
+            lambda application: (application.cell.who, way(application, benchmark)),
+        )
         for measure, value in MEASURES.items():
             lines = [
                 Line(who, ", ".join(filter(None, [variant, path])), _points(members, value))

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from nearpeak.document.model import Finding as Card
+from nearpeak.grouping import present
 from nearpeak.journal import resume_study
 from nearpeak.numbers import number, percent, size, unit
 from nearpeak.observations.explained import ExplainedCase
@@ -38,7 +39,7 @@ def cards(results: Results, folder: Path, poor: Sequence[Headline] = ()) -> Iter
         made = [_with_messages(results, finding) for finding in costly]
     else:
         shown = [_subject_of(given.place, given.case) for given in results.advice]
-        made = [one for given in results.advice if (one := _advised(results, given, folder))]
+        made = present(_advised(results, given, folder) for given in results.advice)
     missing = [head for head in poor if _subject_of(head.place, head.case) not in shown]
     kept = made[: MOST - 1] if missing else made[:MOST]
     yield from kept
@@ -97,7 +98,7 @@ def _of_open(results: Results, given: Advice, _: Path) -> Card:
 
 
 def _of_far(results: Results, given: Advice, _: Path) -> Card | None:
-    head = next((one for one in results.headlines if (one.place, one.case) == _key(given)), None)
+    head = next((row for row in results.headlines if (row.place, row.case) == _key(given)), None)
     if head is None:
         return None
     return replace(_of_figure(results, head), evidence=[advised(results, given)])
