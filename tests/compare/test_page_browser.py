@@ -28,6 +28,9 @@ def test_it_is_silent_alone_and_fits(
     browser.evaluate("document.querySelectorAll('details').forEach((box) => { box.open = true; })")
     inside = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
     assert browser.evaluate(inside)
+    fields = "[...document.querySelectorAll('.stacks td:not(:empty)')]"
+    rights = f"{fields}.map((field) => field.getBoundingClientRect().right)"
+    assert max(browser.evaluate(rights)) <= width
     dots = "document.querySelectorAll('svg.history circle').length"
     # Two curves of three sizes, and one of the library whose bw crashed; three sessions each. The
     # answer has the three as a whole again.

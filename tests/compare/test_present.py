@@ -88,7 +88,7 @@ def test_a_path_that_is_slower_is_checked(make_sides: MakeSides) -> None:
     compared = compare(old, new, 0.05)
     check_short(present(compared))
     text = " ".join(printed(compared, 100, verbose=False).split())
-    assert "; the path became slower in the same way nearpeak explain " in text
+    assert "; the path became slower in the same way See why: nearpeak explain " in text
     assert "Check the hardware: nearpeak machine --check" in text
 
 

@@ -245,7 +245,7 @@ def test_sizes_that_go_alike_are_a_line(capsys: pytest.CaptureFixture[str]) -> N
         "mean of there and back",
         "Way Time",
         "Size µs",
-        "8 B not told 7.00",
+        "8 B unknown 7.00",
         "",
         "Failed: D,D: it crashed",
         "No kernel copies: NVRTC is not there",

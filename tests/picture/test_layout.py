@@ -3,6 +3,7 @@
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import combinations
 from typing import NamedTuple
 
@@ -130,6 +131,49 @@ def test_what_was_not_measured_is_thin(recorded: Recorded, made_up: MadeUp) -> N
     plain = [line for line in layout(machine, rows).lines if line.state == "plain"]
     assert max(line.width for line in plain) < min(line.width for line in measured)
     assert {line.state for line in layout(machine).lines} == {"plain"}
+
+
+def test_both_directions_of_a_path_stand_on_its_badge(recorded: Recorded, made_up: MadeUp) -> None:
+    machine = recorded("h200x2")
+    first, back = (row for row in made_up(machine) if row.path.id == "host-gpu near")
+    rows = [replace(first, fraction=0.26), replace(back, fraction=0.131, confirmed=False)]
+    badges = [pill for pill in layout(machine, rows, WIDE).pills if pill.words.endswith(" %")]
+    assert [pill.words for pill in badges] == [f"{first.letter} 26, 13 %"]
+    assert (badges[0].fraction, badges[0].confirmed) == (0.131, False)
+    assert badges[0].title.count("\n") == 1
+
+
+def test_a_pair_of_a_fabric_is_a_link_between_its_gpus_alone(
+    recorded: Recorded, made_up: MadeUp
+) -> None:
+    machine = many(recorded("h200x2"), 4)
+    links = [GpuLink(one=one, other=other, kind="nvlink", gbs=100.0)
+             for one, other in combinations(range(4), 2)]  # fmt: skip
+    machine = msgspec.structs.replace(machine, gpu_links=links)
+    (row,) = (row for row in made_up(recorded("h200x2")) if row.path.id == "gpu-gpu nvlink")
+    ends = tuple(
+        msgspec.structs.replace(end, gpu=f"GPU-{index}") for index, end in enumerate(row.path.ends)
+    )
+    row = replace(row, path=msgspec.structs.replace(row.path, ends=ends))
+    drawn = layout(machine, [row], WIDE)
+    (measured,) = [line for line in drawn.lines if line.state != "plain"]
+    boxes = {box.name: box for box in drawn.boxes}
+    assert measured.points[0][0] == boxes["gpu 0"].middle
+    assert measured.points[-1][0] == boxes["gpu 1"].middle
+    (badge,) = [pill for pill in drawn.pills if pill.words.endswith(" %")]
+    bar = next(box for box in drawn.boxes if box.kind == "fabric")
+    assert badge.y + PILL < bar.y
+
+
+@pytest.mark.parametrize("confirmed", [True, False])
+def test_the_legend_has_what_is_unconfirmed(
+    recorded: Recorded, made_up: MadeUp, width: float, *, confirmed: bool
+) -> None:
+    machine = recorded("h200x2")
+    rows = [replace(row, confirmed=confirmed) for row in made_up(machine)]
+    drawn = layout(machine, rows, width)
+    assert ("unconfirmed" in [text.words for text in drawn.texts]) != confirmed
+    assert max(pill.x + pill.width for pill in drawn.pills) <= width
 
 
 def test_a_faster_link_is_thicker() -> None:

@@ -7,7 +7,9 @@ from pathlib import Path
 import msgspec
 
 from answers import printed
-from nearpeak.report.digest import digest, sentence, small_messages, unjudged
+from nearpeak.numbers import size
+from nearpeak.report.conclusion import gaps, links, sentence
+from nearpeak.report.digest import digest
 from nearpeak.report.lines import lines
 from nearpeak.results.results import Results
 
@@ -19,24 +21,44 @@ def test_the_first_sentence_has_each_path_with_its_rating(plain: Results) -> Non
     assert text.endswith(" (good).")
 
 
-def test_few_launches_are_unsure(plain: Results) -> None:
+def test_few_launches_are_unconfirmed(plain: Results) -> None:
     shown = lines(plain)
     heads = [head for head in plain.headlines if head.fraction_ci95]
     for head in heads:
         head.fraction_ci95 = None
     text = sentence(plain, lines(plain))
-    assert text.startswith("Unsure, as launches are few: on ")
+    assert text.startswith("Unconfirmed, as launches are few: on ")
     assert "(good)" not in text
     assert [line.label for line in lines(plain)] == [line.label for line in shown]
 
 
-def test_small_messages_are_compared_with_none(plain: Results) -> None:
-    first = next(line for line in lines(plain) if line.time and line.time.fraction)
-    assert first.time is not None
-    assert first.time.fraction is not None
-    text = small_messages(lines(plain))
-    assert text == "4 B messages take 1.18 times as long as without MPI."
-    assert small_messages([first._replace(time=None)]) == ""
+def test_of_many_paths_the_sentence_counts_the_ratings(plain: Results) -> None:
+    shown = lines(plain)
+    first = next(line for line in shown if line.rate and line.rating[0] == "good")
+    assert first.rate is not None
+    others = [
+        first._replace(rate=msgspec.structs.replace(first.rate, fraction=share, fraction_ci95=ci95))
+        for share, ci95 in ((0.7, (0.6, 0.8)), (0.3, (0.2, 0.4)), (0.1, None))
+    ]
+    text = sentence(plain, [first, *others])
+    assert " is good on 1 of 4 paths, fair on 1, poor on 1 and unconfirmed on 1; the furthest" in (
+        text
+    )
+    assert f"is {first.label}, 30.0 %" in text  # the confirmed one
+    assert " is good on all 4 paths; " in sentence(plain, [first] * 4)
+
+
+def test_the_rates_of_links_say_what_each_is(plain: Results) -> None:
+    (peak,) = [peak for peak in plain.peaks if peak.of_theoretical]
+    head = next(line.rate for line in lines(plain) if line.rate and line.group.place == peak.place)
+    head.case = msgspec.structs.replace(head.case, x=2 * peak.case.x)
+    assert head.ceiling is not None
+    head.ceiling.value = 3.0
+    peak.value = 4.0
+    assert links(plain, lines(plain)) == (
+        "Without MPI, links carry 4.00 of a theoretical 25.0 GB/s on host-host same-numa"
+        f" (3.00 with {size(head.case.x)}, its ceiling here)."
+    )
 
 
 def test_failures_are_named_by_library(results: Results) -> None:
@@ -70,9 +92,13 @@ def test_sizes_that_differ_stand_in_the_cells(plain: Results) -> None:
     assert "1 MiB: " in text
 
 
-def test_gaps_are_counted_in_good_english(plain: Results) -> None:
+def test_gaps_are_counted(plain: Results) -> None:
     for cell in plain.cells:
         cell.launches = 6
-    plain.precision, plain.left_out = None, []
+    plain.left_out = []
+    assert gaps(plain) == ""
     plain.cells[0].launches = 2
-    assert unjudged(plain).endswith("figures, 1 has too few launches")
+    many = len(plain.cells)
+    assert gaps(plain) == f"1 of {many} figures unconfirmed (fewer than 6 launches)."
+    plain.cells[1].median = None
+    assert gaps(plain).endswith(" launches), 1 not measured.")

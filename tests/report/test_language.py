@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from answers import MOST_WORDS, count_words, printed
+from answers import check_short, count_words
 from nearpeak.document.markdown import render
 from nearpeak.document.model import Document, Section
 from nearpeak.findings.rules import all_rules
@@ -61,7 +61,7 @@ def test_the_answer_of_a_recording_is_plain(file: Path) -> None:
 @pytest.mark.parametrize("file", RECORDINGS, ids=lambda file: file.parent.name)
 def test_the_answer_is_read_in_a_minute(file: Path) -> None:
     results = from_json(file.read_bytes())
-    assert count_words(printed(digest(results))) <= MOST_WORDS
+    check_short(digest(results))
     blocks = [*answer(results, Path()), *actions(results, Path())]
     above = render(Document("", "", [], [Section("", blocks)]))
     assert count_words(above) <= MOST_ABOVE

@@ -3,7 +3,8 @@
 
 import msgspec
 
-from nearpeak.report.lines import Line, by_share, furthest, lines, share
+from nearpeak.report.lines import Line, by_share, lines, poor, share
+from nearpeak.report.path_table import path_table
 from nearpeak.results.results import Results
 from nearpeak.terms.ratings import FAIR
 
@@ -35,24 +36,28 @@ def test_only_a_measured_ceiling_gives_a_share(plain: Results) -> None:
 def test_without_an_interval_there_is_no_rating(plain: Results) -> None:
     for head in plain.headlines:
         head.fraction_ci95 = None
-    assert all(line.rating[0] in ("unsure", "") for line in lines(plain))
+    assert all(line.rating[0] in ("unconfirmed", "") for line in lines(plain))
 
 
-def test_lines_without_a_share_come_last_and_are_not_the_furthest(results: Results) -> None:
+def test_lines_without_a_share_come_last_and_are_not_poor(results: Results) -> None:
     shown = lines(results)
     assert any(line.share is None for line in shown)
     assert sorted(shown, key=by_share)[-1].share is None
-    assert furthest(shown) is None
-    for head in results.headlines:
-        if head.fraction and head.better == "higher":
-            head.fraction = FAIR / 2
-    head = furthest(lines(results))
-    assert head is not None
-    assert head.fraction == FAIR / 2
+    assert poor(shown) == []
+
+
+def test_poor_figures_of_small_and_of_large_messages_are_sorted(plain: Results) -> None:
+    line = next(line for line in lines(plain) if line.time and share(line.time) and line.rate)
+    assert line.time is not None
+    assert line.rate is not None
+    line.time.fraction, line.rate.fraction = FAIR / 4, FAIR / 2
+    assert poor([line]) == [line.time, line.rate]
+    line.time.fraction = FAIR
+    assert poor([line]) == [line.rate]
 
 
 def test_of_all_pairs_the_slowest_is_named(gpu: Results) -> None:
     pairs = [line for line in lines(gpu) if line.group.place.pair]
     assert pairs
-    assert all(line.label.startswith("slowest ") for line in pairs)
+    assert path_table(pairs).caption.endswith(" Pairs: the slowest of each kind.")
     assert len({line.label for line in pairs}) == len(pairs)

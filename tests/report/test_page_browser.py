@@ -476,3 +476,35 @@ def test_an_application_is_drawn_over_ranks(
         browser.evaluate(f"{name}.dispatchEvent(new Event('click'))")
         assert browser.evaluate(f"{growth}.querySelectorAll('.curve').length") == left
     assert browser.complaints() == []
+
+
+def test_the_keyboard_shows_what_a_term_means(
+    browser: Browser, plain: Results, tmp_path: Path
+) -> None:
+    browser.open(write_page(plain, tmp_path), 400)
+    for kind in ("keyDown", "keyUp"):
+        browser.call("Input.dispatchKeyEvent", type=kind, key="Tab", windowsVirtualKeyCode=9)
+    focused = "document.activeElement"
+    assert browser.evaluate(f"{focused}.className") == "term"
+    target = browser.evaluate(f"document.querySelector({focused}.hash).nextSibling.innerText")
+    shown = browser.evaluate(f"getComputedStyle({focused}, '::after').content")
+    assert shown == f'"{target}"'
+    assert browser.evaluate("document.querySelectorAll('dt[id]').length") == browser.evaluate(
+        "new Set([...document.querySelectorAll('dt[id]')].map((term) => term.id)).size"
+    )
+    browser.call("Emulation.setEmulatedMedia", media="print")
+    assert browser.evaluate(f"getComputedStyle({focused}, '::after').display") == "none"
+    browser.call("Emulation.setEmulatedMedia", media="")
+
+
+def test_points_without_an_interval_are_hollow(
+    browser: Browser, plain: Results, tmp_path: Path
+) -> None:
+    shown = "document.querySelectorAll('section.path .chart .{}').length"
+    browser.open(write_page(plain, tmp_path), 1280)
+    before, every = (browser.evaluate(shown.format(kind)) for kind in ("hollow", "point"))
+    for cell in plain.cells:
+        cell.ci95 = cell.fraction_ci95 = None
+    browser.open(write_page(plain, tmp_path), 1280)
+    after = browser.evaluate(shown.format("hollow"))
+    assert before < after < every  # ceilings have points, too

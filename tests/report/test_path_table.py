@@ -26,10 +26,12 @@ def test_sizes_that_differ_stand_in_the_fields(plain: Results) -> None:
     assert table.groups[0].rows[0].values["rate"].text.startswith("1 MiB: ")
 
 
-def test_a_path_without_an_interval_is_unsure(plain: Results) -> None:
+def test_a_path_without_an_interval_is_unconfirmed(plain: Results) -> None:
     for head in plain.headlines:
         head.fraction_ci95 = None
-    assert {row.values["bar"].text for row in path_table(lines(plain)).groups[0].rows} == {"unsure"}
+    assert {row.values["bar"].text for row in path_table(lines(plain)).groups[0].rows} == {
+        "unconfirmed"
+    }
 
 
 def test_of_many_paths_the_furthest_are_shown(plain: Results) -> None:

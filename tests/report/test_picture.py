@@ -59,7 +59,7 @@ def test_the_best_library_at_the_largest_message(plain: Results) -> None:
         first.sentence == "host-host same-numa, inside NUMA node 0, 64 MiB: "
         "openmpi 11.9 of 14.0 GB/s (85.0 % [82.5, 86.7])"
     )
-    assert not first.few
+    assert first.confirmed
     lower = replace(first, ceiling=11.0)  # of other blocks than most of the library's
     assert lower.figures == "openmpi 11.9 GB/s"
     assert rows[1].who == "openmpi"
@@ -104,11 +104,11 @@ def test_a_size_that_all_libraries_left_out(plain: Results, tell: Tell) -> None:
     assert (first.size_bytes, first.who) == (1 << 24, "openmpi")
 
 
-def test_few_launches_are_told(plain: Results) -> None:
+def test_a_fraction_without_an_interval_is_unconfirmed(plain: Results) -> None:
     (at,) = largest(plain, "host-host same-numa", "openmpi")
     plain.cells[at].ci95 = plain.cells[at].fraction_ci95 = None
     row = by_name(plain)["host-host same-numa"]
-    assert row.few
+    assert not row.confirmed
     assert row.sentence.endswith("(85.0 % range 82.5 to 86.7)")
 
 

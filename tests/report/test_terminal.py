@@ -54,8 +54,8 @@ def test_it_says_what_the_fraction_is_of_and_where_the_report_is(plain: Results)
     assert "host-memory node0: Ceiling only" in text
     assert re.search(r"\d+ of \d+ cells have fewer than 6 launches: they have a range", text)
     assert re.match(
-        r"Study 2026-01-02T03-04-05 on node<1>&co: (\d+) of \d+ figures have too few launches for"
-        r" an interval; every cell is precise host-host same-numa",
+        r"Study 2026-01-02T03-04-05 on node<1>&co: (\d+) of \d+ figures are unconfirmed"
+        r" \(fewer than 6 launches\); every cell is precise host-host same-numa",
         text,
     )
     assert "intervals (95 %) are ±2.50 % or narrower. The aim is" in text

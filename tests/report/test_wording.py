@@ -191,11 +191,13 @@ def test_few_launches_are_told_before_how_a_study_ended(plain: Results) -> None:
     plain.ended, many = "all 3 blocks were run", len(plain.cells)
     for cell in plain.cells:
         cell.launches = 3
-    words = f"{many} of {many} figures have too few launches for an interval; all 3 blocks were run"
+    words = (
+        f"{many} of {many} figures are unconfirmed (fewer than 6 launches); all 3 blocks were run"
+    )
     assert wording.ending(plain) == words
     for cell in plain.cells[1:]:
         cell.launches = 6
-    assert wording.ending(plain).startswith(f"1 of {many} figures has too few launches")
+    assert wording.ending(plain).startswith(f"1 of {many} figures is unconfirmed")
     for library in plain.libraries:  # each figure is one of another tool
         library.imported = True
     assert wording.ending(plain) == f"{many} figures"

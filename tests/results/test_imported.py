@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What other tools measured, beside a study made by hand: what it is held against, and that it
+"""What other tools measured, beside a study made by hand: its reference, and that it
 changes nothing of what the study says itself."""
 
 from collections.abc import Callable

@@ -241,7 +241,7 @@ def test_what_was_not_measured_is_missed(results: Results) -> None:
     for cell in results.cells:
         cell.no_fraction = "other blocks"
     assert judged(results, f"alpha,{SAME}:bw:8>=0.1")["alpha"].words == (
-        "missed it: bw at 8 B has no fraction: what it is held against was measured in other blocks"
+        "missed it: bw at 8 B has no fraction: its reference was measured in other blocks"
     )
 
 

@@ -119,7 +119,14 @@ def _overview(compared: Compared) -> Table:
     caption = f"The slowest {_ROWS} of {every}" if every > _ROWS else ""
     rows = [Row(wording.subject(place), _brief(place.change, compared)) for place in places]
     return Table(
-        "", caption, "Library and path", _BRIEF, [Rows("", rows)], heads=True, compact=True
+        "",
+        caption,
+        "Library and path",
+        _BRIEF,
+        [Rows("", rows)],
+        heads=True,
+        compact=True,
+        stacks=True,
     )
 
 
@@ -182,7 +189,7 @@ def _places(compared: Compared) -> Iterator[Section]:
     for place, alternatives in changes.items():
         rows = [row for one in alternatives for row in _rows(one, compared)]
         blocks: list[Block] = [
-            Table("", "", "Curve", _CHANGES, [Rows("", rows)]),
+            Table("", "", "Curve", _CHANGES, [Rows("", rows)], stacks=True),
             *_list("Sizes that changed", [line for one in alternatives for line in _sizes(one)]),
             _by_size(alternatives, compared),
         ]
@@ -245,7 +252,7 @@ def _sizes(place: PlaceChange) -> Iterator[str]:
 
 def _by_size(places: list[PlaceChange], compared: Compared) -> Table:
     groups = [_of_curve(place, curve, compared) for place in places for curve in place.curves]
-    return Table("", "", "Size", _SIZES, groups, folded="By size", medium="page")
+    return Table("", "", "Size", _SIZES, groups, folded="By size", stacks=True, medium="page")
 
 
 def _of_curve(place: PlaceChange, curve: CurveChange, compared: Compared) -> Rows:

@@ -86,10 +86,9 @@ def _(block: Findings) -> list[str]:
 
 
 def _finding(number: int, finding: Finding) -> Iterator[str]:
-    doubt = "Unconfirmed: " if finding.doubt else ""
-    yield f"{number}. **{doubt}{_escaped(finding.text)}**"
-    command = f" {_code(finding.command)}" if finding.command else ""
-    yield f"   {_escaped(finding.action)}{command}"
+    yield f"{number}. **{_escaped(finding.labelled)}**"
+    command = _code(finding.command) if finding.command else ""
+    yield f"   {' '.join(filter(None, [_escaped(finding.remedy), command]))}"
 
 
 @lines_of.register

@@ -19,6 +19,7 @@ Tone = Literal["", "good", "bad", "note", "muted"]
 # --verbose; "page": the page alone.
 Medium = Literal["", "details", "page"]
 Span = tuple[float, float]
+UNCONFIRMED = "Unconfirmed"  # in front of what launches or messages are too few to show
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,7 @@ class Bar:
 
     share: float  # from 0 on; what is above 1 is drawn as 1
     mark: float | None = None
+    confirmed: bool = True  # else it is drawn pale
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,11 @@ class Column:
     figure: bool = True  # to the right, as numbers are
     long: bool = False  # a text that needs several lines
 
+    @property
+    def label(self) -> str:
+        """Its headings in one line: `latency 8 B µs`."""
+        return " ".join(filter(None, [self.over, self.title, self.unit]))
+
 
 @dataclass(frozen=True)
 class Row:
@@ -128,7 +135,8 @@ class Table:
     groups: list[Rows] = field(default_factory=list)
     empty: str = ""  # what the page says in its place where it has no rows
     folded: str = ""  # the page folds it under this summary
-    compact: bool = False  # no wider than its columns need
+    compact: bool = False  # no wider than its columns need; its groups share one heading
+    stacks: bool = False  # in a narrow window a row is a list, so that nothing is behind the edge
     heads: bool = False  # the terminal has the heading of the first column, too
     name: str = ""  # the terminal has it before the title of each group
     medium: Medium = ""
@@ -164,10 +172,28 @@ class Finding:
     text: str  # what is the matter, and what it costs
     action: str = ""  # what to do, in words
     command: str = ""  # what to run
-    doubt: str = ""  # why it is not certain
+    doubt: str = ""  # why it is not confirmed
+    origin: str = ""  # of the loss, in a word: software, settings, placement or hardware
     evidence: Sequence[str] = ()
     sources: Sequence[tuple[str, str]] = ()  # a text, and its address
     medium: Medium = ""
+
+    @property
+    def labelled(self) -> str:
+        """The text, with its doubt in front."""
+        return f"{UNCONFIRMED}: {self.text}" if self.doubt else self.text
+
+    @property
+    def remedy(self) -> str:
+        """The origin of the loss, and what to do about it: `Settings: move the threshold.`"""
+        if not (self.origin and self.action):
+            return self.action
+        return f"{self.origin.capitalize()}: {_continued(self.action)}"
+
+
+def _continued(text: str) -> str:
+    """A sentence behind a colon: its first letter is small, but for names such as MPI."""
+    return text if text[1:2].isupper() else f"{text[:1].lower()}{text[1:]}"
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,16 @@ import functools
 import hashlib
 import json
 import re
+from collections.abc import Mapping
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import cast
 
 import jinja2
 from markupsafe import Markup, escape
 
 from nearpeak import numbers
+from nearpeak.document.model import Terms
 from nearpeak.machine.tree import format_list
 from nearpeak.picture.svg import palette
 
@@ -30,7 +33,10 @@ def environment(folder: Path = _HERE) -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    made.globals["terms"] = {}
     made.filters |= {
+        "defined": defined,
+        "slug": slug,
         "number": numbers.number,
         "size": numbers.size,
         "count": numbers.count,
@@ -45,6 +51,43 @@ def environment(folder: Path = _HERE) -> jinja2.Environment:
 def marked(text: str) -> Markup:
     """Escapes a text; what stands between backticks becomes code."""
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
+
+
+def slug(name: str) -> str:
+    """The id of a term of a glossary: `term-good-fair-poor`; empty for a sign."""
+    return (
+        "-".join(["term", *letters]) if (letters := re.findall("[a-z0-9]+", name.lower())) else ""
+    )
+
+
+def linked(glossary: Terms) -> dict[str, tuple[str, str]]:
+    """The words of a glossary, each with the id and the meaning of its term; signs are no words."""
+    return {
+        word: (slug(name), meaning.replace("`", ""))
+        for name, meaning in glossary.entries
+        for word in name.split(", ")
+        if word.isalpha() and word.islower()
+    }
+
+
+@jinja2.pass_environment
+def defined(environment: jinja2.Environment, text: str) -> Markup:
+    """Marks a text; the first of each of the page's terms is a link to its definition."""
+    terms = cast(Mapping[str, tuple[str, str]], environment.globals["terms"])
+    if not terms:
+        return marked(text)
+    left = dict(terms)
+
+    def link(match: re.Match[str]) -> str:
+        if (term := left.pop(match["word"].lower(), None)) is None:
+            return match[0]
+        target, meaning = term
+        return f'<a class="term" href="#{target}" data-meaning="{escape(meaning)}">{match[0]}</a>'
+
+    pattern = rf"\b(?P<word>{'|'.join(terms)})(e?s)?\b"
+    parts = re.split(r"(<code>.*?</code>)", str(marked(text)))
+    parts[::2] = [re.sub(pattern, link, part, flags=re.IGNORECASE) for part in parts[::2]]
+    return Markup("".join(parts))
 
 
 def cpus(numbers: list[int]) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from rich.table import Table as Grid
 from rich.text import Text
 
-from nearpeak.console import PlainConsole
+from nearpeak.console import UNLIMITED, PlainConsole
 from nearpeak.document.model import (
     Bar,
     Block,
@@ -33,7 +33,8 @@ from nearpeak.document.model import (
 from nearpeak.numbers import printable
 
 NARROWEST = 80  # columns: a line that wraps is better than a figure cut off
-PLACES = 10  # of a bar
+PLACES = 8  # of a bar
+INDENT = "   "  # of a finding, below its number
 LONGEST = 200  # characters of an item of a notice: the page has all
 ITEMS = 8  # of a list, where it does not say otherwise
 _EMPTY = Value("", "text")
@@ -114,12 +115,24 @@ def _(block: Code, console: PlainConsole) -> None:
 def _(block: Findings, console: PlainConsole) -> None:
     console.print()
     for number, finding in enumerate(block.findings, 1):
-        doubt = "Unconfirmed: " if finding.doubt else ""
-        console.print(plain(f"{number}. {doubt}{finding.text}", "bold"))
-        action = f"   {finding.action} {finding.command}".rstrip()
-        if finding.command and len(action) > console.width:
-            action = f"   {finding.command}"
-        console.print(plain(action), soft_wrap=bool(finding.command))
+        _print_indented(f"{number}. {finding.labelled}", console, "bold")
+        together = f"{INDENT}{finding.remedy} {finding.command}"
+        if not finding.command:
+            _print_indented(together.rstrip(), console)
+        elif len(together) <= console.width:
+            console.print(plain(together))
+        else:  # the command is one line, to be copied
+            _print_indented(f"{INDENT}{finding.remedy}", console)
+            console.print(plain(f"{INDENT}{finding.command}"), soft_wrap=True)
+
+
+def _print_indented(text: str, console: PlainConsole, style: str = "") -> None:
+    """Prints a text, if any, whose lines but the first are indented; in a file on one line."""
+    width = UNLIMITED if console.soft_wrap else console.width
+    for line in textwrap.wrap(
+        printable(text), width, subsequent_indent=INDENT, break_on_hyphens=False
+    ):
+        console.print(plain(line, style))
 
 
 @print_block.register
@@ -137,13 +150,21 @@ def _(block: Notice, console: PlainConsole) -> None:
 
 @print_block.register
 def _(block: Table, console: PlainConsole) -> None:
-    for group in block.groups:
-        console.print()
-        if title := ", ".join(filter(None, [block.name, group.title])):
-            console.print(plain(title, "bold"))
-        print_rows(replace(block, groups=[group]), console)
+    for part in [block] if block.compact else _parts(block):
+        if part.groups:
+            console.print()
+        if part.name:
+            console.print(plain(part.name, "bold"))
+        print_rows(part, console)
     if block.groups and block.caption:
         console.print(plain(block.caption, "dim"))
+
+
+def _parts(table: Table) -> Iterator[Table]:
+    """Yields a table for each group, under its title."""
+    for group in table.groups:
+        name = ", ".join(filter(None, [table.name, group.title]))
+        yield replace(table, groups=[group], name=name)
 
 
 def plain(text: str, style: str = "") -> Text:
@@ -190,6 +211,8 @@ def _grid(table: Table, columns: Sequence[Column]) -> Grid:
     for column, heading in zip(columns, _headings(columns), strict=True):
         _add_column(grid, column, heading)
     for group in table.groups:
+        if table.compact and group.title:
+            grid.add_row(plain(group.title, "bold"))
         for row in group.rows:
             _add_row(grid, row, columns)
     return grid
@@ -229,9 +252,9 @@ def _add_column(grid: Grid, column: Column, heading: Text) -> None:
 
 
 def bar(drawn: Bar) -> str:
-    """`██████|···`: ten places, of which a mark takes one."""
+    """`█████|··`: eight places, of which a mark takes one; pale if it is unconfirmed."""
     filled = round(PLACES * min(1.0, drawn.share))
-    places = [*"█" * filled, *"·" * (PLACES - filled)]
+    places = [*("█" if drawn.confirmed else "░") * filled, *"·" * (PLACES - filled)]
     if drawn.mark is not None:
         places[min(PLACES - 1, int(PLACES * drawn.mark))] = "|"
     return "".join(places)

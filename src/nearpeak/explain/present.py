@@ -198,7 +198,7 @@ def _leg(leg: Leg) -> Table:
 
 def _steps(group: Sequence[Step]) -> Row:
     times = _ends([number(step.latency_us) for step in group])
-    values = {"way": Value(group[0].way or "not told", "text"), "time": Value(times, "text")}
+    values = {"way": Value(group[0].way or "unknown", "text"), "time": Value(times, "text")}
     return Row(_ends([size(step.size_bytes) for step in group]), values)
 
 

@@ -21,6 +21,9 @@ the rule.
   most time first, and the test that confirms a loss.
 - Ratios, and the ratios of ceilings, are those of each block. Ceilings are the best that a library
   can reach.
+- The origin of a loss is *software*: the library, or what it is asked to do; *settings* of the
+  library, the machine or its system; *placement* of ranks; or *hardware* below what it should
+  sustain.
 - A finding names a setting only if its library reads it and nothing sets it already: the library's
   environment, named settings, or what launches inherit.
 - A finding cites a source only if the source is about its library, memory and number of hosts.
@@ -47,6 +50,7 @@ def document() -> str:
 def _parts(rule: Rule) -> Iterator[str]:
     yield f"## {rule.name}"
     yield filled(rule.tells)
+    yield filled(f"**Origin.** {rule.origin.capitalize()}.")
     yield filled(f"**Remedy.** {rule.remedy}")
     for setting in rule.settings:
         scope = ", host memory inside a host," if setting.component == SHARED else ""

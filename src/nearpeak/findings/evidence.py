@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import permutations
 from statistics import median
+from typing import Literal
 
 import msgspec
 import numpy as np
@@ -38,6 +39,10 @@ from nearpeak.statistics.levels import CONFIDENCE, FEWEST_FOR_SCATTER
 from nearpeak.terms.axes import STAGING, staging, state_of
 from nearpeak.terms.benchmarks import Benchmark
 from nearpeak.terms.identity import CEILING, Case, Curve, Place, Who
+
+# The origin of a loss: the library or what it is asked to do; settings of the library, the machine
+# or its system; the places of ranks on the machine; the hardware, below what it should sustain.
+Origin = Literal["software", "settings", "placement", "hardware"]
 
 UNLIKE = 1.1  # the ratio of two medians is reported if it differs by more from the median ratio
 # The factor from which a possibly better figure is reported, for most rules: less is not worth a
@@ -381,6 +386,7 @@ class Rule:
     name: FindingKind
     tells: str  # the description for docs/reference/rules.md
     find: Callable[[View], Iterable[PossibleLoss | Noticed]]
+    origin: Origin  # of its losses
     headline: str  # a finding in one line, behind library and path; `{it.measured}`: of its Phrases
     sentence: Callable[[Phrases], str]  # a finding with its evidence
     remedy: str  # a sentence of advice, besides settings

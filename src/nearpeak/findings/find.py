@@ -30,6 +30,7 @@ from nearpeak.results.results import (
     Cost,
     Finding,
     FindingKind,
+    InMessage,
     Remedy,
     Results,
     SettingChange,
@@ -181,18 +182,24 @@ def _ratio(judged: Judged) -> tuple[bool, float]:
 
 def _loss(view: View, judged: Judged) -> tuple[float, float]:
     """The order of cases: by the time that they lose, times their weight, then by the ratio."""
-    seen = judged.seen
-    low, _ = judged.bounds or seen.loss.range
-    lost = _surely_lost(view.lost_us(seen), seen.loss.ratio, low, seen.natural)
-    case = seen.cell.case
-    return lost * view.weigh(view.benchmarks[case.benchmark], case), _ratio(judged)[1]
+    cost = _cost(view, judged, cases=1)
+    return _weighted(view, judged.seen.cell.case, cost), _ratio(judged)[1]
 
 
-def _surely_lost(lost_us: float, ratio: float, low: float, ceilings: float) -> float:
-    """The least of a loss that is sure, and that the ceilings do not have too, in us. `low`: the
-    low end of the interval of the ratio."""
-    own_us = lost_us * ratio / (ratio - 1)
-    return max(0.0, own_us * (1 - ceilings / low))
+def _weighted(view: View, case: Case | None, lost: Cost | InMessage | None) -> float:
+    """The time that one operation loses, times its weight, in us; 0 without a case or a loss."""
+    if lost is None or case is None:
+        return 0.0
+    lost_us = _surely_lost(lost) if isinstance(lost, Cost) else lost.lost_us
+    benchmark = view.benchmarks.get(case.benchmark)  # a message of another may be explained
+    return lost_us * (view.weigh(benchmark, case) if benchmark else COMMON)
+
+
+def _surely_lost(cost: Cost) -> float:
+    """The least of a loss that is sure, and that the ceilings do not have too, in us."""
+    low, _ = cost.ci95 or cost.range
+    own_us = cost.lost_us * cost.ratio / (cost.ratio - 1)
+    return max(0.0, own_us * (1 - max(1.0, cost.ceilings or 1.0) / low))
 
 
 def _whose(cell: Cell) -> tuple[Who, Place, Case]:
@@ -221,21 +228,8 @@ def _finding(view: View, worst: Judged, cases: int) -> Finding:
         ],
     )
     finding.sources = fitting(worst.rule.sources, finding, view.observations)
-    finding.weighted_us = _weighted(view, finding)
+    finding.weighted_us = _weighted(view, finding.case, finding.cost)
     return finding
-
-
-def _weighted(view: View, finding: Finding) -> float:
-    """The time that one operation loses, times its weight, in us; 0 if it is not known."""
-    lost = finding.cost or finding.message
-    if lost is None or finding.case is None:
-        return 0.0
-    lost_us = lost.lost_us
-    if cost := finding.cost:
-        low, _ = cost.ci95 or cost.range
-        lost_us = _surely_lost(lost_us, cost.ratio, low, max(1.0, cost.ceilings or 1.0))
-    benchmark = view.benchmarks.get(finding.case.benchmark)  # a message of another may be explained
-    return lost_us * (view.weigh(benchmark, finding.case) if benchmark else COMMON)
 
 
 def _cost(view: View, worst: Judged, cases: int) -> Cost:
@@ -301,7 +295,7 @@ def _fact(view: View, rule: Rule, noticed: Noticed) -> Finding:
         check=[Check(of="own", command=command)] if command else [],
     )
     finding.sources = fitting(rule.sources, finding, observations)
-    finding.weighted_us = _weighted(view, finding)
+    finding.weighted_us = _weighted(view, finding.case, finding.message)
     return finding
 
 

@@ -191,9 +191,10 @@ class Phrases:
 
     @property
     def pieces(self) -> str:
-        """`2,037 x cuMemcpyAsync of 8,236 B`: the copies of a message."""
+        """`2,037 pieces`: the copies of a message."""
         sized = [name for name in self._part_names if " of " in name]
-        return sized[0] if sized else "pieces"
+        number, times, _ = sized[0].partition(" x ") if sized else ("", "", "")
+        return f"{number} pieces" if times else "pieces"
 
     @property
     def _part_names(self) -> list[str]:

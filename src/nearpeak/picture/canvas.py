@@ -25,6 +25,7 @@ WIDE, NARROW = 720.0, 352.0  # the two widths that a page chooses from: a screen
 GAP = 4.0  # between boxes of a kind
 PAD = 5.0  # inside a box
 LONG_PILL = 52.0  # with the percentage beside the letter
+BOTH_WAYS = 24.0  # more for the percentage of the other direction
 
 
 class Canvas:
@@ -75,7 +76,7 @@ class Canvas:
         bow: float = 0.0,
     ) -> None:
         """Adds a link in the look of its first measured row, without rows a `thick` one."""
-        state = rows[0].state if rows else "plain"
+        state = rows[0].worse.state if rows else "plain"
         if rows:
             thick = thickness(rows[0].ceiling or rows[0].value)
         self.picture.lines.append(Line(tuple(points), thick, state, bow, title))
@@ -118,12 +119,10 @@ class Canvas:
 
     def pill(self, row: Measured, middle: float, y: float, room: float = PILL) -> None:
         """Adds one pill."""
-        width = _pill_width(row, room)
-        rounded = f"{100 * (row.fraction or 0):.0f} %"
-        label = row.letter if width == PILL else f"{row.letter} {rounded}"
-        self.picture.pills.append(
-            Pill(middle - width / 2, y, width, label, row.fraction, row.state, row.sentence)
-        )
+        width, worse = _pill_width(row, room), row.worse
+        label = row.letter if width == PILL else row.badge
+        shape = middle - width / 2, y, width, label, worse.fraction, worse.state
+        self.picture.pills.append(Pill(*shape, row.sentences, worse.confirmed))
 
 
 def thickness(gbs: float | None) -> float:
@@ -132,4 +131,6 @@ def thickness(gbs: float | None) -> float:
 
 
 def _pill_width(row: Measured, room: float) -> float:
-    return LONG_PILL if row.fraction is not None and room >= LONG_PILL else PILL
+    both = row.back is not None and row.back.fraction is not None
+    width = LONG_PILL + BOTH_WAYS * both
+    return width if row.fraction is not None and room >= width else PILL

@@ -11,6 +11,7 @@ from nearpeak.picture.parts import LINKS, Fabric, fabrics
 from nearpeak.picture.shapes import LINE, PILL, SIZE, Box, first_fit, joined, wrapped
 
 BAR = PILL + 8  # the height of a bar
+STEP = PILL + 6  # from one measured pair above a bar to the next
 BEND = 11.0  # how much lower an arc hangs for each GPU that it passes
 
 
@@ -121,25 +122,39 @@ def _ports(canvas: Canvas, ends: dict[Fabric, tuple[int, int]]) -> dict[tuple[in
 
 def _add_bars(canvas: Canvas, wholes: list[Fabric]) -> None:
     """Adds each fabric as one bar below its GPUs; bars that would meet stand below each other."""
-    top = canvas.picture.height + 14
+    measured = max((len(_rows(canvas, fabric)) for fabric in wholes), default=0)
+    top = canvas.picture.height + 14 + measured * STEP
     reach: list[float] = []  # of the bars at each height, how far to the right
     for fabric in sorted(wholes, key=lambda fabric: _outer(canvas, fabric)[0].x):
         left, right = _outer(canvas, fabric)
         level = next((index for index, end in enumerate(reach) if end < left.x), len(reach))
         reach[level : level + 1] = [right.x + right.width]
-        rows = _rows(canvas, fabric)
         y = top + level * (BAR + 8)
         bar = Box("fabric", f"fabric {left.name} {level}", left.x, y, reach[level] - left.x, BAR)
         for gpu in fabric.gpus:
             box = canvas.boxes[f"gpu {gpu}"]
-            rows_of_gpu = [row for both, row in _link_rows(canvas) if gpu in both]
-            canvas.link(((box.middle, box.bottom), (box.middle, y)), rows_of_gpu)
+            canvas.link(((box.middle, box.bottom), (box.middle, y)))
+        _add_pairs(canvas, fabric)
         members = f"{len(fabric.gpus)} GPUs, all to all"
         kind = LINKS.get(fabric.kind, fabric.kind)
         long = f"{members}: {fabric.label}"
-        label = canvas.labelled(bar, rows, (f"{long} each way", long, fabric.label, kind))
+        label = canvas.labelled(bar, (), (f"{long} each way", long, fabric.label, kind))
         canvas.say_rate(fabric.label, label, "between GPUs")
         canvas.picture.height = max(canvas.picture.height, bar.bottom)
+
+
+def _add_pairs(canvas: Canvas, fabric: Fabric) -> None:
+    """Adds the measured pairs of a fabric: a line from GPU to GPU above its bar, with its badge."""
+    pairs = [(gpus, row) for gpus, row in _link_rows(canvas) if gpus <= {*fabric.gpus}]
+    for index, (gpus, row) in enumerate(pairs):
+        boxes = (canvas.boxes[f"gpu {gpu}"] for gpu in gpus)
+        left, right = sorted(boxes, key=lambda box: box.x)
+        y = left.bottom + 8 + index * STEP + PILL / 2
+        ends = (left.middle, left.bottom), (right.middle, right.bottom)
+        corners = (left.middle, y), (right.middle, y)
+        canvas.link((ends[0], *corners, ends[1]), [row])
+        room = right.middle - left.middle
+        canvas.pills([row], left.middle, y - PILL / 2, room, centred=True)
 
 
 def _add_list(canvas: Canvas, links: list[Fabric]) -> None:

@@ -10,6 +10,8 @@ from nearpeak.terms.ratings import FAIR, GOOD
 INDENT = PILL + 8  # of text beside a letter
 GAUGE = 108.0  # the width of a gauge
 SHARE = 52.0  # of a percentage
+UNCONFIRMED = "unconfirmed"  # dashed: the fraction has no interval
+MARK = 28.0  # the width of a pill in the legend
 WIDE_GAUGE = 322.0  # where gauges begin in the wide drawing
 
 
@@ -28,7 +30,8 @@ def add_key(canvas: Canvas) -> None:
     before = ""
     for row in rows:
         if row.letter != before:
-            letter = Pill(0, picture.height, PILL, row.letter, None, row.state, row.sentence)
+            shape = 0, picture.height, PILL, row.letter, None, row.state
+            letter = Pill(*shape, row.sentence, row.confirmed)
             picture.pills.append(letter)
         before = row.letter
         figures = row.figures if one_size else row.figures_at_size
@@ -71,7 +74,7 @@ def _say(canvas: Canvas, text: str, x: float, y: float, room: float) -> int:
 def _add_gauge(canvas: Canvas, row: Measured, x: float, y: float) -> None:
     if row.fraction is None:
         return
-    gauge = Pill(x, y, GAUGE, "", row.fraction, row.state, row.sentence)
+    gauge = Pill(x, y, GAUGE, "", row.fraction, row.state, row.sentence, row.confirmed)
     canvas.picture.pills.append(gauge)
     canvas.text(row.share, x + GAUGE + SHARE, y + SIZE + 1, SHARE, "end", "strong")
 
@@ -82,10 +85,20 @@ def _add_legend(canvas: Canvas, rows: list[Measured]) -> None:
         return
     canvas.picture.height += 4
     near, half = f"{100 * GOOD:.0f} %", f"{100 * FAIR:.0f}"
+    entries: list[tuple[str, str, float | None]] = [
+        ("near", f"{near} or more", 1.0),
+        ("half", f"{half} to {near}", 1.0),
+        ("far", f"below {half} %", 1.0),
+    ]
+    if not all(row.confirmed for row in rows):
+        entries.append(("alone", UNCONFIRMED, None))
     x, y = 0.0, canvas.picture.height
-    states = {"near": f"{near} or more", "half": f"{half} to {near}", "far": f"below {half} %"}
-    for state, label in states.items():
-        canvas.picture.pills.append(Pill(x, y, 28, "", 1.0, state, label))
-        canvas.text(label, x + 34, y + SIZE + 1, text_width(label))
-        x += 34 + text_width(label) + 14
+    for state, label, filled in entries:
+        width = MARK + 6 + text_width(label)
+        if x + width > canvas.width:
+            x, y = 0.0, y + PILL + 4
+        confirmed = label != UNCONFIRMED
+        canvas.picture.pills.append(Pill(x, y, MARK, "", filled, state, label, confirmed))
+        canvas.text(label, x + MARK + 6, y + SIZE + 1, text_width(label))
+        x += width + 14
     canvas.picture.height = y + PILL + 2

@@ -29,7 +29,8 @@ class Measured:
     why: str  # there is no library; empty where there is
     highest: float | None = None  # of several memories: the highest ceiling, the lowest is above
     spread: str = ""  # of the fraction, in percent: its interval, or its range
-    few: bool = False  # whether fewer launches than an interval takes are behind the value
+    confirmed: bool = True  # whether the fraction has an interval
+    back: "Measured | None" = None  # the other direction, on a badge of both
 
     @property
     def state(self) -> str:
@@ -37,6 +38,25 @@ class Measured:
         if self.fraction is None:
             return "alone"
         return next(state for state, least in STATES.items() if self.fraction >= least)
+
+    @property
+    def worse(self) -> "Measured":
+        """The direction that is further from its ceiling."""
+        if self.back is None or self.back.fraction is None or self.fraction is None:
+            return self
+        return min(self, self.back, key=lambda row: row.fraction or 0.0)
+
+    @property
+    def badge(self) -> str:
+        """`A 97 %`; `D 13, 23 %` of two directions."""
+        rows = filter(None, [self, self.back])
+        shares = [f"{100 * row.fraction:.0f}" for row in rows if row.fraction is not None]
+        return f"{self.letter} {', '.join(shares)} %" if shares else self.letter
+
+    @property
+    def sentences(self) -> str:
+        """A line for each direction."""
+        return "\n".join(row.sentence for row in (self, self.back) if row)
 
     @property
     def share(self) -> str:

@@ -3,7 +3,7 @@
 
 import itertools
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import floor
 
 from nearpeak.machine.machine import Gpu, GpuLink, Machine, Nic, NumaNode
@@ -225,11 +225,12 @@ def spot(machine: Machine, path: DataPath) -> Spot:
 
 
 def by_spot(machine: Machine, rows: list[Measured]) -> dict[Spot, list[Measured]]:
-    """The measured rows by the spot where they are drawn; only the first direction of a path."""
+    """The measured rows by the spot where they are drawn; both directions of a path are one."""
     rows_at: dict[Spot, list[Measured]] = defaultdict(list)
-    first: dict[str, Measured] = {}
+    ways: dict[str, list[Measured]] = defaultdict(list)
     for row in rows:
-        first.setdefault(row.path.id, row)
-    for row in first.values():
-        rows_at[spot(machine, row.path)].append(row)
+        ways[row.path.id].append(row)
+    for first, *others in ways.values():
+        both = replace(first, back=next(iter(others), None))
+        rows_at[spot(machine, first.path)].append(both)
     return dict(rows_at)

@@ -75,6 +75,7 @@ class Pill:
     fraction: float | None
     state: str
     title: str = ""
+    confirmed: bool = True  # else its edge is dashed and its filling pale
 
 
 @dataclass

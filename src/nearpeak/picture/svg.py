@@ -148,7 +148,8 @@ def _text(root: Element, text: Text) -> None:
 
 
 def _pill(root: Element, pill: Pill, name: str) -> None:
-    group = SubElement(root, "g", {"class": f"pill {pill.state}"})
+    pale = "" if pill.confirmed else " unconfirmed"
+    group = SubElement(root, "g", {"class": f"pill {pill.state}{pale}"})
     _title(group, pill.title)
     shape = {"x": _n(pill.x), "y": _n(pill.y), "width": _n(pill.width), "height": _n(PILL)}
     round_ = _n(_corner(pill))

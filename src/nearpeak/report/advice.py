@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The first sentences of a report: what a reader should do."""
 
+from collections.abc import Callable
+
 from nearpeak.numbers import count, number, percent, size, unit
 from nearpeak.report import findings
 from nearpeak.report.drift import changed_words
 from nearpeak.report.wording import best_words, health
 from nearpeak.results import methods
 from nearpeak.results.names import case
-from nearpeak.results.results import Advice, Cause, Headline, Results
+from nearpeak.results.results import Advice, AdviceKind, Cause, Headline, Results
 
 _CAUSES: dict[Cause, str] = {
     "other work": "other work took the ranks' time",
@@ -33,51 +35,74 @@ def advice(results: Results) -> list[str]:
 
 def sentence(results: Results, advice: Advice) -> str:
     """The text of one advice, except of failures."""
+    return _SENTENCES[advice.kind](results, advice)
+
+
+def _of_path(results: Results, advice: Advice) -> str:
     key = (advice.place, advice.case)
-    if advice.kind == "path":
-        return health(next(peak for peak in results.peaks if (peak.place, peak.case) == key))
-    if advice.kind == "loss":
-        finding = results.findings[advice.finding or 0]
-        # Without a cost: parts of a message may move its bytes, so not all of their time is lost.
-        opening = "Largest loss that a rule knows" if finding.cost else "Look first at"
-        return f"{opening}: {findings.sentence(finding)} {findings.remedied(finding)}"
-    if advice.kind == "launches":
-        return (
-            f"Measure more before changing anything: an interval needs {advice.launches} launches."
-        )
-    if advice.kind == "near":
-        name = advice.who.label if advice.who else "the best library of each path"
-        missing = percent(1 - (advice.fraction or 0.0))
-        return f"Nothing to do: {name} is within {missing} % of the ceiling everywhere."
-    headline = next(row for row in results.headlines if (row.place, row.case) == key)
+    return health(next(peak for peak in results.peaks if (peak.place, peak.case) == key))
+
+
+def _of_loss(results: Results, advice: Advice) -> str:
+    finding = results.findings[advice.finding or 0]
+    # Without a cost: parts of a message may move its bytes, so not all of their time is lost.
+    opening = "Largest loss that a rule knows" if finding.cost else "Look first at"
+    return f"{opening}: {findings.sentence(finding)} {findings.remedied(finding)}"
+
+
+def _of_launches(_: Results, advice: Advice) -> str:
+    return f"Measure more before changing anything: an interval needs {advice.launches} launches."
+
+
+def _of_near(_: Results, advice: Advice) -> str:
+    name = advice.who.label if advice.who else "the best library of each path"
+    missing = percent(1 - (advice.fraction or 0.0))
+    return f"Nothing to do: {name} is within {missing} % of the ceiling everywhere."
+
+
+def _of_far(results: Results, advice: Advice) -> str:
+    headline = _headline(results, advice)
     target = _target(headline)
-    loaded = results.loaded
-    if advice.kind == "far":
-        reached = f"No library comes near {target} reaches {percent(advice.fraction)} % of it."
-        if (like := advice.like) and headline.ceiling:
-            carried = f"{number(like.value)} {unit(headline.unit)}"
-            reached += (
-                f" It carries what {methods.describe(like.method)} does without MPI ({carried}):"
-                " settings help only if they make messages move in another way, as"
-                f" {methods.describe(headline.ceiling.method)} does"
-                " (docs/methods/ceilings.md says what each takes)."
-            )
-            return f"{reached} Measure the idle machine first." if loaded else reached
-        remedy = (
-            "Measure the idle machine first"
-            if loaded
-            else "Search for settings (`nearpeak tune`), or try other libraries"
+    reached = f"No library comes near {target} reaches {percent(advice.fraction)} % of it."
+    remedies = ["Measure the idle machine first."] if results.loaded else []
+    if (like := advice.like) and headline.ceiling:
+        carried = f"{number(like.value)} {unit(headline.unit)}"
+        reached += (
+            f" It carries what {methods.describe(like.method)} does without MPI ({carried}):"
+            " settings help only if they make messages move in another way, as"
+            f" {methods.describe(headline.ceiling.method)} does"
+            " (docs/methods/ceilings.md says what each takes)."
         )
-        return f"{reached} {remedy}."
+    else:
+        remedies.append("Search for settings (`nearpeak tune`), or try other libraries.")
+    return " ".join([reached, *remedies[:1]])
+
+
+def _of_open(results: Results, advice: Advice) -> str:
+    target = _target(_headline(results, advice))
     low, high = advice.fraction_ci95 or (0.0, 0.0)
     reason = " and ".join(_cause(results, advice, cause) for cause in advice.why)
-    reason = reason or "nothing recorded tells why"
-    remedy = "again when the machine is idle" if loaded else "more before changing anything"
+    remedy = "again when the machine is idle" if results.loaded else "more before changing anything"
     return (
         f"It is open how near any library comes to {target} reaches {percent(advice.fraction)} %"
         f" of it, and the 95 % interval is {percent(low)} to {percent(high)} %. Launches scatter: "
-        f"{reason}. Measure {remedy}."
+        f"{reason or 'nothing recorded tells why'}. Measure {remedy}."
     )
+
+
+_SENTENCES: dict[AdviceKind, Callable[[Results, Advice], str]] = {
+    "path": _of_path,
+    "loss": _of_loss,
+    "launches": _of_launches,
+    "near": _of_near,
+    "far": _of_far,
+    "open": _of_open,
+}
+
+
+def _headline(results: Results, advice: Advice) -> Headline:
+    key = (advice.place, advice.case)
+    return next(row for row in results.headlines if (row.place, row.case) == key)
 
 
 def _target(headline: Headline) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from nearpeak.document.model import Column, Row, Rows, Table, Value
+from nearpeak.grouping import grouped
 from nearpeak.numbers import count, number, percent, size, spread, unit
 from nearpeak.results.applications import SCALING, scales
 from nearpeak.results.cells import ABOVE
@@ -100,14 +101,19 @@ class Section:
 
 def sections(results: Results) -> list[Section]:
     """Each application that was measured, in the order of the plan."""
-    by_benchmark: dict[str, list[Application]] = defaultdict(list)
-    for application in results.applications:
-        by_benchmark[application.cell.case.benchmark].append(application)
+    by_benchmark = grouped(
+        results.applications, lambda application: application.cell.case.benchmark
+    )
     cached = _cached_copies(results)
     return [
         _section(named(results.benchmarks, name), applications, cached)
         for name, applications in by_benchmark.items()
     ]
+
+
+def names(results: Results) -> list[str]:
+    """The names of these applications."""
+    return list(dict.fromkeys(row.cell.case.benchmark for row in results.applications))
 
 
 def _cached_copies(results: Results) -> dict[Place, int]:
@@ -137,11 +143,7 @@ def _section(
     applications: Sequence[Application],
     cached: Mapping[Place, int],
 ) -> Section:
-    groups: dict[str, list[Row]] = defaultdict(list)
-    for application in applications:
-        groups[_title(application, benchmark)].append(
-            _row(application, _label(application, benchmark))
-        )
+    groups = grouped(applications, lambda application: _title(application, benchmark))
     return Section(
         name=benchmark.name,
         summary=benchmark.summary,
@@ -150,7 +152,13 @@ def _section(
             caption=f"Unless a row says otherwise: {_axes_text(_listed_defaults(benchmark))}.",
             head=f"Ranks, {benchmark.x.name}",
             columns=_columns(applications, benchmark),
-            groups=[Rows(title, rows) for title, rows in groups.items()],
+            groups=[
+                Rows(
+                    title,
+                    [_row(application, _label(application, benchmark)) for application in group],
+                )
+                for title, group in groups.items()
+            ],
         ),
         sentences=[*_without_roofline(applications, cached), *_sentences(applications, benchmark)],
         bars=_bars(applications, benchmark),
@@ -218,9 +226,10 @@ def _growths(applications: Sequence[Application], benchmark: Benchmark) -> Itera
                 f"{ends.pop()} ({case.buffers}), {problem_size(application, benchmark)}{scaled}"
             ].append(application)
     for title, group in groups.items():
-        ways: dict[tuple[Who, str], list[Application]] = defaultdict(list)
-        for application in sorted(group, key=_ranks):
-            ways[application.cell.who, way(application, benchmark)].append(application)
+        ways = grouped(
+            sorted(group, key=_ranks),
+            lambda application: (application.cell.who, way(application, benchmark)),
+        )
         for measure, value in MEASURES.items():
             lines = [
                 Line(who, ", ".join(filter(None, [variant, path])), _points(members, value))

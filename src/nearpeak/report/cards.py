@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cards: what a study found that costs most, each in two lines with its evidence below."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from nearpeak.document.model import Finding as Card
+from nearpeak.grouping import present
 from nearpeak.journal import resume_study
-from nearpeak.numbers import number, percent, size
+from nearpeak.numbers import number, percent, size, unit
 from nearpeak.observations.explained import ExplainedCase
 from nearpeak.report import findings
 from nearpeak.report.advice import sentence as advised
+from nearpeak.report.alternatives import better_library, better_path
 from nearpeak.results.names import case
 from nearpeak.results.results import Advice, AdviceKind, Finding, Headline, Results
 from nearpeak.terms.axes import STAGING, staging
@@ -19,26 +21,40 @@ from nearpeak.terms.identity import Case, Place, Who
 
 MOST = 3
 PAIR = 2  # ranks that `nearpeak explain` follows
+SMALL_BYTES = 8 << 10  # up to which messages cost latency, not bandwidth
+NOT_THE_PATH = "software or settings"  # the origin of a loss where the path sustains more
+OF_LIBRARY = ("software", "settings")  # origins of losses that another library may not have
+
+Subject = tuple[Place | None, str, bool]  # with the buffers, and whether messages are small
 
 
-def cards(results: Results, folder: Path, poor: Headline | None = None) -> Iterator[Card]:
+def cards(results: Results, folder: Path, poor: Sequence[Headline] = ()) -> Iterator[Card]:
     """Yields the findings that cost most, one for each rule and each library, path and buffers;
-    without any, the advice. `folder`: the study's, which commands name; `poor`: the figure furthest
-    from its ceiling, which has a card in any case."""
+    without any, the advice. `folder`: the study's, which commands name; `poor`: figures far from
+    their ceilings, the furthest first. Of those without a finding the first has a card in any case,
+    the others where there is room."""
     costly = list(_costly(results))[:MOST]
     if costly:
-        shown = [(finding.place, finding.case and finding.case.buffers) for finding in costly]
+        shown = [_subject_of(finding.place, finding.case) for finding in costly]
         made = [_with_messages(results, finding) for finding in costly]
     else:
-        shown = [(given.place, given.case and given.case.buffers) for given in results.advice]
-        made = [one for given in results.advice if (one := _advised(results, given, folder))]
-    if poor and (poor.place, poor.case.buffers) not in shown:
-        made = [*made[: MOST - 1], _of_figure(poor.best, poor.place, poor.case, poor.fraction)]
-    yield from made
+        shown = [_subject_of(given.place, given.case) for given in results.advice]
+        made = present(_advised(results, given, folder) for given in results.advice)
+    missing = [head for head in poor if _subject_of(head.place, head.case) not in shown]
+    kept = made[: MOST - 1] if missing else made[:MOST]
+    yield from kept
+    for head in missing[: MOST - len(kept)]:
+        yield _of_figure(results, head)
+
+
+def _subject_of(place: Place | None, case_: Case | None) -> Subject:
+    if case_ is None:
+        return place, "", False
+    return place, case_.buffers, case_.x <= SMALL_BYTES
 
 
 def _with_messages(results: Results, finding: Finding) -> Card:
-    plain = card(finding)
+    plain = card(finding, results)
     return replace(plain, evidence=[*plain.evidence, *_in_messages(results, finding)])
 
 
@@ -53,14 +69,15 @@ def _of_path(results: Results, given: Advice, _: Path) -> Card:
     return Card(
         f"{peak.place.path} carries {percent(peak.of_theoretical)} % of its theoretical"
         f" {number(peak.theoretical_gbs)} GB/s without MPI",
-        "Check the hardware:",
+        "Check it:",
         "nearpeak machine --check",
+        origin="hardware",
         evidence=[advised(results, given)],
     )
 
 
 def _of_launches(results: Results, given: Advice, folder: Path) -> Card:
-    text = "Too few launches for intervals and verdicts"
+    text = "Launches are too few for intervals and verdicts"
     if results.loaded:
         return Card(text, "Measure again, into another folder, when the machine is idle.")
     return Card(text, "Add some:", resume_study(folder, "--launches", str(given.launches)))
@@ -81,22 +98,33 @@ def _of_open(results: Results, given: Advice, _: Path) -> Card:
 
 
 def _of_far(results: Results, given: Advice, _: Path) -> Card | None:
-    if given.place is None or given.case is None:
+    head = next((row for row in results.headlines if (row.place, row.case) == _key(given)), None)
+    if head is None:
         return None
-    shown = _of_figure(given.who, given.place, given.case, given.fraction)
-    return replace(shown, evidence=[advised(results, given)])
+    return replace(_of_figure(results, head), evidence=[advised(results, given)])
 
 
-def _of_figure(who: Who | None, place: Place, case_: Case, fraction: float | None) -> Card:
+def _of_figure(results: Results, head: Headline) -> Card:
     """The card of the best figure of a path that is far from its ceiling."""
-    name = who.label if who else "the best library"
-    command = _explaining(who, place, case_)
+    name = head.best.label if head.best else "the best library"
+    command = _explaining(head.best, head.place, head.case)
+    elsewhere = better_path(results, head)
+    towards = "See why:" if command else "Search for settings with `nearpeak tune`."
     return Card(
-        f"{name}, {place.path}: {case(case_)} {size(case_.x)} reaches {percent(fraction)} % of the"
-        " ceiling",
-        "See why:" if command else "Search for settings with `nearpeak tune`.",
+        f"{name}, {head.place.path}: {case(head.case)} {size(head.case.x)}: {_reached(head)}",
+        f"{elsewhere or 'The path sustains more.'} {towards}",
         command,
+        origin="placement" if elsewhere else NOT_THE_PATH,
+        doubt="" if head.fraction_ci95 else "Launches are too few for an interval.",
     )
+
+
+def _reached(head: Headline) -> str:
+    """`5.19 GB/s, 17.0 % of the ceiling`; of a time `152 µs, 2.81 without MPI (54.1x)`."""
+    value = f"{number(head.value)} {unit(head.unit)}"
+    if head.better == "higher" or head.ceiling is None or not head.fraction:
+        return f"{value}, {percent(head.fraction)} % of the ceiling"
+    return f"{value}, {number(head.ceiling.value)} without MPI ({number(1 / head.fraction)}x)"
 
 
 ADVISED: dict[AdviceKind, Callable[[Results, Advice, Path], Card | None]] = {
@@ -164,15 +192,20 @@ def _costly(results: Results) -> Iterator[Finding]:
             yield finding
 
 
-def card(finding: Finding) -> Card:
-    """The card of a finding, with a command that searches for settings, or shows the reason."""
+def card(finding: Finding, results: Results) -> Card:
+    """The card of a finding, with the library that is better there, and with a command that
+    searches for settings, or shows the reason."""
+    rule = findings.rule_of(finding)
     explain = "" if finding.remedy.tune else _explain(finding)
     towards = "Search for settings:" if finding.remedy.tune else "See why:" if explain else ""
+    if other := better_library(results, finding) if rule.origin in OF_LIBRARY else "":
+        towards = ""  # the line is full
     return Card(
         text=findings.headline(finding),
-        action=f"{findings.action(finding)} {towards}".strip(),
+        action=" ".join(filter(None, [other, findings.action(finding), towards])),
         command=finding.remedy.tune or explain,
-        doubt="" if finding.sure else findings.doubt(finding),
+        origin=rule.origin,
+        doubt=findings.doubt(finding),
         evidence=[findings.sentence(finding), findings.lost(finding), findings.advised(finding)],
         sources=[(source.text, source.address) for source in finding.sources],
     )

@@ -171,7 +171,9 @@ const Charts = (() => {
       const points = one.points.filter((point) => drawable(point.y));
       add(area, "path", { class: "curve", d: `M${points.map((point) => place(point, "y")).join("L")}`, fill: "none", stroke: one.colour,
         "stroke-width": one.width, "stroke-dasharray": DASHES[one.dash], "stroke-linejoin": "round" });
-      points.forEach((point) => mark(area, one.symbol, across(point.x), down(point.y), one.marker, one.colour, { class: "point" }));
+      // A hollow point is unconfirmed: it has no interval.
+      const hollow = { class: "point hollow", fill: look.raised, stroke: one.colour, "stroke-width": 0.24 };
+      points.forEach((point) => mark(area, one.symbol, across(point.x), down(point.y), one.marker, one.colour, point.hollow ? hollow : { class: "point" }));
     }
     for (const point of spec.crosses) {
       mark(area, "cross", across(point.x), down(point.y), 9, "none", { class: "cross", stroke: look.bad, "stroke-width": 0.22 });

@@ -4,7 +4,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from nearpeak.numbers import count, listed, number, percent, size, span
+from nearpeak.numbers import agreeing, count, listed, number, percent, size, span
 from nearpeak.observations.observed import Block
 from nearpeak.results.names import case
 from nearpeak.results.results import Drift, Results
@@ -39,7 +39,7 @@ def sentences(results: Results) -> list[str]:
     if not changed and steady:
         lines += _steady(steady)
     if unknown:
-        has = "has" if unknown == 1 else "have"
+        has = agreeing(unknown, "has", "have")
         paths = count(unknown, "path")
         lines.append(f"{paths} {has} fewer than {FEWEST_FOR_SCATTER} blocks: too few to tell.")
     moving = [line for drift in results.drift for line in _moving(drift)]

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import starmap
 
 from nearpeak.document.model import Column, Row, Rows, Table, Value
+from nearpeak.grouping import grouped
 from nearpeak.numbers import count, number, percent, size, unit
 from nearpeak.report.remarks import NO_COMMON_BLOCK, PAIRED
 from nearpeak.report.wording import defect
@@ -75,14 +76,24 @@ class Family:
 
 def families(results: Results) -> list[Family]:
     """The families with operations that are not on the first sheet, in the order of the plan."""
-    benchmarks = {benchmark.name: benchmark for benchmark in results.benchmarks}
-    cells: dict[str, list[Cell]] = defaultdict(list)
+    return [_family(results, name, cells) for name, cells in _cells(results).items()]
+
+
+def titles_of(results: Results) -> list[str]:
+    """The titles of these families."""
+    return list(map(title, _cells(results)))
+
+
+def _cells(results: Results) -> dict[str, list[Cell]]:
+    """The cells of each of these families."""
+    family_of = {benchmark.name: benchmark.family for benchmark in results.benchmarks}
+    cells: dict[str, list[Cell]] = {
+        benchmark.family: [] for benchmark in results.benchmarks if benchmark.ceiling != "measured"
+    }
     for cell in results.cells:
-        cells[benchmarks[cell.case.benchmark].family].append(cell)
-    names = [
-        benchmark.family for benchmark in results.benchmarks if benchmark.ceiling != "measured"
-    ]
-    return [_family(results, name, cells[name]) for name in dict.fromkeys(names) if cells[name]]
+        if (name := family_of[cell.case.benchmark]) in cells:
+            cells[name].append(cell)
+    return {name: measured for name, measured in cells.items() if measured}
 
 
 def title(name: str) -> str:
@@ -357,9 +368,7 @@ def _sentences(results: Results, name: str, cells: list[Cell]) -> Iterator[str]:
     kinds = {cell.case.buffers for cell in cells}
     beside = order.no_mpi(results) | order.guests(results)
     furthest = [furthest for furthest in results.furthest if furthest.family == name]
-    groups: dict[tuple[Place, str], list[Cell]] = defaultdict(list)
-    for cell in cells:
-        groups[cell.place, cell.case.buffers].append(cell)
+    groups = grouped(cells, lambda cell: (cell.place, cell.case.buffers))
     for (place, buffers), group in groups.items():
         judged = [cell for cell in group if cell.who.library not in beside] or group
         selected = [far for far in furthest if (far.place, far.case.buffers) == (place, buffers)]
@@ -375,9 +384,7 @@ def _failed(cells: Sequence[Cell], curves: Sequence[Curve]) -> Iterator[str]:
     for cell in sorted(cells, key=lambda cell: (cell.median is None, cell.failed)):
         if cell.median is None or loses(cell):
             worst[_whose(cell, curves)] = cell
-    failed: dict[str, list[str]] = defaultdict(list)
-    for name, cell in sorted(worst.items()):
-        failed[loses(cell) or cell.status].append(name)
+    failed = grouped(sorted(worst), lambda name: loses(worst[name]) or worst[name].status)
     return (f"{failure}: {', '.join(names)}" for failure, names in failed.items())
 
 

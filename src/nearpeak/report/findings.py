@@ -6,9 +6,9 @@ import functools
 from nearpeak.findings.evidence import Rule
 from nearpeak.findings.rules import all_rules
 from nearpeak.findings.sentences import Phrases, change
-from nearpeak.numbers import count, number, size, unit
+from nearpeak.numbers import agreeing, count, number, size, unit
 from nearpeak.results.names import axes_words
-from nearpeak.results.results import Finding, InMessage, SettingChange
+from nearpeak.results.results import Finding, SettingChange
 
 
 def rule_of(finding: Finding) -> Rule:
@@ -42,10 +42,15 @@ def action(finding: Finding) -> str:
 
 
 def doubt(finding: Finding) -> str:
-    """The reason why a finding is not certain."""
+    """The reason why a finding is not confirmed; empty if it is."""
+    if finding.sure:
+        return ""
     if finding.cost is not None:
         return f"In {count(finding.cost.blocks, 'block')} this may be chance."
-    return "Too few messages or launches show it."
+    if message := finding.message:
+        times = number(message.slower)
+        return f"{count(message.messages, 'message')} seen, {times} times as long with the tracer."
+    return "Few launches show it."
 
 
 def lost(finding: Finding) -> str:
@@ -53,16 +58,13 @@ def lost(finding: Finding) -> str:
     traced message `That is some 12.3 µs of such a message.`"""
     cost = finding.cost
     if finding.message is not None:
-        return _lost_of(finding.message, finding.sure)
+        return f"That is some {number(finding.message.lost_us)} µs of such a message."
     if cost is None:
         return ""
     others = cost.cases - 1
     parts = [
-        ""
-        if finding.sure
-        else f"Not certain: in {count(cost.blocks, 'block')} this may be chance.",
         _lost_by(finding, cost.lost_us) if cost.lost_us else "",
-        f"{count(others, 'more case')} {'loses' if others == 1 else 'lose'} in the same way, and"
+        f"{count(others, 'more case')} {agreeing(others, 'loses', 'lose')} in the same way, and"
         " less."
         if others
         else "",
@@ -78,16 +80,6 @@ def _lost_by(finding: Finding, us: float) -> str:
         f"With the gap that it has at {next_size}, each such operation would take"
         f" {number(us)} µs less."
     )
-
-
-def _lost_of(message: InMessage, sure: bool) -> str:
-    doubt = (
-        ""
-        if sure
-        else f"Not certain: {count(message.messages, 'message')} seen, {number(message.slower)}"
-        " times as long with the tracer."
-    )
-    return f"{doubt} That is some {number(message.lost_us)} µs of such a message.".lstrip()
 
 
 def advised(finding: Finding) -> str:

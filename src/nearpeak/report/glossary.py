@@ -33,6 +33,10 @@ GLOSSARY = Terms(
         ("%", PAIRED),
         ("H, P, D, M", "memory of the host, pinned; of a device; managed: of both ends"),
         ("cell", "one library on one path in one case: benchmark, message size, buffers"),
-        ("unconfirmed", "seen in each block, but blocks or messages are too few to be sure"),
+        (
+            "unconfirmed",
+            "shown by too few launches, blocks or messages: a figure without an interval, or a"
+            " finding that may be chance",
+        ),
     )
 )

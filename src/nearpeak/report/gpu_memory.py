@@ -4,6 +4,7 @@
 from collections import defaultdict
 
 from nearpeak.document.model import Column, Row, Rows, Table, Value
+from nearpeak.grouping import grouped
 from nearpeak.numbers import count, number, size
 from nearpeak.report.families import named, sample_sizes
 from nearpeak.results.results import InGpuMemory, Results, SlowerInGpuMemory
@@ -13,9 +14,7 @@ from nearpeak.terms.identity import Curve, Place, Who
 def table(results: Results) -> Table:
     """By path, a row for the median of all operations, then one for each operation."""
     shown = _shown(results)
-    by_path: dict[tuple[str, str], list[InGpuMemory]] = defaultdict(list)
-    for record in shown:
-        by_path[record.place.path, record.host].append(record)
+    by_path = grouped(shown, lambda record: (record.place.path, record.host))
     who = list(dict.fromkeys(record.who for record in shown))
     sizes = sorted({record.x for record in shown})
     return Table(

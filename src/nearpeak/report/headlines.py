@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
+from nearpeak.grouping import grouped
 from nearpeak.results import order
 from nearpeak.results.names import bare, staged
 from nearpeak.results.results import Cell, Headline, Results
@@ -46,9 +47,7 @@ def groups(results: Results) -> list[Group]:
     """All paths with MPI cells, in the default curves of the first sheet."""
     headline_groups = order.headlines(results)
     several = len({group[0].case.buffers for group in headline_groups}) > 1
-    cells: dict[Place, list[Cell]] = defaultdict(list)
-    for cell in results.cells:
-        cells[cell.place].append(cell)
+    cells = grouped(results.cells, lambda cell: cell.place)
     # MPI libraries have a row even without a figure; other contenders only on paths they ran on.
     beside = order.no_mpi(results) | order.guests(results)
     contenders = [who for who in order.contenders(results) if who.library not in beside]
@@ -56,7 +55,7 @@ def groups(results: Results) -> list[Group]:
     for group in headline_groups:
         place, buffers = group[0].place, group[0].case.buffers
         title = f"{place.path} ({buffers})" if several else place.path
-        collected.append(_group(title, group, contenders, beside, cells[place]))
+        collected.append(_group(title, group, contenders, beside, cells.get(place, [])))
     return collected
 
 

@@ -3,6 +3,7 @@
 it."""
 
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from typing import NamedTuple
 
 from nearpeak.document.model import Tone
@@ -16,7 +17,7 @@ RATINGS: tuple[tuple[float, str, Tone], ...] = (
     (FAIR, "fair", "note"),
     (0.0, "poor", "bad"),
 )
-UNSURE = "unsure"
+UNCONFIRMED = "unconfirmed"
 WAYS = {"H,D": "to GPU", "D,H": "from GPU"}
 
 
@@ -29,10 +30,8 @@ class Line(NamedTuple):
 
     @property
     def label(self) -> str:
-        """`host-gpu near (to GPU)`; of all pairs `slowest gpu-gpu pair 2-3`."""
-        place = self.group.place
-        path = f"slowest {place.path}" if place.pair else place.path
-        way = WAYS.get(self.group.buffers)
+        """`host-gpu near (to GPU)`."""
+        path, way = self.group.place.path, WAYS.get(self.group.buffers)
         return f"{path} ({way})" if way else path
 
     @property
@@ -46,18 +45,18 @@ class Line(NamedTuple):
         return share(self.judged)
 
     @property
-    def sure(self) -> bool:
+    def confirmed(self) -> bool:
         """True if the share has an interval."""
         return self.judged is not None and self.judged.fraction_ci95 is not None
 
     @property
     def rating(self) -> tuple[str, Tone]:
-        """`good`, `fair`, `poor`, or `unsure` without an interval, with its tone; empty
+        """`good`, `fair`, `poor`, or `unconfirmed` without an interval, with its tone; empty
         without a share."""
         if self.share is None:
             return "", ""
-        if not self.sure:
-            return UNSURE, "muted"
+        if not self.confirmed:
+            return UNCONFIRMED, "muted"
         reached = self.share
         return next((word, tone) for least, word, tone in RATINGS if reached >= least)
 
@@ -93,7 +92,9 @@ def by_share(line: Line) -> float:
     return float("inf") if line.share is None else line.share
 
 
-def furthest(shown: Sequence[Line]) -> Headline | None:
-    """The rate that is furthest from its ceiling, if it is poor; else None."""
-    line = min((line for line in shown if line.rate), key=by_share, default=None)
-    return line.rate if line and by_share(line) < FAIR else None
+def poor(shown: Sequence[Line]) -> list[Headline]:
+    """The figures of small and of large messages that are far from their ceilings, the furthest
+    first."""
+    shares = [(share(head), head) for line in shown for head in (line.time, line.rate)]
+    far = [(part, head) for part, head in shares if head and part is not None and part < FAIR]
+    return [head for _, head in sorted(far, key=itemgetter(0))]

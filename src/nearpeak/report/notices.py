@@ -7,7 +7,7 @@ from pathlib import Path
 from nearpeak.document.model import Notice, Tone
 from nearpeak.journal import resume_study
 from nearpeak.libraries.library import lacking_words
-from nearpeak.numbers import count, number, percent, resting, size
+from nearpeak.numbers import agreeing, count, number, percent, resting, size
 from nearpeak.report import drift, failures, sessions, wording
 from nearpeak.report.summary import defects
 from nearpeak.results import methods
@@ -57,7 +57,7 @@ def _defects(results: Results) -> Iterator[Notice]:
     if cells := defects(results):
         kinds = " or the ".join(sorted({reference(cell.ceiling) for cell in cells}, reverse=True))
         text = (
-            f"{count(len(cells), 'cell')} {'is' if len(cells) == 1 else 'are'} above the {kinds}."
+            f"{count(len(cells), 'cell')} {agreeing(len(cells), 'is', 'are')} above the {kinds}."
             f" More than 103 % is a defect of the {kinds}, not a merit of the library."
         )
         differing = {
@@ -75,7 +75,7 @@ def _above_memory(results: Results) -> Iterator[Notice]:
     """Ceilings of messages in memory that exceed the memory's copy rate: one of both is wrong."""
     if points := [point for point in results.ceilings if point.above_memory is not None]:
         copied = number(max(point.above_memory or 0.0 for point in points))
-        are = "is" if len(points) == 1 else "are"
+        are = agreeing(len(points), "is", "are")
         yield Notice(
             f"{count(len(points), 'ceiling')} of messages that lie in memory {are} above the"
             f" {copied} GB/s that the memory copies: one of both is wrong. Measure again while"
@@ -116,7 +116,7 @@ def _no_fraction(results: Results, folder: Path) -> Iterator[Notice]:
         elif all(is_left_out(cell, results) for cell in cells):  # more blocks do not help
             remedy, command = "The budget left them out since: study them alone.", ""
         yield Notice(
-            f"{count(len(cells), 'figure')} {'has' if len(cells) == 1 else 'have'} no percentage,"
+            f"{count(len(cells), 'figure')} {agreeing(len(cells), 'has', 'have')} no percentage,"
             f" as no block has both the figure and its {references}. {remedy}",
             tuple(
                 f"{cell.who.label}, {cell.place.path}, {case(cell.case)} at {size(cell.case.x)}:"
@@ -144,7 +144,7 @@ def _broken(results: Results) -> Iterator[Notice]:
     for library in results.libraries:
         if library.broken:
             modules = count(len(library.broken), "module")
-            did = "does" if len(library.broken) == 1 else "do"
+            did = agreeing(len(library.broken), "does", "do")
             text = f"{library.name} is not whole: {modules} of it {did} not load."
             yield Notice(text, tuple(library.broken), tone="bad")
 
@@ -202,8 +202,8 @@ def _few_launches(results: Results) -> Iterator[Notice]:
         single = any(cell.launches == 1 for cell in lacking)
         left = sum(is_left_out(cell, results) for cell in lacking)
         yield Notice(
-            f"{few} of {count(len(measured), 'cell')} {'has' if few == 1 else 'have'} fewer than"
-            f" {FEWEST_FOR_INTERVAL} launches: {'it has' if few == 1 else 'they have'} a range"
+            f"{few} of {count(len(measured), 'cell')} {agreeing(few, 'has', 'have')} fewer than"
+            f" {FEWEST_FOR_INTERVAL} launches: {agreeing(few, 'it has', 'they have')} a range"
             f"{', or one value,' if single else ''} instead of a 95 % interval."
             + (
                 f" Of these, {left} were left out, so that the budget holds the rest."
@@ -215,7 +215,7 @@ def _few_launches(results: Results) -> Iterator[Notice]:
     if few := sum(cell.fraction_ci95 is None for cell in fractions):
         yield Notice(
             f"{few} of {count(len(fractions), 'fraction')} of the ceiling"
-            f" {'has' if few == 1 else 'have'} a range though the figure has an interval: fewer"
+            f" {agreeing(few, 'has', 'have')} a range though the figure has an interval: fewer"
             f" than {FEWEST_FOR_INTERVAL} blocks have the launch and its ceiling, with the CPUs as"
             " far apart."
         )

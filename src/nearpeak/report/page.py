@@ -71,6 +71,7 @@ from nearpeak.terms.awareness import describe
 from nearpeak.terms.axes import staging
 from nearpeak.terms.benchmarks import with_ceilings
 from nearpeak.terms.identity import Curve, Place, Who
+from nearpeak.terms.ratings import FAIR, GOOD
 
 P = TypeVar("P", Peak, Group)
 SMALL_LATENCY_UP_TO = 8192  # bytes: where the small-message chart ends and the large one begins
@@ -125,6 +126,7 @@ def render(results: Results, machines: Sequence[Published] = (), study: Path = P
         "staged": names.staged,
         "staging": staging,
         "drift": drift,
+        "terms": templates.linked(GLOSSARY),
     }
     data = _Data(results)
     groups = headlines.groups(results)
@@ -427,6 +429,7 @@ class _Data:
                 for curve in self._curves
             ],
             "small_up_to": SMALL_LATENCY_UP_TO,
+            "ratings": {"good": GOOD, "fair": FAIR},
             "cells": _by_column(self._cell(cell) for cell in results.cells),
             "bandwidths": self._bandwidths(),
             "overlaps": self._overlaps(),

@@ -3,7 +3,7 @@
 
 from collections.abc import Iterator
 
-from nearpeak.numbers import count, natural, number, percent, size, unit
+from nearpeak.numbers import agreeing, count, natural, number, percent, size, unit
 from nearpeak.results.names import case
 from nearpeak.results.results import PairFigure, PairMatrix, PairSource, Results
 from nearpeak.statistics.levels import FEWEST_FOR_SIGN
@@ -72,7 +72,7 @@ def _sentence(matrix: PairMatrix, source: PairSource) -> str:
     if source.blocks < FEWEST_FOR_SIGN:
         reason = (
             f"not judged, as {count(source.blocks, 'block')} with all pairs"
-            f" {'counts' if source.blocks == 1 else 'count'} and {FEWEST_FOR_SIGN} are needed"
+            f" {agreeing(source.blocks, 'counts', 'count')} and {FEWEST_FOR_SIGN} are needed"
         )
     else:
         reason = "no pair is proven to be slower than all others"

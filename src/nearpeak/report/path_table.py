@@ -10,12 +10,12 @@ from nearpeak.report.lines import Line, by_share, share
 from nearpeak.results.results import Headline
 from nearpeak.terms.ratings import FAIR, GOOD
 
-MOST_ROWS = 10
+MOST_ROWS = 6
 MEANING = (
-    "Ceiling: the same size without MPI."
-    f" good: from {100 * GOOD:.0f} % of it; fair: from {100 * FAIR:.0f} %."
+    f"%: of the ceiling, without MPI. good: from {100 * GOOD:.0f}; fair: from {100 * FAIR:.0f}."
 )
-SHARES = [Column("share", "% of", "ceiling"), Column("bar", "", figure=False)]
+PAIRS = " Pairs: the slowest of each kind."
+SHARES = [Column("share", "", "%"), Column("bar", "", figure=False)]
 
 
 class _Figures(NamedTuple):
@@ -59,12 +59,13 @@ def path_table(lines: Sequence[Line]) -> Table:
     left = len(lines) - len(shown)
     rest = f" {count(left, 'more path')}: see the page." if left else ""
     has_shares = any(line.share is not None for line in shown)
+    pairs = PAIRS if any(line.group.place.pair for line in shown) else ""
     times = _Figures.of(line.time for line in shown)
     rates = _Figures.of(line.rate for line in shown)
     of_time = any(line.rate and share(line.time) for line in shown)
     return Table(
         title="",
-        caption=(MEANING if has_shares else "") + rest,
+        caption=f"{MEANING if has_shares else ''}{pairs}{rest}".strip(),
         head="path",
         columns=[
             *times.column("time", "(% of ceiling)" if of_time else ""),
@@ -74,6 +75,7 @@ def path_table(lines: Sequence[Line]) -> Table:
         groups=[Rows("", [_row(line, times, rates) for line in shown])],
         heads=True,
         compact=True,
+        stacks=True,
     )
 
 
@@ -85,5 +87,7 @@ def _row(line: Line, times: _Figures, rates: _Figures) -> Row:
         "share": Value(line.share, "percent"),
     }
     if line.share is not None:
-        values["bar"] = Value(word, "text", bar=Bar(line.share), tone=tone)
+        values["bar"] = Value(
+            word, "text", bar=Bar(line.share, confirmed=line.confirmed), tone=tone
+        )
     return Row(line.label, values)

@@ -164,7 +164,7 @@ def _row(
             if best
             else ""
         ),
-        few=best is not None and best.ci95 is None,
+        confirmed=best is None or best.fraction is None or best.fraction_ci95 is not None,
     )
 
 

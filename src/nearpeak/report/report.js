@@ -89,7 +89,7 @@
   }
 
   const curve = (points, style, text) => ({ ...style,
-    points: points.map((point) => ({ x: place(point.size), y: point.y, low: point.low, high: point.high, text: text(point) })) });
+    points: points.map((point) => ({ x: place(point.size), y: point.y, low: point.low, high: point.high, hollow: point.hollow, text: text(point) })) });
   function styleOf(contender, name, look) {
     const symbol = SYMBOLS[(contender.colour + Math.floor(contender.colour / PALETTE)) % SYMBOLS.length];
     return { name, colour: look.colours[contender.colour % PALETTE], width: 2, dash: DASHES[contender.dash % DASHES.length], symbol, marker: 5.5 };
@@ -122,10 +122,10 @@
         .filter((cell) => (kind !== "large" && kind !== "times") || cell.median > 0)
         .sort((one, other) => one.size - other.size)
         .map((cell) => asFraction
-          ? { size: cell.size, y: 100 * cell.fraction, cell,
+          ? { size: cell.size, y: 100 * cell.fraction, cell, hollow: !cell.fractionIsInterval,
             low: cell.fractionLow === null ? null : 100 * cell.fractionLow,
             high: cell.fractionHigh === null ? null : 100 * cell.fractionHigh }
-          : { size: cell.size, y: cell.median, low: cell.low, high: cell.high, cell });
+          : { size: cell.size, y: cell.median, low: cell.low, high: cell.high, cell, hollow: !cell.isInterval });
       if (!points.length) return;
       points.forEach((point) => places.push(place(point.size)));
       crosses.push(...lost(points));
@@ -152,7 +152,8 @@
     const name = (end) => (matrix.kind === "gpu-gpu" ? `GPU ${end}` : end);
     const fits = matrix.columns.length <= 8;
     Charts.map(node, { width, height, look, size: paper ? 9 : 11, rows: matrix.rows.map(name), columns: matrix.columns.map(name),
-      values: source.fractions, range: [0.5, 1], scale: [[0, look.bad], [0.8, look.note], [1, look.good]],
+      values: source.fractions, range: [data.ratings.fair, 1],
+      scale: [[0, look.bad], [data.ratings.good, look.note], [1, look.good]],
       named: [0.5, 0.6, 0.7, 0.8, 0.9, 1].map((one) => [one, `${Math.round(100 * one)}%`]),
       shown: fits && ((i, j) => number(source.values[i][j])),
       xTitle: matrix.directed ? "to" : "", yTitle: matrix.directed ? "from" : "",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from nearpeak.document.model import Notice
 from nearpeak.journal import resume_study
-from nearpeak.numbers import count
+from nearpeak.numbers import agreeing, count, noun
 from nearpeak.results.results import Cell, Results, SessionInfo
 from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL
 from nearpeak.terms.fingerprints import ByPart, changes, common
@@ -52,7 +52,7 @@ def apart(results: Results, folder: Path) -> Notice | None:
     student = any(2 < number < FEWEST_FOR_INTERVAL for number in counts)
     text = (
         f"{len(counts)} of {count(len(measured), 'figure')}"
-        f" {'differs' if len(counts) == 1 else 'differ'} between sessions by more than launches"
+        f" {agreeing(len(counts), 'differs', 'differ')} between sessions by more than launches"
         " explain (by chance alone, a quarter would); intervals take that in."
     )
     if few == 2:
@@ -144,7 +144,7 @@ def _only_in(results: Results) -> Iterator[str]:
         if present and present < everywhere:
             numbers = " and ".join(str(session + 1) for session in sorted(present))
             yield (
-                f" {who.label} was measured in session{'' if len(present) == 1 else 's'} {numbers}"
+                f" {who.label} was measured in {noun(len(present), 'session')} {numbers}"
                 " alone: compare its fractions, which are of ceilings of the same blocks, not its"
                 " figures."
             )

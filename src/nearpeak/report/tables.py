@@ -130,7 +130,7 @@ def _method_notes(best: CeilingPoint) -> tuple[str, ...]:
 
 def _uncertain(best: CeilingPoint) -> str:
     """A note that another method or mode may be the best one."""
-    prefix = "not certain which method or pace is best"
+    prefix = "unconfirmed which method or pace is best"
     if best.ci95 is not None:
         return f"{prefix}: the interval covers all of them"
     all_values = [value for values in (best.values, *best.otherwise) for value in values]

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from nearpeak.console import PlainConsole
+from nearpeak.document.model import UNCONFIRMED
 from nearpeak.document.terminal import (
     plain,
     print_block,
@@ -188,7 +189,12 @@ def _findings(results: Results) -> Iterator[Text]:
         return
     yield plain("What stands out (what costs most time first):", "bold")
     for finding in notable[:_FINDINGS]:
-        parts = findings.sentence(finding), findings.lost(finding), findings.advised(finding)
+        doubt = findings.doubt(finding)
+        parts = [
+            f"{UNCONFIRMED}:" if doubt else "",
+            *(part(finding) for part in (findings.sentence, findings.lost, findings.advised)),
+            doubt,
+        ]
         yield plain(f"  {' '.join(filter(None, parts))}")
     yield from remainder(len(notable), _FINDINGS)
 

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from nearpeak.numbers import count, number, percent, size, unit
+from nearpeak.numbers import agreeing, count, noun, number, percent, size, unit
 from nearpeak.report.findings import advised, sentence
 from nearpeak.report.headlines import Group
 from nearpeak.results import methods
@@ -210,9 +210,9 @@ def ending(results: Results) -> str:
     if missing := len(results.cells) - len(measured):
         parts.append(f"{missing} of {count(len(results.cells), 'figure')} could not be measured")
     if few:
-        have = "has" if few == 1 else "have"
         parts.append(
-            f"{few} of {count(len(measured), 'figure')} {have} too few launches for an interval"
+            f"{few} of {count(len(measured), 'figure')} {agreeing(few, 'is', 'are')} unconfirmed"
+            f" (fewer than {FEWEST_FOR_INTERVAL} launches)"
         )
     return "; ".join(filter(None, [*parts, imprecise or ("" if parts else "all measured"), reason]))
 
@@ -225,7 +225,7 @@ def conditions(results: Results) -> str:
     when = "when this was measured"
     if load.sessions:
         numbers = " and ".join(str(session + 1) for session in load.sessions)
-        when = f"in session{'' if len(load.sessions) == 1 else 's'} {numbers}"
+        when = f"in {noun(len(load.sessions), 'session')} {numbers}"
     text = f"Other work took the ranks' time {when}"
     if load.busy_cores is not None:
         text = (
@@ -282,7 +282,7 @@ def precision(results: Results) -> str:
     if not widths.wider:
         return f"{text} all intervals reach it."
     return (
-        f"{text} {count(widths.wider, 'interval')} {'is' if widths.wider == 1 else 'are'} wider,"
+        f"{text} {count(widths.wider, 'interval')} {agreeing(widths.wider, 'is', 'are')} wider,"
         f" the furthest from its aim ±{percent(widths.widest)} % ({widths.who.label},"
         f" {widths.place.path}, {case(widths.case)} at {size(widths.case.x)})."
     )

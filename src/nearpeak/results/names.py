@@ -28,7 +28,7 @@ NO_FRACTION = {
     None: "",
     "other distance": "the CPUs were at another distance in its blocks than where its ceiling was"
     " measured",
-    "other blocks": "what it is held against was measured in other blocks",
+    "other blocks": "its reference was measured in other blocks",
 }
 
 

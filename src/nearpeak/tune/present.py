@@ -101,7 +101,7 @@ def _answer(tuning: Tuned, files: Mapping[str, Sequence[Path]]) -> Iterator[Bloc
         yield Prose(wording.searched(tuning))
     if tuning.evidence:
         rows = [Rows("", list(map(_target, tuning.evidence[:MOST])))]
-        yield Table("", "", "target", TARGETS, rows, heads=True, compact=True)
+        yield Table("", "", "target", TARGETS, rows, heads=True, compact=True, stacks=True)
     for scope, (profile, *_) in files.items():
         local = profile.parent.name.startswith(ONLY)
         use = wording.usage(tuning, scope, local=local)
@@ -160,7 +160,7 @@ def _evidence(evidence: Sequence[Evidence]) -> Table:
             " the distances one by one"
         )
     rows = [Rows("", list(map(_case, evidence)))]
-    return Table("", caption, "Case", EVIDENCE + apart, rows, heads=True)
+    return Table("", caption, "Case", EVIDENCE + apart, rows, heads=True, stacks=True)
 
 
 def _case(row: Evidence) -> Row:

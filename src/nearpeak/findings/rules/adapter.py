@@ -45,6 +45,7 @@ RULE = Rule(
     tells="Messages between hosts pass an adapter at another NUMA node than the GPU, or one that"
     " several ranks of a host share.",
     find=find,
+    origin="placement",
     headline="the adapter {it.all_facts}",
     sentence=sentence,
     action="Choose an adapter near each GPU (UCX_NET_DEVICES).",

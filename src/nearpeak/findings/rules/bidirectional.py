@@ -86,6 +86,7 @@ RULE = Rule(
     f" times the ratio of the ceilings of both ways and of one, is more than {LIMIT:g} times the"
     " rate of both ways.",
     find=find,
+    origin="software",
     headline="{it.short}: both ways at once move {it.measured}, one way alone {it.better}",
     sentence=sentence,
     action="Send one way after the other, or try other settings.",

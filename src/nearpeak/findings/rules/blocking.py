@@ -104,6 +104,7 @@ RULE = Rule(
     f" less than {EXPLAINED:g} of that. Between unlike memories (`H,D`) it is a window of messages"
     " both ways, as single ones go there and back.",
     find=find,
+    origin="software",
     headline="one message of {it.size} takes {it.measured}, of {it.window} in flight each"
     " {it.better_each} ({it.times})",
     sentence=sentence,

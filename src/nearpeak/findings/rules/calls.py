@@ -34,6 +34,7 @@ RULE = Rule(
     tells=f"An operation takes more than {WORTH:g} times as long by one kind of calls (blocking,"
     " nonblocking, persistent) as by another.",
     find=find,
+    origin="software",
     headline="{it.short}: {it.measured}, {it.better} by other calls ({it.times})",
     sentence=sentence,
     remedy="Use the faster calls for such operations, or give the library one threshold for both.",

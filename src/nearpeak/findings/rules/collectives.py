@@ -90,6 +90,7 @@ RULE = Rule(
     " same between as many ranks on the host and the copies of all data to the host and back, by"
     " the ceiling of messages between the host and a GPU.",
     find=find,
+    origin="software",
     headline="{it.short}: {it.times} as long as on the host, copies included",
     sentence=sentence,
     remedy="Copy the data to the host for such operations, or use NCCL or RCCL.",

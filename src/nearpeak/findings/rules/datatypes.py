@@ -31,6 +31,7 @@ RULE = Rule(
     " datatype (`pack=direct`) than if a kernel, a loop or MPI_Pack gathers and scatters its"
     " blocks.",
     find=find,
+    origin="software",
     headline="{it.short}: {it.measured} with the datatype, {it.better} gathered first ({it.times})",
     sentence=sentence,
     remedy="Gather the blocks by a kernel of the application, and send them as one.",

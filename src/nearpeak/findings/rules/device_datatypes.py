@@ -49,6 +49,7 @@ RULE = Rule(
     tells="Launches ended in a case in which MPI had to gather blocks of device memory by their"
     " datatype (`pack=direct`, `pack=mpi`).",
     find=find,
+    origin="software",
     headline="launches ended where MPI gathers blocks of device memory",
     sentence=sentence,
     remedy="Gather the blocks by a kernel of the application (`pack=kernel`), and send them as"

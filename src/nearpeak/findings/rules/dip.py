@@ -74,6 +74,7 @@ RULE = Rule(
     " rate, or time / ceiling) than both the next smaller and the next larger size, and worse than"
     " the line between both in a plot of logarithms.",
     find=find,
+    origin="settings",
     headline="{it.short}: {it.gap}x below what is attainable, {it.other_size} {it.other_gap}x",
     sentence=sentence,
     action="Move the threshold between two protocols of the library.",

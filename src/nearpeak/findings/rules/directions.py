@@ -56,9 +56,10 @@ RULE = Rule(
     tells=f"A figure is more than {WORTH:g} times better the other way (`H,D` and `D,H`) than the"
     " ceilings of both ways explain.",
     find=find,
+    origin="software",
     headline="{it.short}: {it.measured}, {it.better} the other way ({it.times})",
     sentence=sentence,
-    action="Try other settings: the path carries as much both ways.",
+    action="Try other settings: without MPI both ways carry as much.",
     remedy="The path is not the reason: try other settings of the library, or show this to its"
     " makers.",
     sources=[

@@ -32,6 +32,7 @@ RULE = Rule(
     " time. UCX asks for one at each look-up of a pointer, so at many more of them where its cache"
     " of look-ups is off.",
     find=find,
+    origin="settings",
     headline="{it.short}: {it.parts}",
     sentence=of_message,
     action="Turn such handles off, unless GPUDirect RDMA needs them.",

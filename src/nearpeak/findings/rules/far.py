@@ -33,6 +33,7 @@ RULE = Rule(
     f" GPU (`{NEAR}` against `{FAR}`), or through an adapter of that node (`{TWO_NODES}` against"
     f" `{FAR_NIC}`).",
     find=find,
+    origin="placement",
     headline="{it.short}: {it.measured}, {it.better} on {it.other.place.path} ({it.times})",
     sentence=sentence,
     action="Bind each rank to cores near its GPU, and choose the adapter near it.",

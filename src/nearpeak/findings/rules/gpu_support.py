@@ -52,6 +52,7 @@ RULE = Rule(
     f" {WORTH:g} times better with the library's GPU support off (`{SAME_NUMA}` against"
     f" `{SAME_NUMA}{GPU_SUPPORT}`).",
     find=find,
+    origin="settings",
     headline="{it.short}: {it.measured} with GPU support, {it.better} without ({it.times})",
     sentence=sentence,
     action="Switch GPU support off where no message has device buffers.",

@@ -39,6 +39,7 @@ RULE = Rule(
     " that does the same and more (`bcast` and `allreduce`, `allgather` and `alltoall`, ...), where"
     " the axes that both have are equal.",
     find=find,
+    origin="software",
     headline="{it.short}: {it.measured}, {it.better} by {it.other.case.figure} ({it.times})",
     sentence=sentence,
     action="Choose another algorithm for it, or call the faster operation.",

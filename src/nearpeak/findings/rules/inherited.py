@@ -42,6 +42,7 @@ RULE = Rule(
     tells="Launches inherited variables that are settings of a library, from the shell or the"
     " container: the settings called `default` are not a library's own.",
     find=find,
+    origin="settings",
     headline="launches inherited settings of libraries from the shell",
     sentence=sentence,
     remedy="Unset these variables, or give them to the study as named settings.",

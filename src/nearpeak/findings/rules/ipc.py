@@ -64,6 +64,7 @@ RULE = Rule(
     tells="An operation with device buffers failed, and not only after others in one job, with an"
     " error about the handles by which processes share device memory (CUDA IPC).",
     find=find,
+    origin="settings",
     headline="a rank could not reach device memory of another one (IPC)",
     sentence=sentence,
     action="Look at containers, hidden GPUs and memory pools that keep ranks from sharing memory.",

@@ -31,6 +31,7 @@ RULE = Rule(
     tells=f"An operation takes more than {WORTH:g} times as long as the same at the next larger"
     " size that was measured, beyond what the ceilings of both explain.",
     find=find,
+    origin="settings",
     headline="{it.short} takes {it.measured}, {it.other_size} {it.better} ({it.times})",
     sentence=sentence,
     action="Move the threshold of the library, or send the larger message.",

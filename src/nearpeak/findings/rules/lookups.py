@@ -45,6 +45,7 @@ RULE = Rule(
     tells="The library asks the driver what kind of memory a buffer is, and takes and leaves"
     " its context, so often that it takes a tenth or more of a message's time.",
     find=find,
+    origin="software",
     headline="{it.short}: {it.parts}",
     sentence=of_message,
     remedy="Send larger messages, of which each look-up takes a smaller share.",

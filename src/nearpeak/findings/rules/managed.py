@@ -26,6 +26,7 @@ RULE = Rule(
     tells=f"The same case with a device's own buffers (`D`) is more than {WORTH:g} times better"
     " than with managed ones (`M`).",
     find=find,
+    origin="software",
     headline="{it.short}: {it.measured}, {it.better} with {it.other.case.buffers} ({it.times})",
     sentence=sentence,
     action="Communicate from memory of cudaMalloc or hipMalloc.",

@@ -35,6 +35,7 @@ RULE = Rule(
     tells=f"One GPU shared by the ranks is more than {WORTH:g} times better under MPS than without,"
     " or the other way round.",
     find=find,
+    origin="placement",
     headline="{it.short}: {it.measured} {it.mps}, {it.better} {it.other_mps} ({it.times})",
     sentence=sentence,
     action="Let ranks share a GPU {it.other_mps}.",

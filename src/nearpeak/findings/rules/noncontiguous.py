@@ -44,6 +44,7 @@ RULE = Rule(
     " gather and scatter them, and how long that takes was not measured. Only where the study"
     " packed the blocks by no other means: then it is `datatypes` that tells.",
     find=find,
+    origin="software",
     headline="{it.short}: {it.measured}; without gaps {it.better}",
     sentence=sentence,
     action="Measure `--pack kernel`; if it is faster, gather the blocks in the application.",

@@ -56,6 +56,7 @@ RULE = Rule(
     tells="The memory of a rank could come from other NUMA nodes than that of its end of the path"
     " (or from several), as its launch recorded.",
     find=find,
+    origin="placement",
     headline="ranks were not where they should be",
     sentence=sentence,
     action="Bind ranks and their memory to the node.",

@@ -45,6 +45,7 @@ RULE = Rule(
     f" of them takes more than {WORTH:g} times as long as a message of as many bytes there and one"
     " back: it must be acknowledged, or asked for.",
     find=find,
+    origin="software",
     headline="{it.short}: {it.measured}, {it.better} by messages ({it.times})",
     sentence=sentence,
     remedy="Send messages instead, or try other windows and synchronisation (`win`, `sync`).",

@@ -40,6 +40,7 @@ RULE = Rule(
     " long as the longer one of them alone. That is no loss: what copies with a core hides nothing"
     " behind that core's work.",
     find=find,
+    origin="software",
     headline="{it.short}: hardly overlaps with a computation",
     sentence=sentence,
     action="Call MPI_Test during the computation.",

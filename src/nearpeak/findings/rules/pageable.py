@@ -26,6 +26,7 @@ RULE = Rule(
     tells=f"The same case with pinned host buffers (`P`) is more than {WORTH:g} times better than"
     " with ordinary ones (`H`).",
     find=find,
+    origin="software",
     headline="{it.short}: {it.measured}, {it.better} with {it.other.case.buffers} ({it.times})",
     sentence=sentence,
     action="Allocate the host's side as pinned memory, or pin it.",

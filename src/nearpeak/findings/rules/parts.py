@@ -62,6 +62,7 @@ RULE = Rule(
     " Only where it is known that the bytes of both lie in the same caches, or in memory: in a"
     " cache that cores share, of at most a quarter of it, and not on a virtual machine.",
     find=find,
+    origin="settings",
     headline="{it.short}: {it.measured}, {it.better} in parts of {it.other_size} ({it.times})",
     sentence=sentence,
     action="Send such messages in parts, or change the library's threshold.",

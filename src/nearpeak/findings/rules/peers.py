@@ -32,6 +32,7 @@ RULE = Rule(
     tells="Two GPUs are joined by NVLink, xGMI or a PCIe switch, but the driver does not let one"
     " reach the memory of the other: no library can use IPC between them.",
     find=find,
+    origin="hardware",
     headline="GPUs are joined by a link, but cannot reach each other's memory",
     sentence=sentence,
     action="Start nvidia-fabricmanager, or turn ACS off.",

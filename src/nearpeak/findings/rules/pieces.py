@@ -48,8 +48,10 @@ RULE = Rule(
     f" at most {size(SMALL_BYTES)}, and the calls that copy and wait for them take a tenth or more"
     " of its time.",
     find=find,
-    headline="{it.short} goes in pieces: {it.pieces} ({it.share} % of the time)",
+    origin="settings",
+    headline="{it.short}: {it.pieces} take {it.share} % of its time",
     sentence=of_message,
+    action="Have larger pieces, or another protocol.",
     remedy="Have larger pieces, or another protocol for such messages.",
     settings=[
         Setting(

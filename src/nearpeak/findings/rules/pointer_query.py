@@ -30,6 +30,7 @@ RULE = Rule(
     " host memories: a tenth or more of their time. With NVIDIA's driver from 580 on the answer for"
     " host memory takes 1 us.",
     find=find,
+    origin="software",
     headline="{it.short}: {it.parts}",
     sentence=of_message,
     action="Switch GPU support off, or try `nearpeak layer --only-queries`.",

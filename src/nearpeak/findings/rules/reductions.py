@@ -69,6 +69,7 @@ RULE = Rule(
     " sum must receive. That is no loss: what moves bytes adds nothing, and no faster sum was"
     " measured.",
     find=find,
+    origin="software",
     headline="{it.short}: {it.measured}; {it.other.case.figure}, which adds nothing, {it.better}",
     sentence=sentence,
     action="Measure NCCL or RCCL, too, and use the faster one.",

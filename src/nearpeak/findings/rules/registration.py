@@ -35,6 +35,7 @@ RULE = Rule(
     " times worse than those of the same buffers, beyond what the ceilings of both explain"
     " (caches).",
     find=find,
+    origin="software",
     headline="{it.short}: {it.measured} with new buffers, {it.better} with old ones ({it.times})",
     sentence=sentence,
     action="Reuse few buffers, or enlarge the library's caches of them.",

@@ -42,6 +42,7 @@ RULE = Rule(
     name="settings",
     tells=f"Other settings of the same library are more than {WORTH:g} times better.",
     find=find,
+    origin="settings",
     headline="{it.short}: {it.measured}, {it.better} with {it.other.who.settings} ({it.times})",
     sentence=sentence,
     action="Run the library with these settings.",

@@ -22,6 +22,7 @@ RULE = Rule(
     " the working directory, `mca-params.conf`, `.nccl.conf`): the settings called `default` are"
     " not a library's own.",
     find=find,
+    origin="settings",
     headline="{it.diagnosis}",
     sentence=diagnosed,
     remedy="Move the file away, and give its settings to the study as named settings.",

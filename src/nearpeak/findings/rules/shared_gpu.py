@@ -31,8 +31,10 @@ RULE = Rule(
     tells=f"A message between the host's memory and a GPU is more than {WORTH:g} times better where"
     f" the host's rank holds a GPU of its own (`{NEAR}` against `{NEAR_SAME_GPU}`).",
     find=find,
+    origin="placement",
     headline="{it.short}: {it.measured} on one GPU, {it.better} on two ({it.times})",
     sentence=sentence,
+    action="Give each rank a GPU of its own, or use MPS.",
     remedy="Give each rank a GPU of its own, or run ranks that share one under MPS.",
     sources=[
         Reference(

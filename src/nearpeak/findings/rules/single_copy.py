@@ -24,6 +24,7 @@ RULE = Rule(
     tells="Ranks of one host may not read each other's memory (process_vm_readv), so that libraries"
     " copy large messages twice, through shared memory.",
     find=find,
+    origin="settings",
     headline="{it.diagnosis}",
     sentence=diagnosed,
     action="Allow process_vm_readv: ptrace_scope=0, or --cap-add=SYS_PTRACE in a container.",

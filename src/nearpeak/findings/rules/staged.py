@@ -42,6 +42,7 @@ RULE = Rule(
     tells=f"The benchmark's own copies through host memory (`staging`) are more than {LIMIT:g}"
     " times better than what the library does with the same buffers.",
     find=find,
+    origin="software",
     headline="{it.short}: {it.measured}, {it.better} if the application copies ({it.times})",
     sentence=sentence,
     remedy="Copy such messages through host memory in the application, or have the library do so.",

@@ -104,6 +104,7 @@ RULE = Rule(
     " hypervisor took CPU time, as states around them show. Where some launches of a case were"
     " slowed and others were not, both figures are shown, if these are worse by 5 % or more.",
     find=find,
+    origin="hardware",
     headline="launches were slowed by the hardware",
     sentence=sentence,
     action="Let it cool, raise the power limit, or use CPUs of its own; then measure again.",

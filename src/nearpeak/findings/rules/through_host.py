@@ -52,6 +52,7 @@ RULE = Rule(
     f" from it, at each of {FEWEST} or more sizes that were looked at, while the GPU does nothing"
     " else for any of them: these copies take a tenth or more of a message's time.",
     find=find,
+    origin="settings",
     headline="{it.short}: {it.parts}",
     sentence=of_message,
     remedy="Look at why the GPUs are not reached directly (IPC, peer access).",

@@ -76,6 +76,7 @@ RULE = Rule(
     " other algorithms. Or it took a generic one, and tables of some processors were left out of"
     " it. Known are the words of Intel MPI, and of Open MPI's component `han`.",
     find=find,
+    origin="settings",
     headline="runs without a table that its tuning may need",
     sentence=sentence,
     action="Install the library with its tables, or unset the variable that names one.",

@@ -49,6 +49,7 @@ RULE = Rule(
     tells="Launches on several GPUs had one visible device in CUDA_VISIBLE_DEVICES or"
     " HIP_VISIBLE_DEVICES, so that a library may find no way from one GPU to the other (IPC).",
     find=find,
+    origin="placement",
     headline="launches on several GPUs could see one",
     sentence=sentence,
     action="Let each rank see all GPUs of its host.",

@@ -28,6 +28,7 @@ RULE = Rule(
     " may copy by its own instructions meanwhile: how much of that time it was in no call that is"
     " seen is told with each.",
     find=find,
+    origin="software",
     headline="{it.short}: {it.parts}",
     sentence=of_message,
     action="Send larger messages or several at a time: each wait moves little.",

@@ -63,6 +63,7 @@ RULE = Rule(
     " or SIGBUS: the CPU reads a device's address, as the library is not built for the device and"
     " only its transport is.",
     find=find,
+    origin="software",
     headline="messages of device buffers work, other operations crash",
     sentence=sentence,
     action="Take a library that is built for the device.",

@@ -24,6 +24,7 @@ RULE = Rule(
     " away or sleep (sched_yield, usleep). Another rank may be at work by its own instructions"
     " meanwhile: how much of that time it was in no call that is seen is told with each.",
     find=find,
+    origin="settings",
     headline="{it.short}: {it.parts}",
     sentence=of_message,
     action="Let the library look again at once where each rank has a core of its own.",

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Alternatives that a study measured: another library, another placement of ranks."""
+
+import msgspec
+import pytest
+
+from nearpeak.report.alternatives import better_library, better_path
+from nearpeak.report.cards import card
+from nearpeak.results.results import Comparison, Finding, Headline, Results
+from nearpeak.statistics.verdicts import Word
+from nearpeak.terms.identity import Who
+
+OTHER, THIRD = Who("other"), Who("third")
+
+
+def compared(finding: Finding, second: Who, verdict: Word, ratio: float) -> Comparison:
+    assert finding.who is not None
+    assert finding.place is not None
+    assert finding.case is not None
+    return Comparison(
+        first=finding.who,
+        second=second,
+        place=finding.place,
+        case=finding.case,
+        ratio=ratio,
+        ci95=None,
+        blocks=9,
+        p_value=0.001,
+        p_adjusted=0.01,
+        verdict=verdict,
+    )
+
+
+def test_the_best_library_that_is_significantly_better_is_named(
+    plain: Results, finding: Finding
+) -> None:
+    first = compared(finding, OTHER, "faster", 2.0)
+    undecided = compared(finding, Who("fast"), "undecided", 9.0)
+    turned = msgspec.structs.replace(
+        first, first=THIRD, second=first.first, verdict="slower", ratio=0.25
+    )
+    plain.comparisons = [first, undecided]
+    assert better_library(plain, finding) == "Use other here (2.00x)."
+    plain.comparisons = [first, undecided, turned]
+    assert better_library(plain, finding) == "Use third here (4.00x)."
+    assert "Use third" not in card(finding, plain).action  # the placement is the reason
+    of_software = msgspec.structs.replace(finding, kind="calls")
+    assert card(of_software, plain).action.startswith("Use third here (4.00x). ")
+
+
+@pytest.mark.parametrize("verdict", ["slower", "equivalent", "two modes"])
+def test_a_library_that_is_not_better_is_not_named(
+    plain: Results, finding: Finding, verdict: Word
+) -> None:
+    plain.comparisons = [compared(finding, OTHER, verdict, 2.0)]
+    assert better_library(plain, finding) == ""
+    elsewhere = msgspec.structs.replace(finding, place=None)
+    plain.comparisons = [compared(finding, OTHER, "faster", 2.0)]
+    assert better_library(plain, elsewhere) == ""
+
+
+def variant(head: Headline, *, mps: bool, value: float) -> Headline:
+    place = msgspec.structs.replace(head.place, path="variant", variant_of=head.place.path, mps=mps)
+    return msgspec.structs.replace(head, place=place, value=value, fraction_ci95=None)
+
+
+def test_another_placement_that_is_better_is_named(plain: Results) -> None:
+    head = next(head for head in plain.headlines if head.better == "lower" and head.value)
+    head.value = 100.0
+    plain.headlines = [head, variant(head, mps=True, value=10.0)]
+    assert better_path(plain, head) == "Use MPS: 10.0 µs (10.0x, unconfirmed)."
+    plain.headlines = [head, variant(head, mps=False, value=10.0)]
+    assert better_path(plain, head).startswith("Place ranks as on variant: 10.0 µs (10.0x")
+    plain.headlines = [head, variant(head, mps=True, value=90.0)]
+    assert better_path(plain, head) == ""
