@@ -124,7 +124,7 @@ def start(request: Request) -> int:
         options, programs.TOOLS, say, retry=request.retry, dry_run=request.dry_run
     )
     _check(requirements, plan, lambda: machine)
-    plan.requirements = options.require
+    plan.requirements, plan.explain = options.require, request.explain or 0
     if request.dry_run:  # what is read first stands last
         _print_launches(plan, Schedule(plan), expected_blocks(plan))
         show(summary(plan), sys.stderr)
@@ -214,34 +214,18 @@ def _with_explanations(request: Request) -> Request:
     usual = not (options.benchmarks or options.operations or options.hosts)
     if request.explain is not None or budget is None or not usual:
         return request
-    number = _explained_within(budget)
-    if not number:
-        return request
+    number = min(EXPLAINED, int(SHARE_TO_EXPLAIN * budget / EXPLAIN_SECONDS))
     rest = replace(options, budget_seconds=budget - number * EXPLAIN_SECONDS)
     return replace(request, options=rest, explain=number)
 
 
 def _with_explanations_left(request: Request, study: _Study) -> Request:
-    """A request that completes a study, with the number of messages that it was to explain at its
-    end and has not. The budget of its plan is already without their time.
-
-    No record has what was asked for, so `start`'s rule is used again on what the plan tells of it.
-    """
-    plan = study.plan
-    rest = plan.budget_seconds
-    # Only where neither benchmarks nor sizes are chosen, a plan has few sizes of some benchmarks.
-    usual = plan.few_sizes and not plan.hosts
-    done = study.amendment or any((study.folder / explained.FOLDER).glob("*.json"))
-    if request.explain is not None or rest is None or not usual or done:
+    """A request that completes a study, with the number of messages that its plan has for its end,
+    unless some are explained already."""
+    if request.explain is not None:
         return request
-    numbers = range(EXPLAINED, 0, -1)
-    fitting = (n for n in numbers if _explained_within(rest + n * EXPLAIN_SECONDS) >= n)
-    return replace(request, explain=next(fitting, 0))
-
-
-def _explained_within(budget: float) -> int:
-    """The number of messages that a usual study explains, of a budget with their time."""
-    return min(EXPLAINED, int(SHARE_TO_EXPLAIN * budget / EXPLAIN_SECONDS))
+    done = study.amendment or any((study.folder / explained.FOLDER).glob("*.json"))
+    return replace(request, explain=0 if done else study.plan.explain)
 
 
 def _keeping(requirements: Iterable[Requirement], options: Options) -> Options:
