@@ -235,8 +235,8 @@ def cuts(plan: Plan, options: Options) -> Iterator[Cut]:
         path for path in plan.paths if path.transport == "local" and not _named(path, options)
     ]
     remote = [memory for memory in memories if len(_numa_nodes(memory)) > 1]
+    reason = "no library is compared with it"
     if remote:
-        reason = "no library is compared with it"
         yield Cut("memory", "from other NUMA nodes", reason, paths=remote)
     yield from _families(plan, options)
     yield from _messages(plan, options)
@@ -244,7 +244,7 @@ def cuts(plan: Plan, options: Options) -> Iterator[Cut]:
     local = [memory for memory in memories if memory not in remote]
     # With applications they are the roofline.
     if local and all(benchmark.over_bytes for benchmark in plan.benchmarks):
-        yield Cut("memory", "of its own NUMA node", "no library is held against it", paths=local)
+        yield Cut("memory", "of its own NUMA node", reason, paths=local)
     yield from _paths(plan, options)
 
 

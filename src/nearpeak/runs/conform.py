@@ -54,7 +54,7 @@ def resume(folder: Path, *, accept: bool, verbose: bool) -> int:
     """Tries the cases that are left of the run in the folder, as `start` does. `accept`: as for
     `check_begun`."""
     check_output(folder)  # before anything in it is changed
-    FORM.mend(folder)
+    FORM.repair(folder)
     begin = FORM.begin(FORM.read(folder))
     libraries = begin.chosen.libraries
     lifecycle.check_begun(
