@@ -4,6 +4,7 @@ programs, variants, trials, plan."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import msgspec
 
@@ -30,7 +31,7 @@ from nearpeak.machine.machine import Machine
 from nearpeak.machine.perftest import has_perftest
 from nearpeak.machine.places import Ranks
 from nearpeak.planning.contenders import check_modules, choose_contenders, find_nccl
-from nearpeak.planning.gate import Gate
+from nearpeak.planning.gate import Gate, Preparation
 from nearpeak.planning.make import DEVIATION, VIRTUAL_DEVIATION, PlanContext, make_plan
 from nearpeak.planning.options import Options
 from nearpeak.planning.plan import Plan
@@ -42,27 +43,23 @@ from nearpeak.terms.path import DataPath
 from nearpeak.terms.sizes import format_seconds
 
 
-def prepare(
-    options: Options, tools: Tools, say: Callable[[str], None], *, retry: bool, dry_run: bool
-) -> tuple[Machine, Plan]:
-    """Returns the machine and the plan; builds the measuring programs on the way.
+class Ready(NamedTuple):
+    """Contenders that can be started."""
 
-    Contenders are tried with device buffers if the outcome is not known yet, with `retry` in any
-    case, with `dry_run` not at all. `say`: prints a line for each slow step or its result.
+    contenders: list[Contender]
+    programs: Programs
+    machine: Machine  # with only the CPUs that all of them may use
+
+
+def prepare(options: Options, how: Preparation) -> tuple[Machine, Plan]:
+    """Returns the machine and the plan; builds the measuring programs on the way, and tries
+    contenders with device buffers.
 
     UserError for everything that the user can fix.
     """
     check_named(options)
-    if not (options.hosts or options.ranks or options.all_pairs):
-        options = replace(options, hosts=hosts_of_job())
-    hosts = check_hosts(options.hosts, options.remote_shell, call=not dry_run)
-    options = replace(options, hosts=hosts)
-    if options.hosts and dry_run:
-        say(
-            "--dry-run does not call the hosts: whether they can be reached is not known, and they "
-            "are taken to be like this machine."
-        )
-    contenders = choose_contenders(options.libraries, say)
+    options = replace(options, hosts=_hosts(options, how))
+    contenders = choose_contenders(options.libraries, how.say)
     machine = discover()
     if not options.libraries and machine.gpus:
         contenders += find_nccl()
@@ -79,31 +76,26 @@ def prepare(
             if not path.gpu_support or path.named or any(map(has_gpu_price, contenders))
         ]
 
-    contenders = check_modules(contenders, machine, say)
     paths = select(machine)
-    tools.native_program()  # measures the ceilings, whichever the libraries
-    programs = build_programs([contender.library for contender in contenders], tools)
-    lent = machine
-    if not dry_run:
-        places = places_of(paths, options.hosts)
-        contenders, lent = start(contenders, machine, places, options.remote_shell, tools, say)
-        if lent is not machine:
-            paths = select(lent)
+    how.tools.native_program()  # measures the ceilings, whichever the libraries
+    contenders, programs, lent = make_ready(
+        contenders, machine, places_of(paths, options.hosts), options.remote_shell, how
+    )
+    if lent is not machine:
+        paths = select(lent)
     within = paths_within(lent)
-    described = programs.described
-    selection = asked_for(options, described, paths, within)
-
-    options = within_job(options, say)
+    selection = asked_for(options, programs.described, paths, within)
+    options = within_job(options, how.say)
 
     def make(outcomes: Sequence[Awareness], seconds: float) -> Plan:
         """Returns the plan, with the outcomes of trials and the seconds that they took."""
-        support = GpuSupport(outcomes, described)
+        support = GpuSupport(outcomes, programs.described)
         plan = make_plan(
             options,
             contenders,
             support.with_staging(contenders, selection.variants),
             support.needed(selection.paths, selection.variants),
-            described.benchmarks,
+            programs.described.benchmarks,
             PlanContext(
                 eligibility=eligibility(support, programs, selection.variants),
                 perftest=has_perftest(),
@@ -114,12 +106,47 @@ def prepare(
         plan.awareness = list(outcomes)
         return plan
 
-    trial_path, folder = gpu_path(within), cache() / "trials"
-    gate = Gate(described, machine, trial_path, tools, folder, say, retry, not dry_run)
-    plan = gate.settle(make)
+    plan = gate_of(programs, machine, within, how).settle(make)
     if not any(launch.role == "mpi" for launch in plan.launches):
         raise measures_nothing(contenders)
     return machine, plan
+
+
+def _hosts(options: Options, how: Preparation) -> list[str]:
+    """Returns the hosts of a study: those asked for, else those of the job unless paths within a
+    host are asked for. UserError for some that cannot be reached."""
+    within = options.ranks or options.all_pairs
+    hosts = options.hosts or ([] if within else hosts_of_job())
+    hosts = check_hosts(hosts, options.remote_shell, call=not how.dry_run)
+    if hosts and how.dry_run:
+        how.say(
+            "--dry-run does not call the hosts: whether they can be reached is not known, and they "
+            "are taken to be like this machine."
+        )
+    return hosts
+
+
+def make_ready(
+    contenders: Sequence[Contender],
+    machine: Machine,
+    places: Collection[Sequence[str]],
+    remote_shell: str | None,
+    how: Preparation,
+) -> Ready:
+    """Checks contenders, builds their programs, and finds what starts their ranks in these places;
+    UserError where one of these fails."""
+    contenders = check_modules(contenders, machine, how.say)
+    programs = build_programs([contender.library for contender in contenders], how.tools)
+    if not how.dry_run:
+        contenders, machine = start(contenders, machine, places, remote_shell, how.tools, how.say)
+    return Ready(contenders, programs, machine)
+
+
+def gate_of(
+    programs: Programs, machine: Machine, within: Sequence[DataPath], how: Preparation
+) -> Gate:
+    """Returns the gate for operations of these programs, tried on a path `within` this host."""
+    return Gate(programs.described, machine, gpu_path(within), how, cache() / "trials")
 
 
 def check_named(options: Options) -> None:

@@ -60,7 +60,7 @@ def _of_families(described: Description, options: Options) -> list[str]:
 
 def _is_used(path: DataPath, variants: Sequence[Variant], described: Description) -> bool:
     """True if a variant runs on a path."""
-    return any(is_measured_on(path, _benchmark_of(described, v), v.buffers) for v in variants)
+    return any(is_measured_on(path, described.benchmark(v), v.buffers) for v in variants)
 
 
 def for_ceilings(
@@ -75,12 +75,10 @@ def for_ceilings(
     For paths between more ranks, that is the first pair within each, as the nearest come first; for
     applications, the memory that their cells are in.
     """
-    bound = [v for v in variants if _benchmark_of(described, v).ceiling == "bound"]
+    bound = [v for v in variants if described.benchmark(v).ceiling == "bound"]
     wide = [path for path in paths if path.transport != "local" and len(path.ends) != 2]
     bounded = [path for path in wide if _is_used(path, bound, described)]
-    applications = {
-        in_gpu(v.buffers) for v in variants if not _benchmark_of(described, v).over_bytes
-    }
+    applications = {in_gpu(v.buffers) for v in variants if not described.benchmark(v).over_bytes}
     ceilings = [*_first_pairs(bounded, paths, candidates)]
     if True in applications and not any(map(_is_shared_gpu, paths)):
         pairs = (path for path in candidates if len(path.ends) == 2)
@@ -115,10 +113,6 @@ def _memories(paths: Sequence[DataPath], candidates: Sequence[DataPath]) -> Iter
         new = path.transport == "local" and path.id not in measured
         if new and len(nodes) == 1 and nodes <= used:
             yield path
-
-
-def _benchmark_of(described: Description, variant: Variant) -> Benchmark:
-    return named(described.benchmarks, variant.benchmark)
 
 
 def choose_variants(
@@ -159,7 +153,7 @@ def _checked(
     """Returns the benchmark asked for; UserError where it fits none of the buffers asked for, or of
     the paths."""
     variant = parse_variant(described, text)
-    benchmark = _benchmark_of(described, variant)
+    benchmark = described.benchmark(variant)
     kinds = [
         kind for kind in buffers if takes(benchmark, _with_buffers(described, text, kind), kind)
     ]

@@ -26,6 +26,7 @@ from nearpeak.planning.additions import choose_new, prepare_addition
 from nearpeak.planning.commands import make_command
 from nearpeak.planning.contenders import why_missing
 from nearpeak.planning.fit import expected_blocks
+from nearpeak.planning.gate import Preparation
 from nearpeak.planning.job import check_paths, of_study
 from nearpeak.planning.options import Options
 from nearpeak.planning.plan import Plan
@@ -72,6 +73,11 @@ class Request:
     explain: int | None = None
     dry_run: bool = False  # only print what would be run
     verbose: bool = False  # print all of the plan, and all that the answer rests on
+
+    @property
+    def preparation(self) -> Preparation:
+        """How its plan is prepared."""
+        return Preparation(programs.TOOLS, say, self.retry, self.dry_run)
 
 
 @dataclass(frozen=True)
@@ -120,9 +126,7 @@ def start(request: Request) -> int:
         check_new(folder)
     request = _with_explanations(request)
     options = _keeping(requirements, request.options)
-    machine, plan = prepare(
-        options, programs.TOOLS, say, retry=request.retry, dry_run=request.dry_run
-    )
+    machine, plan = prepare(options, request.preparation)
     _check(requirements, plan, lambda: machine)
     plan.requirements, plan.explain = options.require, request.explain or 0
     if request.dry_run:  # what is read first stands last
@@ -195,7 +199,7 @@ def measure(options: Options, folder: Path, added: float | None = None) -> int |
         _check_begun(folder, read_plan(folder), accept=False)
         plan, journal = reopen(folder)
     else:
-        machine, plan = prepare(options, programs.TOOLS, say, retry=False, dry_run=False)
+        machine, plan = prepare(options, Preparation(programs.TOOLS, say))
         begun.remember(plan)
         journal = create(folder, machine, plan)
     with closing(journal):
@@ -272,16 +276,8 @@ def _extended(request: Request, plan: Plan) -> tuple[_Study, SessionRecord]:
     contenders = choose_new(plan, options.libraries, say)
     machine = discover.discover()
     session = _session(before, machine, force=request.force)  # refused before anything is tried
-    adds = prepare_addition(
-        plan,
-        contenders,
-        before.history.state.begun_blocks,
-        machine,
-        programs.TOOLS,
-        say,
-        retry=request.retry,
-        dry_run=request.dry_run,
-    )
+    since = before.history.state.begun_blocks
+    adds = prepare_addition(plan, contenders, since, machine, request.preparation)
     amendment = amendments.extend(
         before.history.state, before.history.ended, adds, options.budget_seconds, options.launches
     )
