@@ -29,8 +29,7 @@ class Programs:
         if is_ceiling(contender.library):
             return True
         benchmark = self.described.benchmark(variant)
-        defaults = {axis.name: axis.default for axis in benchmark.axes}
-        return self.own[mode_of(contender.library)].measures(variant, defaults)
+        return self.own[mode_of(contender.library)].measures(variant, benchmark.defaults)
 
 
 def build_programs(libraries: Sequence[Library], tools: Tools) -> Programs:

@@ -2,9 +2,9 @@
 """The links between GPUs: a bar below those that are all joined alike, else lines."""
 
 import itertools
-from collections import defaultdict
 from collections.abc import Iterator
 
+from nearpeak.grouping import grouped
 from nearpeak.picture.canvas import PAD, Canvas
 from nearpeak.picture.measured import Measured
 from nearpeak.picture.parts import LINKS, Fabric, fabrics
@@ -144,10 +144,7 @@ def _add_bars(canvas: Canvas, wholes: list[Fabric]) -> None:
 
 def _add_list(canvas: Canvas, links: list[Fabric]) -> None:
     """Adds the links of GPUs that stand in several rows, as text."""
-    alike: dict[str, list[Fabric]] = defaultdict(list)
-    for fabric in links:
-        alike[fabric.label].append(fabric)
-    for label, group in alike.items():
+    for label, group in grouped(links, lambda fabric: fabric.label).items():
         rows = [row for fabric in group for row in _rows(canvas, fabric)]
         pairs = ", ".join("–".join(map(str, fabric.gpus)) for fabric in group)
         all_to_all = len(group) == 1 and len(group[0].gpus) > 2

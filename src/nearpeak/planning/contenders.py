@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 import msgspec
 
 from nearpeak.errors import UserError
+from nearpeak.grouping import firsts
 from nearpeak.libraries import nccl
 from nearpeak.libraries.discover import UnknownNameError, find_libraries, resolve
 from nearpeak.libraries.given import check_unset
@@ -68,14 +69,24 @@ def check_modules(
 
     They are measured nevertheless.
     """
-    libraries = {contender.library.name: contender.library for contender in contenders}
-    for name, library in libraries.items():
+
+    def check(library: Library) -> Library:
         broken = faults(library, machine)
         for fault in broken:
             say(not_whole(library, fault))
-        libraries[name] = msgspec.structs.replace(library, broken=[fault.what for fault in broken])
+        return msgspec.structs.replace(library, broken=[fault.what for fault in broken])
+
+    return with_libraries(contenders, check)
+
+
+def with_libraries(
+    contenders: Sequence[Contender], change: Callable[[Library], Library]
+) -> list[Contender]:
+    """Returns the contenders with changed libraries; each library is changed once."""
+    libraries = firsts((contender.library for contender in contenders), lambda it: it.name)
+    changed = {name: change(library) for name, library in libraries.items()}
     return [
-        msgspec.structs.replace(contender, library=libraries[contender.library.name])
+        msgspec.structs.replace(contender, library=changed[contender.library.name])
         for contender in contenders
     ]
 

@@ -218,8 +218,8 @@ def cuts(plan: Plan, options: Options) -> Iterator[Cut]:
     """Yields what a budget may leave out, in this order (docs/methods/budget.md gives the reasons);
     nothing that the user named."""
     free = _Free(plan, options)
-    memories = [path for path in free.paths if path.transport == "local"]
-    remote = [memory for memory in memories if len(_numa_nodes(memory)) > 1]
+    memories = [path for path in free.paths if path.is_local]
+    remote = [memory for memory in memories if len(memory.numa_nodes) > 1]
     reason = "no library is compared with it"
     if remote:
         yield Cut("memory", "from other NUMA nodes", reason, paths=remote)
@@ -231,10 +231,6 @@ def cuts(plan: Plan, options: Options) -> Iterator[Cut]:
     if local and all(benchmark.over_bytes for benchmark in plan.benchmarks):
         yield Cut("memory", "of its own NUMA node", reason, paths=local)
     yield from free.of_libraries()
-
-
-def _numa_nodes(path: DataPath) -> set[int | None]:
-    return {end.numa_node for end in path.ends}
 
 
 class _Free:
@@ -283,9 +279,7 @@ class _Free:
         """Yields the paths of libraries that may be left out: all but the named ones, or all but
         one."""
         used = [
-            path
-            for path in reversed(self._plan.paths)
-            if not (path.transport == "local" or path.ceilings_only)
+            path for path in reversed(self._plan.paths) if not (path.is_local or path.ceilings_only)
         ]
         nearest = {_kind(path): path for path in used}
         possible = []
@@ -332,19 +326,19 @@ def _named(path: DataPath, options: Options) -> bool:
     """True if the user asked for the path."""
     if path.id in options.kept_paths:
         return True
-    requested = path.named or path.pair or (options.ranks and path.transport != "local")
+    requested = path.named or path.pair or (options.ranks and not path.is_local)
     return bool(requested) and not options.kept_alone
 
 
 def _kind(path: DataPath) -> tuple[object, ...]:
-    memories, wide = frozenset(end.memory for end in path.ends), len(path.ends) > 2
+    memories, wide = frozenset(path.memories), len(path.ends) > 2
     held = path.host_device, path.gpu_support
     return path.transport, memories, wide, path.shares_gpu, path.mps, held
 
 
 def _place(path: DataPath, *, further: bool) -> tuple[int, str]:
     """Returns the position of a path in the order of cuts, and the reason: the first that holds."""
-    memories = {end.memory for end in path.ends}
+    memories = set(path.memories)
     inside = path.transport == "network" and not path.between_hosts
     sharing = path.host_device == "same" and bool(path.variant_of)
     reasons = (

@@ -112,8 +112,16 @@ class Gate:
         self._settled |= {(contender.label, case, path.host_device) for case in cases}
         identity = fingerprint(self.host, [contender], self.how.tools)
         tried = TrialCache(self.folder, identity, contender, path)
-        cached = [] if self.how.retry else tried.read()
-        by_case = {TrialCase(outcome.buffers, outcome.operation): outcome for outcome in cached}
+        known_cases = [] if self.how.retry else self._look_up(tried, lacking)
+        if left := [case for case in cases if case not in known_cases]:
+            self._try(tried, MissingTrials(contender, left, path))
+
+    def _look_up(self, tried: TrialCache, lacking: MissingTrials) -> list[TrialCase]:
+        """Takes what the cache has of the missing outcomes; returns the cases of these."""
+        contender, cases, path = lacking
+        by_case = {
+            TrialCase(outcome.buffers, outcome.operation): outcome for outcome in tried.read()
+        }
         known_cases = [case for case in by_case if case in cases]
         outcomes = [by_case[case] for case in known_cases]
         self.found += outcomes
@@ -122,11 +130,13 @@ class Gate:
             when = " to ".join(dict.fromkeys((days[0], days[-1])))
             label = MissingTrials(contender, known_cases, path).label
             self.how.say(f"From the cache: {label}, tried {when}; --retry tries again")
-        left = MissingTrials(contender, [case for case in cases if case not in known_cases], path)
-        if not left.cases:
-            return
+        return known_cases
+
+    def _try(self, tried: TrialCache, left: MissingTrials) -> None:
+        """Tries what is in no cache; a dry run only guesses how long that takes."""
+        contender, cases, path = left
         if self.how.dry_run:
-            guess = START_SECONDS + CASE_SECONDS * len(left.cases)
+            guess = START_SECONDS + CASE_SECONDS * len(cases)
             self.seconds += guess
             self.how.say(
                 f"Not tried yet: {left.label}: about {format_seconds(guess)} before the study"
@@ -134,7 +144,7 @@ class Gate:
             return
         self.how.say(f"Trying {left.label} ...")
         began = time.monotonic()
-        outcomes = try_contender(contender, left.cases, path, self.how.tools)
+        outcomes = try_contender(contender, cases, path, self.how.tools)
         self.seconds += time.monotonic() - began
         tried.add(outcomes)
         self.found += outcomes

@@ -23,14 +23,14 @@ from nearpeak.launching.paths import (
 )
 from nearpeak.launching.programs import Programs, build_programs
 from nearpeak.launching.starting import places_of, starting_here
-from nearpeak.libraries.library import Contender
+from nearpeak.libraries.library import Contender, Library
 from nearpeak.machine import allocation
 from nearpeak.machine.discover import discover
 from nearpeak.machine.doctor import examine
 from nearpeak.machine.machine import Machine
 from nearpeak.machine.perftest import has_perftest
 from nearpeak.machine.places import Ranks
-from nearpeak.planning.contenders import check_modules, choose_contenders, find_nccl
+from nearpeak.planning.contenders import check_modules, choose_contenders, find_nccl, with_libraries
 from nearpeak.planning.gate import Gate, Preparation
 from nearpeak.planning.make import DEVIATION, VIRTUAL_DEVIATION, PlanContext, make_plan
 from nearpeak.planning.options import Options
@@ -188,13 +188,13 @@ def start(
 ) -> tuple[list[Contender], Machine]:
     """Returns the contenders with the launchers of their ranks in these places, and the machine
     with the CPUs that all of them may use there; UserError as `starting_here`."""
-    started = {contender.library.name: contender.library for contender in contenders}
-    for name, library in started.items():
-        started[name], machine = starting_here(library, machine, places, remote_shell, tools, say)
-    return [
-        msgspec.structs.replace(contender, library=started[contender.library.name])
-        for contender in contenders
-    ], machine
+
+    def start_one(library: Library) -> Library:
+        nonlocal machine
+        started, machine = starting_here(library, machine, places, remote_shell, tools, say)
+        return started
+
+    return with_libraries(contenders, start_one), machine
 
 
 def measures_nothing(contenders: Sequence[Contender]) -> UserError:

@@ -96,7 +96,7 @@ class PilotData:
         chosen = {}
         for template, cases in self._samples.items():
             launch = self._plan.launches[template]
-            if launch.role == "mpi" or self._plan.find_path(launch.path).transport == "local":
+            if launch.role == "mpi" or self._plan.find_path(launch.path).is_local:
                 continue
             reached: dict[Case, dict[str, float]] = defaultdict(dict)
             for (case, method), launches in cases.items():
