@@ -98,12 +98,15 @@ def _add_arcs(canvas: Canvas, pairs: list[Fabric]) -> None:
         canvas.pills(rows, start, top + bow - PILL / 2, end - start, centred=True)
         lowest = max(lowest, top + bow + (PILL / 2 if rows else 0))
     canvas.picture.height = lowest + 5
-    text = ", ".join(dict.fromkeys(LINKS.get(pair.kind, pair.kind) for pair in pairs))
-    text += " between GPUs"
-    if rates:
-        text += f": {', '.join(f'{rate:.3g}' for rate in rates)} GB/s each way"
-        text += ", the thicker the faster" if len(rates) > 1 else ""
-    canvas.picture.say(text, "middle", "muted")
+    canvas.picture.say(_arcs_words(pairs, rates), "middle", "muted")
+
+
+def _arcs_words(pairs: list[Fabric], rates: list[float]) -> str:
+    """`NVLink between GPUs: 100, 50 GB/s each way, the thicker the faster`."""
+    kinds = ", ".join(dict.fromkeys(LINKS.get(pair.kind, pair.kind) for pair in pairs))
+    speeds = f": {', '.join(f'{rate:.3g}' for rate in rates)} GB/s each way" if rates else ""
+    order = ", the thicker the faster" if len(rates) > 1 else ""
+    return f"{kinds} between GPUs{speeds}{order}"
 
 
 def _ports(canvas: Canvas, ends: dict[Fabric, tuple[int, int]]) -> dict[tuple[int, Fabric], float]:

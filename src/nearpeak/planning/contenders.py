@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The first stage of a plan: chooses the libraries to measure, and their settings."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -28,13 +28,7 @@ def choose_contenders(
     UserError for one that cannot be had or started.
     """
     if not choices:
-        startable = [library for library in find_libraries() if _starts(library, say)]
-        if not startable:
-            raise UserError(
-                "no MPI library was found that starts here: install one with "
-                "`nearpeak mpi add openmpi`, or name one with --mpi PATH"
-            )
-        return [Contender(library=library, settings=Settings()) for library in startable]
+        return _with_defaults(_startable(say))
     contenders: list[Contender] = []
     for choice in choices:
         try:
@@ -52,6 +46,21 @@ def choose_contenders(
             for chosen in choice.settings
         ]
     return contenders
+
+
+def _startable(say: Callable[[str], None]) -> list[Library]:
+    """Returns every installed library whose ranks can be started here; UserError for none."""
+    startable = [library for library in find_libraries() if _starts(library, say)]
+    if not startable:
+        raise UserError(
+            "no MPI library was found that starts here: install one with "
+            "`nearpeak mpi add openmpi`, or name one with --mpi PATH"
+        )
+    return startable
+
+
+def _with_defaults(libraries: Iterable[Library]) -> list[Contender]:
+    return [Contender(library=library, settings=Settings()) for library in libraries]
 
 
 def _settings(library: Library, chosen: Settings | str, say: Callable[[str], None]) -> Settings:
@@ -119,5 +128,4 @@ def _starts(library: Library, say: Callable[[str], None]) -> bool:
 
 def find_nccl() -> list[Contender]:
     """Returns NCCL or RCCL, if installed: programs with GPUs use them instead of MPI."""
-    by_family = {library.family: library for library in reversed(nccl.discover().libraries)}
-    return [Contender(library=library, settings=Settings()) for library in by_family.values()]
+    return _with_defaults(firsts(nccl.discover().libraries, lambda it: it.family).values())

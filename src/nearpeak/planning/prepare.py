@@ -10,7 +10,6 @@ import msgspec
 
 from nearpeak.errors import UserError
 from nearpeak.folders import cache
-from nearpeak.launching.command_lines import Tools
 from nearpeak.launching.describe import Variant
 from nearpeak.launching.names import check_family, check_name
 from nearpeak.launching.paths import (
@@ -138,7 +137,7 @@ def make_ready(
     contenders = check_modules(contenders, machine, how.say)
     programs = build_programs([contender.library for contender in contenders], how.tools)
     if not how.dry_run:
-        contenders, machine = start(contenders, machine, places, remote_shell, how.tools, how.say)
+        contenders, machine = start(contenders, machine, places, remote_shell, how)
     return Ready(contenders, programs, machine)
 
 
@@ -183,15 +182,14 @@ def start(
     machine: Machine,
     places: Collection[Sequence[str]],
     remote_shell: str | None,
-    tools: Tools,
-    say: Callable[[str], None],
+    how: Preparation,
 ) -> tuple[list[Contender], Machine]:
     """Returns the contenders with the launchers of their ranks in these places, and the machine
     with the CPUs that all of them may use there; UserError as `starting_here`."""
 
     def start_one(library: Library) -> Library:
         nonlocal machine
-        started, machine = starting_here(library, machine, places, remote_shell, tools, say)
+        started, machine = starting_here(library, machine, places, remote_shell, how.tools, how.say)
         return started
 
     return with_libraries(contenders, start_one), machine
