@@ -35,7 +35,7 @@ START_SECONDS, CASE_SECONDS = 3.0, 1.0
 
 @dataclass(frozen=True)
 class Preparation:
-    """How plans are prepared."""
+    """The preparation of plans: its tools, and how much is tried."""
 
     tools: Tools
     say: Callable[[str], None]  # prints a line for each slow step or its result

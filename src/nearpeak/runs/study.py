@@ -76,7 +76,7 @@ class Request:
 
     @property
     def preparation(self) -> Preparation:
-        """How its plan is prepared."""
+        """The preparation of its plan."""
         return Preparation(programs.TOOLS, say, self.retry, self.dry_run)
 
 
