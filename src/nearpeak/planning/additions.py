@@ -54,7 +54,7 @@ def prepare_addition(
     contenders: Sequence[Contender],
     since: int,
     machine: Machine,
-    how: Preparation,
+    preparation: Preparation,
 ) -> Addition:
     """Returns the addition to the plan for these contenders from a block on, as `prepare` makes a
     plan.
@@ -65,7 +65,7 @@ def prepare_addition(
     UserError if they can measure nothing of it.
     """
     contenders, made, lent = make_ready(
-        contenders, machine, places_of(plan.paths, plan.hosts), plan.remote_shell, how
+        contenders, machine, places_of(plan.paths, plan.hosts), plan.remote_shell, preparation
     )
     old = by_name(plan.benchmarks)
     benchmarks = list((old | by_name(made.described.benchmarks) | old).values())
@@ -86,7 +86,7 @@ def prepare_addition(
         adds = make(outcomes)
         return msgspec.structs.replace(plan.grown(adds), launches=adds.launches)
 
-    gate = gate_of(programs, machine, paths_within(lent), how)
+    gate = gate_of(programs, machine, paths_within(lent), preparation)
     gate.settle(new_part)
     adds = make(gate.found)
     if not adds.launches:

@@ -50,7 +50,7 @@ class Gate:
     described: Description
     host: Machine
     path: DataPath | None  # on which operations are tried; None without GPUs
-    how: Preparation
+    preparation: Preparation
     folder: Path  # of the cache
     found: list[Awareness] = field(default_factory=list, init=False)
     seconds: float = field(default=0.0, init=False)  # that trials took, or will take
@@ -65,7 +65,7 @@ class Gate:
                 self._settle(part)
             plan = make(self.found, self.seconds)
         for line in map(describe, unaware(self.found)):
-            self.how.say(line)
+            self.preparation.say(line)
         return plan
 
     def _lacking(self, plan: Plan) -> Iterator[MissingTrials]:
@@ -110,9 +110,9 @@ class Gate:
     def _settle(self, lacking: MissingTrials) -> None:
         contender, cases, path = lacking
         self._settled |= {(contender.label, case, path.host_device) for case in cases}
-        identity = fingerprint(self.host, [contender], self.how.tools)
+        identity = fingerprint(self.host, [contender], self.preparation.tools)
         tried = TrialCache(self.folder, identity, contender, path)
-        known_cases = [] if self.how.retry else self._look_up(tried, lacking)
+        known_cases = [] if self.preparation.retry else self._look_up(tried, lacking)
         if left := [case for case in cases if case not in known_cases]:
             self._try(tried, MissingTrials(contender, left, path))
 
@@ -129,22 +129,22 @@ class Gate:
             days = sorted(outcome.tried[:10] for outcome in outcomes)
             when = " to ".join(dict.fromkeys((days[0], days[-1])))
             label = MissingTrials(contender, known_cases, path).label
-            self.how.say(f"From the cache: {label}, tried {when}; --retry tries again")
+            self.preparation.say(f"From the cache: {label}, tried {when}; --retry tries again")
         return known_cases
 
     def _try(self, tried: TrialCache, left: MissingTrials) -> None:
         """Tries what is in no cache; a dry run only guesses how long that takes."""
         contender, cases, path = left
-        if self.how.dry_run:
+        if self.preparation.dry_run:
             guess = START_SECONDS + CASE_SECONDS * len(cases)
             self.seconds += guess
-            self.how.say(
+            self.preparation.say(
                 f"Not tried yet: {left.label}: about {format_seconds(guess)} before the study"
             )
             return
-        self.how.say(f"Trying {left.label} ...")
+        self.preparation.say(f"Trying {left.label} ...")
         began = time.monotonic()
-        outcomes = try_contender(contender, cases, path, self.how.tools)
+        outcomes = try_contender(contender, cases, path, self.preparation.tools)
         self.seconds += time.monotonic() - began
         tried.add(outcomes)
         self.found += outcomes

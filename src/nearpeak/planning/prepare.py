@@ -50,15 +50,15 @@ class Ready(NamedTuple):
     machine: Machine  # with only the CPUs that all of them may use
 
 
-def prepare(options: Options, how: Preparation) -> tuple[Machine, Plan]:
+def prepare(options: Options, preparation: Preparation) -> tuple[Machine, Plan]:
     """Returns the machine and the plan; builds the measuring programs on the way, and tries
     contenders with device buffers.
 
     UserError for everything that the user can fix.
     """
     check_named(options)
-    options = replace(options, hosts=_hosts(options, how))
-    contenders = choose_contenders(options.libraries, how.say)
+    options = replace(options, hosts=_hosts(options, preparation))
+    contenders = choose_contenders(options.libraries, preparation.say)
     machine = discover()
     if not options.libraries and machine.gpus:
         contenders += find_nccl()
@@ -76,15 +76,15 @@ def prepare(options: Options, how: Preparation) -> tuple[Machine, Plan]:
         ]
 
     paths = select(machine)
-    how.tools.native_program()  # measures the ceilings, whichever the libraries
+    preparation.tools.native_program()  # measures the ceilings, whichever the libraries
     contenders, programs, lent = make_ready(
-        contenders, machine, places_of(paths, options.hosts), options.remote_shell, how
+        contenders, machine, places_of(paths, options.hosts), options.remote_shell, preparation
     )
     if lent is not machine:
         paths = select(lent)
     within = paths_within(lent)
     selection = asked_for(options, programs.described, paths, within)
-    options = within_job(options, how.say)
+    options = within_job(options, preparation.say)
 
     def make(outcomes: Sequence[Awareness], seconds: float) -> Plan:
         """Returns the plan, with the outcomes of trials and the seconds that they took."""
@@ -105,20 +105,20 @@ def prepare(options: Options, how: Preparation) -> tuple[Machine, Plan]:
         plan.awareness = list(outcomes)
         return plan
 
-    plan = gate_of(programs, machine, within, how).settle(make)
+    plan = gate_of(programs, machine, within, preparation).settle(make)
     if not any(launch.role == "mpi" for launch in plan.launches):
         raise measures_nothing(contenders)
     return machine, plan
 
 
-def _hosts(options: Options, how: Preparation) -> list[str]:
+def _hosts(options: Options, preparation: Preparation) -> list[str]:
     """Returns the hosts of a study: those asked for, else those of the job unless paths within a
     host are asked for. UserError for some that cannot be reached."""
     within = options.ranks or options.all_pairs
     hosts = options.hosts or ([] if within else hosts_of_job())
-    hosts = check_hosts(hosts, options.remote_shell, call=not how.dry_run)
-    if hosts and how.dry_run:
-        how.say(
+    hosts = check_hosts(hosts, options.remote_shell, call=not preparation.dry_run)
+    if hosts and preparation.dry_run:
+        preparation.say(
             "--dry-run does not call the hosts: whether they can be reached is not known, and they "
             "are taken to be like this machine."
         )
@@ -130,22 +130,22 @@ def make_ready(
     machine: Machine,
     places: Collection[Sequence[str]],
     remote_shell: str | None,
-    how: Preparation,
+    preparation: Preparation,
 ) -> Ready:
     """Checks contenders, builds their programs, and finds what starts their ranks in these places;
     UserError where one of these fails."""
-    contenders = check_modules(contenders, machine, how.say)
-    programs = build_programs([contender.library for contender in contenders], how.tools)
-    if not how.dry_run:
-        contenders, machine = start(contenders, machine, places, remote_shell, how)
+    contenders = check_modules(contenders, machine, preparation.say)
+    programs = build_programs([contender.library for contender in contenders], preparation.tools)
+    if not preparation.dry_run:
+        contenders, machine = start(contenders, machine, places, remote_shell, preparation)
     return Ready(contenders, programs, machine)
 
 
 def gate_of(
-    programs: Programs, machine: Machine, within: Sequence[DataPath], how: Preparation
+    programs: Programs, machine: Machine, within: Sequence[DataPath], preparation: Preparation
 ) -> Gate:
     """Returns the gate for operations of these programs, tried on a path `within` this host."""
-    return Gate(programs.described, machine, gpu_path(within), how, cache() / "trials")
+    return Gate(programs.described, machine, gpu_path(within), preparation, cache() / "trials")
 
 
 def check_named(options: Options) -> None:
@@ -182,14 +182,16 @@ def start(
     machine: Machine,
     places: Collection[Sequence[str]],
     remote_shell: str | None,
-    how: Preparation,
+    preparation: Preparation,
 ) -> tuple[list[Contender], Machine]:
     """Returns the contenders with the launchers of their ranks in these places, and the machine
     with the CPUs that all of them may use there; UserError as `starting_here`."""
 
     def start_one(library: Library) -> Library:
         nonlocal machine
-        started, machine = starting_here(library, machine, places, remote_shell, how.tools, how.say)
+        started, machine = starting_here(
+            library, machine, places, remote_shell, preparation.tools, preparation.say
+        )
         return started
 
     return with_libraries(contenders, start_one), machine
