@@ -16,7 +16,7 @@ import nearpeak
 
 ROOT = Path(nearpeak.__file__).parent
 LAYERS = [
-    {"arrays", "fields", "grouping", "markdown"},
+    {"arrays", "asking", "fields", "grouping", "markdown"},
     {
         "clock",
         "statistics",

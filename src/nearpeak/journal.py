@@ -337,7 +337,7 @@ class Form(Generic[First, Line]):
                 raise DamagedRunError(problem, remedy, good if chain else 0) from None
             good += len(line)
 
-    def mend(self, folder: Path) -> None:
+    def repair(self, folder: Path) -> None:
         """Cuts a sealed run that is to be resumed before its first damaged line. The rest is kept
         in a separate file, and a line on stderr says so. UserError if no line before it is intact,
         or another process has the run; CannotWriteError."""
@@ -390,7 +390,7 @@ class RunJournal(Generic[First, Line]):
         self._form = form
         self.records: list[Line] = []
         if begin is None:
-            form.mend(folder)  # a folder without a run stays untouched
+            form.repair(folder)  # a folder without a run stays untouched
         self._lines = form.open(folder, new=begin is not None)
         try:
             self._chain = form.chain(folder) if begin is None else _Chain() if form.sealed else None

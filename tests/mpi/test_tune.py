@@ -25,6 +25,7 @@ from nearpeak.libraries.launch import SEARCH_PATHS, join_paths, needed
 from nearpeak.libraries.library import Library
 from nearpeak.libraries.rules import Range, Table, rules_text
 from nearpeak.libraries.tunables import Offered, Threshold, Tunable, installed, library_tunables
+from nearpeak.planning.gate import Preparation
 from nearpeak.planning.prepare import prepare as prepare_study
 from nearpeak.tune import calibrate, confirm, launches, prepare, run, thresholds, trials
 from nearpeak.tune.candidates import together
@@ -136,7 +137,7 @@ def test_an_application_is_measured_and_confirmed() -> None:
         prepared.usual,
         600.0,
     )
-    _, plan = prepare_study(options, TOOLS, lambda _: None, retry=False, dry_run=True)
+    _, plan = prepare_study(options, Preparation(TOOLS, lambda _: None, dry_run=True))
     assert plan.problem_sizes == {"jacobi2d": [128, 256]}
     measured = {
         plan.variants[number].benchmark

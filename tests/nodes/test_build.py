@@ -123,7 +123,7 @@ def test_what_a_survey_of_few_rounds_covers_is_said(tmp_path: Path) -> None:
 
 def test_three_nodes_are_too_few_to_judge(tmp_path: Path) -> None:
     found = build(made.record(tmp_path, made.chosen(3), slow))
-    assert not found.told_apart
+    assert not found.distinguished
     assert found.verdicts == []
     assert len(found.pairs) == 3
     assert all(pair.latency_alone_us is None for pair in found.pairs)

@@ -12,8 +12,9 @@ import pytest
 from nearpeak.errors import UserError
 from nearpeak.launching import fingerprints, programs
 from nearpeak.machine.discover import discover
-from nearpeak.planning import additions, contenders, gate
+from nearpeak.planning import contenders, gate, prepare
 from nearpeak.planning.additions import choose_new, prepare_addition
+from nearpeak.planning.gate import Preparation
 from nearpeak.planning.options import LibraryChoice
 from nearpeak.planning.plan import Addition, Plan
 from nearpeak.terms.awareness import Awareness
@@ -52,8 +53,8 @@ def add(standins: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     """Adds a library, whose messages with the buffers of GPUs end so, to a plan."""
     for user in (programs, fingerprints):
         monkeypatch.setattr(user, "environment", lambda _library: {})
-    monkeypatch.setattr(additions, "gpu_path", lambda _: standins.gpu_path())
-    monkeypatch.setattr(additions, "cache", lambda: tmp_path)
+    monkeypatch.setattr(prepare, "gpu_path", lambda _: standins.gpu_path())
+    monkeypatch.setattr(prepare, "cache", lambda: tmp_path)
 
     def run(plan: Plan, status: str = "ok", name: str = "new") -> Addition:
         def tried(contender: Any, cases: Any, *_: Any) -> list[Awareness]:
@@ -63,7 +64,7 @@ def add(standins: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
         monkeypatch.setattr(gate, "try_contender", tried)
         tools, machine = standins.make_tools(tmp_path), discover(MACHINE)
         new = [standins.contender(name)]
-        return prepare_addition(plan, new, 3, machine, tools, print, retry=False, dry_run=False)
+        return prepare_addition(plan, new, 3, machine, Preparation(tools, print))
 
     return run
 
@@ -117,7 +118,7 @@ def test_what_it_does_with_buffers_is_tried_where_a_job_lets_it_run(
     plan: Plan, add: Add, standins: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lent = msgspec.structs.replace(discover(MACHINE), allowed_cpus=[4, 5])
-    monkeypatch.setattr(additions, "start", lambda contenders, *_: (contenders, lent))
+    monkeypatch.setattr(prepare, "start", lambda contenders, *_: (contenders, lent))
     on: set[int] = set()
 
     def gpu_path(within: Sequence[DataPath]) -> DataPath:
@@ -125,7 +126,7 @@ def test_what_it_does_with_buffers_is_tried_where_a_job_lets_it_run(
         found: DataPath = standins.gpu_path()
         return found
 
-    monkeypatch.setattr(additions, "gpu_path", gpu_path)
+    monkeypatch.setattr(prepare, "gpu_path", gpu_path)
     add(plan)
     assert on == {4, 5}
 

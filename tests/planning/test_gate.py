@@ -17,7 +17,7 @@ from nearpeak.launching.tried import STEERING
 from nearpeak.machine.discover import discover
 from nearpeak.machine.machine import Machine
 from nearpeak.planning import gate
-from nearpeak.planning.gate import Gate
+from nearpeak.planning.gate import Gate, Preparation
 from nearpeak.planning.plan import Plan
 from nearpeak.terms.awareness import Awareness
 from nearpeak.terms.trials import TrialCase
@@ -77,10 +77,8 @@ def settle(standins: ModuleType, tmp_path: Path) -> Settle:
             Description(schema=3, program="", version="", benchmarks=standins.BENCHMARKS),
             machine,
             usual,
-            tools,
+            Preparation(tools, lambda line: print(line, file=sys.stderr), **how),
             tmp_path / "trials",
-            lambda line: print(line, file=sys.stderr),
-            **how,
         )
 
         def plan(found: Sequence[Awareness], seconds: float) -> Plan:
@@ -149,7 +147,7 @@ def test_it_is_tried_again_where_that_is_asked_for(trials: Trials, settle: Settl
 def test_a_dry_run_tries_nothing_and_says_how_long_it_will_take(
     trials: Trials, settle: Settle, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    found, plan = settle("latency", "bw", tries=False)
+    found, plan = settle("latency", "bw", dry_run=True)
     assert (trials.tried, found.found) == ([], [])
     assert plan.trial_seconds == gate.START_SECONDS + 2 * gate.CASE_SECONDS
     assert "Not tried yet: D,D buffers with lib (2 operations): about 5.0 s before the study" in (
@@ -207,9 +205,8 @@ def test_without_gpus_nothing_is_tried(
         Description(schema=3, program="", version="", benchmarks=standins.BENCHMARKS),
         discover(MACHINE),
         None,
-        standins.make_tools(tmp_path),
+        Preparation(standins.make_tools(tmp_path), print),
         tmp_path / "trials",
-        print,
     )
     made.settle(lambda *_: standins.small_plan())
     assert trials.tried == []

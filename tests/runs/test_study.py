@@ -7,8 +7,8 @@ import shlex
 import shutil
 import signal
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
-from typing import Any, cast
+from types import ModuleType
+from typing import Any
 from xml.etree import ElementTree
 
 import msgspec
@@ -19,7 +19,7 @@ from nearpeak import signals
 from nearpeak.launching import paths
 from nearpeak.machine.discover import discover
 from nearpeak.machine.machine import Diagnosis
-from nearpeak.planning import contenders, make, prepare
+from nearpeak.planning import contenders, prepare
 from nearpeak.planning.options import Options
 from nearpeak.planning.plan import PlannedLaunch
 from nearpeak.runs import study as runs
@@ -676,19 +676,19 @@ def test_explanations_that_cannot_be_kept_leave_the_report(
     assert (tmp_path / "study" / "report.html").exists()
 
 
-def test_a_usual_study_that_is_resumed_explains_what_it_was_to(
+def test_a_study_that_is_resumed_explains_what_its_plan_has(
     nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     asked: list[int] = []
     monkeypatch.setattr(runs, "add_worst", lambda _, number: asked.append(number))
-    # The stand-ins have no benchmark without a measured ceiling.
-    monkeypatch.setattr(make, "_few", lambda _, options: [8] if options.nothing_asked else [])
+    folder = tmp_path / "study"
 
-    def begin(*words: str) -> None:
-        shutil.rmtree(tmp_path / "study", ignore_errors=True)
+    def begin(*words: str) -> int:
+        shutil.rmtree(folder, ignore_errors=True)
         with monkeypatch.context() as patch:
             patch.setattr(progress, "make_progress", interrupted_at(1))
             assert nearpeak("study", "--mpi", "one", *words)[0] == 130
+        return read_plan(folder).explain
 
     def resumed(*words: str) -> list[int]:
         asked.clear()
@@ -698,26 +698,23 @@ def test_a_usual_study_that_is_resumed_explains_what_it_was_to(
             nearpeak("study", "--resume", *words)
         return asked
 
-    begin("--budget", "5m")
+    assert begin("--budget", "2m") == 0
+    assert resumed() == []
+    assert begin("--budget", "10m", "--benchmarks", "latency") == 0
+    assert begin("--budget", "10m", "--benchmarks", "latency", "--explain", "1") == 1
+    assert resumed() == [1]
+    assert begin("--budget", "5m") == 2
     assert resumed() == [2]
     assert resumed("--explain", "0") == []
     assert resumed("--budget", "5m") == []  # is added to
-    (tmp_path / "study" / "explained").mkdir()
-    (tmp_path / "study" / "explained" / "001.json").write_text("not read")
-    folder = tmp_path / "study"
-    study = runs._read(runs.Request(folder, Options()), read_plan(folder))
-    assert runs._with_explanations_left(runs.Request(folder, Options()), study).explain is None
-    begin("--budget", "2m")
-    assert resumed() == []
-    begin("--budget", "10m", "--benchmarks", "latency")
-    assert resumed() == []
+    (folder / "explained").mkdir()
+    (folder / "explained" / "001.json").write_text("not read")
+    request = runs.Request(folder, Options())
+    study = runs._read(request, read_plan(folder))
+    assert runs._with_explanations_left(request, study).explain == 0
 
 
-@pytest.mark.parametrize("budget", [100.0, 150.0, 280.0, 300.0, 430.0, 450.0, 780.0])
-def test_the_explanations_of_a_budget_are_found_again_from_what_is_left(budget: float) -> None:
-    request = runs._with_explanations(runs.Request(Path(), Options(budget_seconds=budget)))
-    rest = request.options.budget_seconds
-    plan = SimpleNamespace(budget_seconds=rest, few_sizes=[8], hosts=[])
-    study = SimpleNamespace(plan=plan, amendment=None, folder=Path("/nowhere"))
-    again = runs._with_explanations_left(runs.Request(Path(), Options()), cast(Any, study))
-    assert (again.explain or 0) == (request.explain or 0)
+def test_a_plan_of_before_is_resumed_without_explanations() -> None:
+    folder = Path(__file__).parents[2] / "examples" / "h200x2-halo"
+    assert b'"explain"' not in (folder / "plan.json").read_bytes()
+    assert read_plan(folder).explain == 0

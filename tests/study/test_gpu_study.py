@@ -24,6 +24,7 @@ from nearpeak.libraries.discover import resolve
 from nearpeak.libraries.rules import Range, Table, rules_text
 from nearpeak.machine.discover import discover
 from nearpeak.planning import prepare
+from nearpeak.planning.gate import Preparation
 from nearpeak.planning.options import LibraryChoice, Options
 from nearpeak.report.notices import notices
 from nearpeak.results.results import Cell, Results
@@ -86,7 +87,7 @@ def run_study(
         slot_ms=2,
         window=4,
     )
-    machine, plan = prepare.prepare(options, TOOLS, print, retry=False, dry_run=False)
+    machine, plan = prepare.prepare(options, Preparation(TOOLS, print))
     plan.plateaus = dict.fromkeys(plan.plateaus, 1 << 16)
     journal = create(folder, machine, plan)
     try:

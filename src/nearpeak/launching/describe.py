@@ -55,6 +55,10 @@ class Description(msgspec.Struct, frozen=True):
     operations: list[Operation] = []
     allocators: list[Allocator] = []
 
+    def benchmark(self, variant: Variant) -> Benchmark:
+        """Returns the benchmark of a variant."""
+        return named(self.benchmarks, variant.benchmark)
+
     def measures(self, variant: Variant, defaults: Mapping[str, str]) -> bool:
         """True if it has the benchmark with these axes. It behaves like `defaults` on an axis that
         it lacks."""

@@ -177,21 +177,21 @@ def select_paths(
     if hosts and ranks.counts and not wanted:
         chosen = [path for path in chosen if path.place.hosts == len(hosts)]
     chosen = _with_rank_counts(chosen, ranks.counts, missing, hosts, wanted)
-    if _between_ranks(chosen):
+    if between_ranks(chosen):
         return chosen
     if not wanted:
         reasons = "; ".join(map(str, missing)) or "choose another"
         raise UserError(f"no path for MPI is left: {reasons}")
-    others = ", ".join(path.id for path in _between_ranks(usual))
+    others = ", ".join(path.id for path in between_ranks(usual))
     raise UserError(
         f"{', '.join(wanted)}: one memory and the cores that use it, where ceilings are "
         f"measured and no MPI; choose a path between ranks{f': {others}' if others else ''}"
     )
 
 
-def _between_ranks(paths: Iterable[DataPath]) -> list[DataPath]:
+def between_ranks(paths: Iterable[DataPath]) -> list[DataPath]:
     """The paths without those of one memory, where no MPI is measured."""
-    return [path for path in paths if path.transport != "local"]
+    return [path for path in paths if not path.is_local]
 
 
 def _named(
@@ -245,10 +245,10 @@ def _with_rank_counts(
     `wanted`: the names of the paths, if they were named."""
     if not counts:
         return paths
-    measured = {len(path.ends) for path in _between_ranks(paths)}
+    measured = {len(path.ends) for path in between_ranks(paths)}
     number = next((number for number in counts if number not in measured), None)
     if number is None:
-        return [path for path in paths if path.transport == "local" or len(path.ends) in counts]
+        return [path for path in paths if path.is_local or len(path.ends) in counts]
     if wanted:
         problem = f"--ranks {number}: of the paths {', '.join(wanted)} none has so many"
         raise UserError(f"{problem}: leave --ranks out, or choose other paths")
@@ -269,7 +269,7 @@ def fitting_path(
     One on more hosts comes before one on fewer, and one between two GPUs before one where the ranks
     share a GPU. UserError without one.
     """
-    between = _between_ranks(paths)
+    between = between_ranks(paths)
     seated = [(path, ends) for path in between if (ends := rank_ends(path, buffers))]
     fitting = [pair for pair in seated if fits(pair[0], benchmark, buffers)]
     if fitting:
@@ -291,7 +291,7 @@ def paths_within(machine: Machine) -> list[DataPath]:
 def gpu_path(paths: Sequence[DataPath]) -> DataPath | None:
     """Returns the path on which device buffers are tried: between two GPUs if there are two, which
     includes what a library does within one. None without a GPU."""
-    between = [path for path in paths if len(path.ends) == 2 and rank_ends(path, "D,D")]
+    between = [path for path in paths if path.is_pair and rank_ends(path, "D,D")]
     return min(between, key=_last_resort, default=None)
 
 
@@ -303,7 +303,7 @@ def _last_resort(path: DataPath) -> tuple[bool, bool]:
 
 def fits(path: DataPath, benchmark: Benchmark, buffers: str) -> bool:
     """True if a benchmark with these buffers runs on a path: one rank sits at each of its ends."""
-    ranks = path.transport != "local" and benchmark.ranks.fits(len(path.ends))
+    ranks = not path.is_local and benchmark.ranks.fits(len(path.ends))
     return ranks and rank_ends(path, buffers) is not None
 
 

@@ -12,7 +12,6 @@ from nearpeak.libraries.families import is_ceiling, is_native, mode_of
 from nearpeak.libraries.launch import environment
 from nearpeak.libraries.library import Contender, Library
 from nearpeak.libraries.preload import command_line
-from nearpeak.terms.benchmarks import named
 
 TOOLS = Tools(command_line=command_line, mpi_program=build_mpi, native_program=build_native)
 
@@ -29,9 +28,8 @@ class Programs:
         ceilings."""
         if is_ceiling(contender.library):
             return True
-        benchmark = named(self.described.benchmarks, variant.benchmark)
-        defaults = {axis.name: axis.default for axis in benchmark.axes}
-        return self.own[mode_of(contender.library)].measures(variant, defaults)
+        benchmark = self.described.benchmark(variant)
+        return self.own[mode_of(contender.library)].measures(variant, benchmark.defaults)
 
 
 def build_programs(libraries: Sequence[Library], tools: Tools) -> Programs:

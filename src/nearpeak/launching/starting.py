@@ -14,6 +14,7 @@ import msgspec
 
 from nearpeak.errors import UserError
 from nearpeak.launching.command_lines import Tools
+from nearpeak.launching.paths import between_ranks
 from nearpeak.launching.places import NO_PLACE
 from nearpeak.launching.process import run_tree
 from nearpeak.launching.program_records import EnvironmentRecord, written
@@ -87,7 +88,7 @@ def starting_here(
 
 def places_of(paths: Iterable[DataPath], hosts: Sequence[str]) -> list[Sequence[str]]:
     """Returns the places of ranks on these paths: all hosts, only this one, or both."""
-    apart = {path.between_hosts for path in paths if path.transport != "local"}
+    apart = {path.between_hosts for path in between_ranks(paths)}
     return [hosts if between else [] for between in sorted(apart)]
 
 

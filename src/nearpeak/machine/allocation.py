@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
+from nearpeak.asking import answer_of
 from nearpeak.errors import UserError
 
 LIMIT_SECONDS = 20.0  # for a command of a manager to answer
@@ -318,16 +319,4 @@ def _names() -> list[str]:
 
 def _output(argv: list[str], limit_seconds: float = LIMIT_SECONDS) -> str:
     """The output of a workload manager's command; "" where it is missing or fails."""
-    try:
-        done = subprocess.run(
-            argv,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=limit_seconds,
-            check=False,
-            env={**os.environ, "LC_ALL": "C"},
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return done.stdout if done.returncode == 0 else ""
+    return answer_of(argv, limit_seconds, {**os.environ, "LC_ALL": "C"})

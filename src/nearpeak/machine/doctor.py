@@ -448,7 +448,7 @@ def _load(patient: Patient) -> Iterator[Diagnosis]:
     elif overloaded(load, len(patient.machine.cores), patient.ranks):
         yield bad("load", f"{message}: others take the ranks' time", hint)
     elif busy:
-        yield warn("load", f"{message}: others run beside the ranks", hint)
+        yield warn("load", f"{message}: other programs run too", hint)
     else:
         yield ok("load", message)
 

@@ -115,7 +115,7 @@ def _same_gpu(machine: Machine, cores: Cores, gpu: Gpu) -> list[DataPath | NoPat
             theoretical_gbs=None if gpu.memory_gbs is None else gpu.memory_gbs / 2,
         )
 
-    alone = path(SAME_GPU, "two ranks in turns")
+    alone = path(SAME_GPU, "time-sliced between two ranks")
     if machine.mps:
         shared = path(SAME_GPU_MPS, "two ranks at once through MPS")
         return [alone, msgspec.structs.replace(shared, mps=True, variant_of=SAME_GPU)]

@@ -3,10 +3,10 @@
 
 import os
 import shutil
-import subprocess
 from pathlib import Path
 from xml.etree import ElementTree
 
+from nearpeak.asking import answer_of
 from nearpeak.machine.machine import Cache, Core, Machine, NumaNode
 from nearpeak.machine.sysfs import INFINIBAND, NET, assemble, device_node, distances
 from nearpeak.machine.tree import Tree, parse_mask, read_tree
@@ -28,19 +28,7 @@ def lstopo_xml(root: Path = Path("/")) -> str | None:
     if root != Path("/"):
         env["HWLOC_FSROOT"] = str(root)
         env["HWLOC_COMPONENTS"] = "linux,stop"
-    try:
-        done = subprocess.run(
-            [program, "--of", "xml", "--disallowed"],
-            env=env,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=SECONDS,
-            check=True,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return done.stdout
+    return answer_of([program, "--of", "xml", "--disallowed"], SECONDS, env) or None
 
 
 def from_lstopo(xml: str, root: Path = Path("/")) -> Machine:

@@ -8,12 +8,12 @@ Users report crashes and ranks that are alone where the two differ: openpmix/prr
 import os
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from nearpeak.asking import answer_of
 from nearpeak.files import is_file
 from nearpeak.machine import allocation
 from nearpeak.machine.machine import Diagnosis
@@ -99,18 +99,7 @@ def _first(folders: Iterator[Path]) -> Side | None:
 
 def _ask(file: Path) -> tuple[int, int] | None:
     """Ask a library for its version, in a process that loads nothing else."""
-    try:
-        done = subprocess.run(
-            [sys.executable, "-c", ASK, str(file)],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=SECONDS,
-            check=True,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return version_of(done.stdout)
+    return version_of(answer_of([sys.executable, "-c", ASK, str(file)], SECONDS))
 
 
 def _servers(environment: Mapping[str, str]) -> tuple[str, list[int]]:

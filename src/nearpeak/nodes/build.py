@@ -34,7 +34,7 @@ from nearpeak.statistics.additive import Excess, Fit, design, excess, fit, holm,
 from nearpeak.statistics.intervals import Interval
 from nearpeak.statistics.levels import ERROR_RATE
 
-LEAST_TOLD_APART = 5  # nodes: with fewer, a slow node cannot be distinguished from slow links
+LEAST_DISTINGUISHED = 5  # nodes: with fewer, a slow node cannot be distinguished from slow links
 MOST_LISTED = 16  # nodes whose pairs are listed one by one
 MOST_CELLS = 192  # in a row of a map: with more nodes, a cell stands for several
 MODES: tuple[Mode, ...] = ("together", "alone")
@@ -76,10 +76,10 @@ def build(recorded: Recorded, require: Sequence[str] = ()) -> Found:
         for metric in suspects.METRICS
         for mode in (MODES if is_whole else MODES[:1])
     }
-    told_apart = count >= LEAST_TOLD_APART
+    distinguished = count >= LEAST_DISTINGUISHED
     tested = []
     for (metric, mode), fitted in fits.items():
-        if told_apart and len(fitted) > 1:
+        if distinguished and len(fitted) > 1:
             tested += [*_tested(metric, mode, fitted, count, chosen_ones)]
     tests = sum(len(test.subjects) for test in tested)
     planned = plan.planned(chosen)
@@ -89,7 +89,7 @@ def build(recorded: Recorded, require: Sequence[str] = ()) -> Found:
     complete = len(launches) == len(planned)
     well = {launch.launch.launch for launch in launches}
     failed = [end for end in recorded.failed if end.launch not in well]
-    curves = [*_curves(fits, tested, chosen_ones, told_apart=told_apart)]
+    curves = [*_curves(fits, tested, chosen_ones, distinguished=distinguished)]
     return Found(
         schema=SCHEMA,
         nearpeak=begin.nearpeak,
@@ -118,7 +118,7 @@ def build(recorded: Recorded, require: Sequence[str] = ()) -> Found:
         pairs_of_all=math.comb(count, 2),
         node_hours=seconds * count / 3600,
         margin=MARGIN,
-        told_apart=told_apart,
+        distinguished=distinguished,
         tests=tests,
         level=ERROR_RATE,
         curves=curves,
@@ -289,16 +289,16 @@ def _curves(
     tested: Sequence[_Tested],
     chosen: suspects.Suspects | None,
     *,
-    told_apart: bool,
+    distinguished: bool,
 ) -> Iterator[Curve]:
-    """Returns the curves. `told_apart`: true if the nodes are enough to distinguish slow nodes from
-    slow links."""
+    """Returns the curves. `distinguished`: true if there are enough nodes to distinguish slow nodes
+    from slow links."""
     for (metric, mode), fitted in fits.items():
         models = [launch.fit for launch in fitted] if chosen is None else [chosen.fits[metric]]
         if not models:
             continue
         means = np.array([model.mean for model in models])
-        values = means if told_apart else np.concatenate([launch.values for launch in fitted])
+        values = means if distinguished else np.concatenate([launch.values for launch in fitted])
         mean = float(np.median(values))
         noise = [t.excess.noise for t in tested if (t.metric, t.mode) == (metric, mode)]
         yield Curve(
@@ -307,10 +307,10 @@ def _curves(
             unit=UNITS[metric],
             usual=math.exp(mean if metric == "latency_us" else -mean),
             nodes=float(np.median([spread(model.nodes) for model in models]))
-            if told_apart
+            if distinguished
             else None,
             links=float(np.median([spread(model.links) for model in models]))
-            if told_apart
+            if distinguished
             else None,
             launches=spread(noise[1]) if len(noise) > 1 and len(noise[1]) else None,
         )

@@ -7,7 +7,7 @@ import msgspec
 
 from nearpeak.nodes.plan import Stage
 
-SCHEMA = 1
+SCHEMA = 2
 # As records name them: the latency of small messages, and the bandwidth of large ones.
 Metric = Literal["latency_us", "bandwidth_gbs"]
 UNITS: dict[Metric, str] = {"latency_us": "us", "bandwidth_gbs": "GB/s"}
@@ -110,7 +110,7 @@ class Found(msgspec.Struct, kw_only=True):
     pairs_of_all: int  # pairs of all nodes
     node_hours: float  # of all launches
     margin: float  # a message that takes at most this many times as long (1.1) is not called slow
-    told_apart: bool  # there are enough nodes to distinguish slow nodes from slow links
+    distinguished: bool  # there are enough nodes to distinguish slow nodes from slow links
     tests: int  # tested nodes and links, each by each curve, that share one error rate
     level: float  # that error rate
     curves: list[Curve]  # the usual figures

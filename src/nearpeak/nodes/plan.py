@@ -88,8 +88,8 @@ def check(chosen: Chosen) -> None:
         )
     if chosen.launches < LEAST_LAUNCHES:
         raise UserError(
-            f"--launches {chosen.launches}: a slow pair is told from a disturbed launch by "
-            f"{LEAST_LAUNCHES} or more"
+            f"--launches {chosen.launches}: a slow pair is distinguished from a disturbed launch"
+            f" by {LEAST_LAUNCHES} or more"
         )
     if chosen.rounds is not None and chosen.rounds < 1:
         raise UserError("--rounds: give 1 or more, or leave it out for every pair")

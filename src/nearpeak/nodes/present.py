@@ -80,7 +80,7 @@ def _answer(results: Found) -> Iterator[Block]:
     for one in results.requirements:
         text = f"Required {one.requirement}: {wording.required(results, one)}"
         yield Notice(text, tone="" if one.met else "bad")
-    if results.pairs and not results.told_apart:
+    if results.pairs and not results.distinguished:
         yield _pairs(results)
     if results.verdicts:
         yield _slow(results, MOST)
@@ -145,7 +145,7 @@ def _verdict(verdict: Verdict) -> Row:
 def _usual(results: Found) -> Table:
     """The usual figures, and the deviations of nodes, links and launches from them."""
     rows = [Row(wording.title(results, curve), _figures(curve)) for curve in results.curves]
-    columns = _USUAL if results.told_apart else _USUAL[:1]
+    columns = _USUAL if results.distinguished else _USUAL[:1]
     return Table("", "", "The usual pair", columns, [Rows("", rows)], heads=True)
 
 
@@ -163,7 +163,7 @@ def _evidence(results: Found) -> Iterator[Section]:
         yield Section("The usual pair", [_usual(results)], medium="details")
     if results.wrong:
         yield Section("Wrong data", [Items(results.wrong)], medium="details")
-    if results.pairs and results.told_apart:
+    if results.pairs and results.distinguished:
         yield Section("Every pair", [_pairs(results)], medium="details")
 
 
@@ -207,9 +207,9 @@ def _methods(results: Found) -> Iterator[tuple[str, str]]:
         f"latency of {size(results.small_bytes)}, bandwidth of {size(results.large_bytes)} both"
         f" ways with {results.window} messages in flight, {number(results.slot_ms)} ms for each",
     )
-    usual = "of a usual link of usual nodes" if results.told_apart else "the median of all pairs"
+    usual = "of a usual link of usual nodes" if results.distinguished else "the median of all pairs"
     yield "Usual", usual
-    if results.told_apart and results.tests:
+    if results.distinguished and results.tests:
         yield (
             "Slow",
             f"surely more than {percent(results.margin - 1)} % slower than its nodes and the usual"

@@ -79,7 +79,7 @@ def conclusion(results: Found) -> str:
 
 
 def _judgement(results: Found) -> str:
-    if not results.told_apart:
+    if not results.distinguished:
         return (
             "too few to tell a slow node from slow links, so that nothing was judged; here is every"
             " pair"

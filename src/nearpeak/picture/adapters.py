@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The network adapters, above their sockets, and the second host above them."""
 
-from collections import defaultdict
-
+from nearpeak.grouping import grouped
 from nearpeak.machine.machine import Nic
 from nearpeak.picture.canvas import GAP, PAD, Canvas
 from nearpeak.picture.parts import Socket, Span, columns_of
@@ -15,7 +14,7 @@ STEM = 14.0  # of the line down to the socket
 
 def add_second_host(canvas: Canvas) -> None:
     """Adds a bar with the rows between two hosts, if there are any."""
-    rows = canvas.rows_at.get(("remote", 0, 0), [])
+    rows = canvas.rows_on("remote")
     if not rows:
         return
     box = Box("host", "second host", 0, canvas.picture.height, canvas.width, PILL + 8)
@@ -49,7 +48,7 @@ def add_adapters(canvas: Canvas, socket: Socket, span: Span, frame_top: float) -
 def _to_second_host(canvas: Canvas, nics: list[Nic], box: Box) -> None:
     """Adds a line up, if something was measured through one of these adapters."""
     names = {name for nic in nics for name in (nic.name, nic.verbs) if name}
-    rows = canvas.rows_at.get(("remote", 0, 0), [])
+    rows = canvas.rows_on("remote")
     through = [row for row in rows if {row.path.nic, row.path.adapter} & names]
     if through:
         up = canvas.boxes["second host"].bottom
@@ -98,7 +97,5 @@ def _names(nics: list[Nic], box_width: float) -> list[str]:
 
 def _groups(socket: Socket) -> list[list[Nic]]:
     """Adapters that are alike and near to the same node."""
-    groups: dict[tuple[int | None, str, float | None], list[Nic]] = defaultdict(list)
-    for nic in socket.nics:
-        groups[nic.numa_node, nic.kind, nic.rate_gbs].append(nic)
+    groups = grouped(socket.nics, lambda nic: (nic.numa_node, nic.kind, nic.rate_gbs))
     return list(groups.values())

@@ -45,6 +45,10 @@ class Canvas:
         self.boxes: dict[str, Box] = {}  # by name
         self._rates: dict[str, bool] = {}  # of links, and whether there was room to say them
 
+    def rows_on(self, kind: str, number: int = 0) -> list[Measured]:
+        """The measured rows of a part or a link of this kind."""
+        return self.rows_at.get((kind, number, 0), [])
+
     def box(self, box: Box) -> None:
         """Adds a box."""
         self.boxes[box.name] = box

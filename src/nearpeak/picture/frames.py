@@ -28,7 +28,7 @@ SHELF = PILL + 6  # the height of a node's memory
 def spans_of(canvas: Canvas, row: list[Socket], alone: bool) -> list[Span]:
     """The spans of the sockets of a row; one that is `alone` is drawn as small as it is."""
     between = 36.0 if canvas.wide else 22.0
-    if canvas.rows_at.get(("sockets", 0, 0)):
+    if canvas.rows_on("sockets"):
         between = LONG_PILL + 24 if canvas.wide else PILL + 8
     width = (canvas.width - between * (len(row) - 1)) / len(row)
     if alone:
@@ -52,7 +52,7 @@ def add_frame(canvas: Canvas, socket: Socket, span: Span, y: float, height: floa
     for index, line in enumerate(lines):
         canvas.text(line, x + PAD, y + 4 + SIZE + index * LINE, width - 2 * PAD)
     below = y + _header_height(canvas, socket, width)
-    inside = canvas.rows_at.get(("inside", socket.number, 0), [])
+    inside = canvas.rows_on("inside", socket.number)
     canvas.pills(inside, x + PAD, below - PILL - 4, width - 2 * PAD)
     columns = _columns(socket, width)
     node_width, high = _node_width(socket, width), _node_height(canvas, socket, width)
@@ -65,7 +65,7 @@ def add_frame(canvas: Canvas, socket: Socket, span: Span, y: float, height: floa
 
 def add_between(canvas: Canvas, spans: list[Span], y: float) -> None:
     """Adds the links between the sockets of a row at `y`; the rows are those of any pair."""
-    rows = canvas.rows_at.get(("sockets", 0, 0), [])
+    rows = canvas.rows_on("sockets")
     for (x, width), (after, _) in pairwise(spans):
         canvas.link(((x + width, y), (after, y)), rows, title="between the sockets")
     if len(spans) > 1:
@@ -134,13 +134,13 @@ def _add_node(canvas: Canvas, socket: Socket, node: NumaNode, box: Box) -> None:
     canvas.filled(box, _node_lines(canvas, node, box.width))
     high = _shelf_height(canvas, socket, box.width)
     shelf = box.bottom - high
-    rows = canvas.rows_at.get(("node", node.index, 0), [])
+    rows = canvas.rows_on("node", node.index)
     canvas.pills(rows, box.x + 1, shelf - PILL - 4, box.width - 2, centred=True)
     if not high:
         return
     canvas.box(Box("memory", f"memory {node.index}", box.x, shelf, box.width, high))
     label, middle = _memory_words(canvas, node, box.width), box.middle
-    if rows := canvas.rows_at.get(("memory", node.index, 0), []):
+    if rows := canvas.rows_on("memory", node.index):
         gap = 3 if label else 0
         canvas.pill(rows[0], middle - (gap + text_width(label)) / 2, shelf + 3)
         middle += (PILL + gap) / 2

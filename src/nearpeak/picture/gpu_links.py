@@ -2,9 +2,9 @@
 """The links between GPUs: a bar below those that are all joined alike, else lines."""
 
 import itertools
-from collections import defaultdict
 from collections.abc import Iterator
 
+from nearpeak.grouping import grouped
 from nearpeak.picture.canvas import PAD, Canvas
 from nearpeak.picture.measured import Measured
 from nearpeak.picture.parts import LINKS, Fabric, fabrics
@@ -99,12 +99,15 @@ def _add_arcs(canvas: Canvas, pairs: list[Fabric]) -> None:
         canvas.pills(rows, start, top + bow - PILL / 2, end - start, centred=True)
         lowest = max(lowest, top + bow + (PILL / 2 if rows else 0))
     canvas.picture.height = lowest + 5
-    text = ", ".join(dict.fromkeys(LINKS.get(pair.kind, pair.kind) for pair in pairs))
-    text += " between GPUs"
-    if rates:
-        text += f": {', '.join(f'{rate:.3g}' for rate in rates)} GB/s each way"
-        text += ", the thicker the faster" if len(rates) > 1 else ""
-    canvas.picture.say(text, "middle", "muted")
+    canvas.picture.say(_arcs_words(pairs, rates), "middle", "muted")
+
+
+def _arcs_words(pairs: list[Fabric], rates: list[float]) -> str:
+    """`NVLink between GPUs: 100, 50 GB/s each way, the thicker the faster`."""
+    kinds = ", ".join(dict.fromkeys(LINKS.get(pair.kind, pair.kind) for pair in pairs))
+    speeds = f": {', '.join(f'{rate:.3g}' for rate in rates)} GB/s each way" if rates else ""
+    order = ", the thicker the faster" if len(rates) > 1 else ""
+    return f"{kinds} between GPUs{speeds}{order}"
 
 
 def _ports(canvas: Canvas, ends: dict[Fabric, tuple[int, int]]) -> dict[tuple[int, Fabric], float]:
@@ -159,10 +162,7 @@ def _add_pairs(canvas: Canvas, fabric: Fabric) -> None:
 
 def _add_list(canvas: Canvas, links: list[Fabric]) -> None:
     """Adds the links of GPUs that stand in several rows, as text."""
-    alike: dict[str, list[Fabric]] = defaultdict(list)
-    for fabric in links:
-        alike[fabric.label].append(fabric)
-    for label, group in alike.items():
+    for label, group in grouped(links, lambda fabric: fabric.label).items():
         rows = [row for fabric in group for row in _rows(canvas, fabric)]
         pairs = ", ".join("–".join(map(str, fabric.gpus)) for fabric in group)
         all_to_all = len(group) == 1 and len(group[0].gpus) > 2

@@ -2,8 +2,8 @@
 """The GPUs, below their sockets, and their links to the NUMA nodes."""
 
 import itertools
-from collections import defaultdict
 
+from nearpeak.grouping import grouped
 from nearpeak.machine.machine import Gpu
 from nearpeak.picture.canvas import GAP, PAD, Canvas
 from nearpeak.picture.parts import LINKS, Socket, Span, columns_of, gib, rated
@@ -65,17 +65,17 @@ def _lines(gpu: Gpu, width: float) -> list[str]:
 def _add_gpu(canvas: Canvas, gpu: Gpu, x: float, y: float, width: float, height: float) -> None:
     box = Box("gpu", f"gpu {gpu.index}", x, y, width, height, f"{gpu.name}, {gpu.pci}")
     canvas.filled(box, _lines(gpu, width), strong=True)
-    rows = canvas.rows_at.get(("gpu", gpu.index, 0), [])
+    rows = canvas.rows_on("gpu", gpu.index)
     canvas.pills(rows, x + 1, box.bottom - PILL - 4, width - 2, centred=True)
 
 
 def _by_box(socket: Socket) -> dict[str, list[Gpu]]:
     """The GPUs below each box: the one of their NUMA node, or the frame if that is not known."""
-    by_name: dict[str, list[Gpu]] = defaultdict(list)
-    for gpu in socket.gpus:
-        by_name[f"node {gpu.numa_node}" if socket.nodes else socket.frame].append(gpu)
-    order = [*(f"node {node.index}" for node in socket.nodes), socket.frame]
-    return {name: by_name[name] for name in order if name in by_name}
+    if not socket.nodes:
+        return {socket.frame: socket.gpus} if socket.gpus else {}
+    by_node = grouped(socket.gpus, lambda gpu: gpu.numa_node)
+    order = [node.index for node in socket.nodes]
+    return {f"node {index}": by_node[index] for index in order if index in by_node}
 
 
 def _levels(canvas: Canvas, socket: Socket, middles: dict[int, float]) -> dict[str, int]:
@@ -111,7 +111,7 @@ def _add_links(
 
 def _add_link(canvas: Canvas, gpu: Gpu, start: Box, tap: float) -> None:
     box = canvas.boxes[f"gpu {gpu.index}"]
-    rows = canvas.rows_at.get(("host link", gpu.index, 0), [])
+    rows = canvas.rows_on("host link", gpu.index)
     points = [(start.middle, start.bottom), (start.middle, tap), (box.middle, tap)]
     title = f"GPU {gpu.index}: {rated(gpu.host_link, gpu.host_gbs)}, theoretical"
     canvas.link([*points, (box.middle, box.y)], rows, title)

@@ -87,7 +87,7 @@ def _add_row(canvas: Canvas, row: list[Socket], alone: bool) -> None:
     top = canvas.picture.height
     top += max(adapters.adapters_height(socket, width) for socket, (_, width) in both)
     height = max(frames.frame_height(canvas, socket, width) for socket, (_, width) in both)
-    height = max(height, len(canvas.rows_at.get(("sockets", 0, 0), [])) * (PILL + 3) + 10)
+    height = max(height, len(canvas.rows_on("sockets")) * (PILL + 3) + 10)
     for socket, span in both:
         adapters.add_adapters(canvas, socket, span, top)
         frames.add_frame(canvas, socket, span, top, height)
@@ -97,25 +97,28 @@ def _add_row(canvas: Canvas, row: list[Socket], alone: bool) -> None:
 
 
 def _add_notes(canvas: Canvas) -> None:
-    machine = canvas.machine
-    notes = [f"Each way: {', '.join(canvas.unsaid)}."] if canvas.unsaid else []
+    machine, rows = canvas.machine, canvas.rows
     in_gpus = [node.index for node in machine.numa_nodes if node.memory == "gpu"]
-    if in_gpus:
-        nodes = noun(len(in_gpus), "node")
-        notes.append(f"GPU memory is NUMA {nodes} {joined(in_gpus)}, too.")
-    if homeless := [cpu for core in machine.cores_of_no_node for cpu in core.cpus]:
-        notes.append(f"CPUs {format_list(homeless)} belong to no NUMA node.")
-    if indirect(machine):
-        notes.append("Other pairs of GPUs are joined through other GPUs.")
-    elif any(link.kind not in (*OWN_LINES, "unknown") for link in machine.gpu_links):
-        notes.append("Other pairs of GPUs are joined through the host.")
-    if canvas.rows:
-        grey = "Grey links were not measured"
-        if any(row.path.pair for row in canvas.rows):
-            grey += " or their pairs are not the slowest"
-        notes.append(f"{grey}; rates beside links are theoretical.")
-    elif machine.gpus or machine.nics:
-        notes.append("Rates are theoretical; none was measured.")
+    homeless = [cpu for core in machine.cores_of_no_node for cpu in core.cpus]
+    kinds = {link.kind for link in machine.gpu_links}
+    through_host = not indirect(machine) and not kinds <= {*OWN_LINES, "unknown"}
+    pairs = any(row.path.pair for row in rows)
+    unmeasured = " or their pairs are not the slowest" if pairs else ""
+    notes = (
+        (canvas.unsaid, f"Each way: {', '.join(canvas.unsaid)}."),
+        (in_gpus, f"GPU memory is NUMA {noun(len(in_gpus), 'node')} {joined(in_gpus)}, too."),
+        (homeless, f"CPUs {format_list(homeless)} belong to no NUMA node."),
+        (indirect(machine), "Other pairs of GPUs are joined through other GPUs."),
+        (through_host, "Other pairs of GPUs are joined through the host."),
+        (
+            rows,
+            f"Grey links were not measured{unmeasured}; rates beside links are theoretical.",
+        ),
+        (
+            not rows and [*machine.gpus, *machine.nics],
+            "Rates are theoretical; none was measured.",
+        ),
+    )
     canvas.picture.height += 4
-    if notes:
-        canvas.picture.say(" ".join(notes), style="muted")
+    if said := " ".join(note for holds, note in notes if holds):
+        canvas.picture.say(said, style="muted")

@@ -100,7 +100,7 @@ class Measured:
 
 def summed(rows: list[Measured]) -> list[Measured]:
     """The rows with all memories in one, if these have the same size and unit."""
-    local = [row for row in rows if row.path.transport == "local"]
+    local = [row for row in rows if row.path.is_local]
     if len(local) < 2 or len({(row.size_bytes, row.unit) for row in local}) > 1:
         return rows
     ceilings = [row.ceiling for row in local if row.ceiling is not None]
@@ -117,9 +117,9 @@ def summed(rows: list[Measured]) -> list[Measured]:
 
 def is_drawn(path: DataPath) -> bool:
     """True if the picture can show a path: two ends at known places, memory by its own cores."""
-    if len(path.ends) != 2 or not path.located:
+    if not path.is_pair or not path.located:
         return False
-    return path.transport != "local" or path.ends[0].numa_node == path.ends[1].numa_node
+    return not path.is_local or path.ends[0].numa_node == path.ends[1].numa_node
 
 
 def ends_words(machine: Machine, path: DataPath, turned: bool) -> str:

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The parts of a machine that stand together in a drawing, and the links that are drawn as one."""
 
-import itertools
-from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from math import floor
 
+from nearpeak.grouping import grouped
 from nearpeak.machine.machine import Gpu, GpuLink, Machine, Nic, NumaNode
 from nearpeak.picture.measured import Measured
 from nearpeak.picture.shapes import glued
@@ -108,14 +107,16 @@ def sockets(machine: Machine) -> list[Socket]:
     GPUs and adapters whose node is not known come last, by themselves.
     """
     home = _homes(machine)
-    by_package: dict[int, list[NumaNode]] = defaultdict(list)
-    for node in machine.numa_nodes:
-        if node.memory != "gpu" and (node.cpus or node.memory_bytes):
-            by_package[home.get(_nearest(node, home), NO_PACKAGE)].append(node)
-    if not by_package:
+    nodes = [
+        node
+        for node in machine.numa_nodes
+        if node.memory != "gpu" and (node.cpus or node.memory_bytes)
+    ]
+    by_package = grouped(nodes, lambda node: home.get(_nearest(node, home), NO_PACKAGE))
+    if not nodes:
         return []
     with_nodes = [_socket(machine, *package) for package in sorted(by_package.items())]
-    placed = {node.index for node in itertools.chain(*by_package.values())}
+    placed = {node.index for node in nodes}
     gpus = [gpu for gpu in machine.gpus if gpu.numa_node not in placed]
     nics = [nic for nic in _adapters(machine) if nic.numa_node not in placed]
     unplaced = Socket([], [], 0, gpus, nics)
@@ -157,19 +158,25 @@ def _nearest(node: NumaNode, home: dict[int, int]) -> int:
 
 def fabrics(machine: Machine) -> list[Fabric]:
     """The direct links of GPUs: cliques of three or more as one, else pair by pair."""
-    alike: dict[tuple[str, float | None], list[GpuLink]] = defaultdict(list)
-    for link in machine.gpu_links:
-        if link.kind in OWN_LINES and not _indirect(machine, link):
-            alike[link.kind, link.gbs].append(link)
-    groups = []
-    for (kind, gbs), links in alike.items():
-        for together in _components(links):
-            pairs = [link for link in links if link.one in together]
-            if len(together) >= LEAST_CLIQUE and _complete(together, pairs):
-                groups.append(Fabric(kind, gbs, tuple(sorted(together))))
-            else:
-                groups += [Fabric(kind, gbs, (link.one, link.other)) for link in pairs]
-    return groups
+    direct = [
+        link
+        for link in machine.gpu_links
+        if link.kind in OWN_LINES and not _indirect(machine, link)
+    ]
+    alike = grouped(direct, lambda link: (link.kind, link.gbs))
+    return [
+        Fabric(kind, gbs, gpus)
+        for (kind, gbs), links in alike.items()
+        for together in _components(links)
+        for gpus in _drawn_as_one(together, links)
+    ]
+
+
+def _drawn_as_one(gpus: set[int], links: list[GpuLink]) -> list[tuple[int, ...]]:
+    """All of these GPUs that are joined somehow, if each has a link to each; else the pairs."""
+    pairs = [(link.one, link.other) for link in links if link.one in gpus]
+    complete = len(pairs) == len(gpus) * (len(gpus) - 1) // 2
+    return [tuple(sorted(gpus))] if complete and len(gpus) >= LEAST_CLIQUE else [*pairs]
 
 
 def _indirect(machine: Machine, link: GpuLink) -> bool:
@@ -182,10 +189,6 @@ def _indirect(machine: Machine, link: GpuLink) -> bool:
 def indirect(machine: Machine) -> bool:
     """True if some GPUs are joined only through others."""
     return any(link.kind == "xgmi" and _indirect(machine, link) for link in machine.gpu_links)
-
-
-def _complete(gpus: set[int], links: list[GpuLink]) -> bool:
-    return len(links) == len(gpus) * (len(gpus) - 1) // 2
 
 
 def _components(links: list[GpuLink]) -> list[set[int]]:
@@ -208,7 +211,7 @@ def spot(machine: Machine, path: DataPath) -> Spot:
     first, last = path.ends[0].numa_node, path.ends[-1].numa_node
     if first is None or last is None:
         raise ValueError(f"{path.id}: it is not known where its ends are")
-    if path.transport == "local":
+    if path.is_local:
         return "memory", last, 0
     indices = {gpu.uuid: gpu.index for gpu in machine.gpus}
     gpus = sorted({indices[end.gpu] for end in path.ends if end.gpu in indices})
@@ -226,11 +229,6 @@ def spot(machine: Machine, path: DataPath) -> Spot:
 
 def by_spot(machine: Machine, rows: list[Measured]) -> dict[Spot, list[Measured]]:
     """The measured rows by the spot where they are drawn; both directions of a path are one."""
-    rows_at: dict[Spot, list[Measured]] = defaultdict(list)
-    ways: dict[str, list[Measured]] = defaultdict(list)
-    for row in rows:
-        ways[row.path.id].append(row)
-    for first, *others in ways.values():
-        both = replace(first, back=next(iter(others), None))
-        rows_at[spot(machine, first.path)].append(both)
-    return dict(rows_at)
+    ways = grouped(rows, lambda row: row.path.id)
+    both = [replace(first, back=next(iter(rest), None)) for first, *rest in ways.values()]
+    return grouped(both, lambda row: spot(machine, row.path))

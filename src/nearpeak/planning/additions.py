@@ -7,20 +7,18 @@ from collections.abc import Callable, Iterator, Sequence
 import msgspec
 
 from nearpeak.errors import UserError
-from nearpeak.folders import cache
-from nearpeak.launching.command_lines import Tools
 from nearpeak.launching.describe import Variant
-from nearpeak.launching.paths import gpu_path, paths_within
-from nearpeak.launching.programs import Programs, build_programs
+from nearpeak.launching.paths import paths_within
+from nearpeak.launching.programs import Programs
 from nearpeak.launching.starting import places_of
 from nearpeak.libraries.library import Contender
 from nearpeak.machine.machine import Machine
-from nearpeak.planning.contenders import check_modules, choose_contenders
-from nearpeak.planning.gate import Gate
+from nearpeak.planning.contenders import choose_contenders
+from nearpeak.planning.gate import Preparation
 from nearpeak.planning.make import added
 from nearpeak.planning.options import LibraryChoice
 from nearpeak.planning.plan import Addition, Plan
-from nearpeak.planning.prepare import eligibility, measures_nothing, start
+from nearpeak.planning.prepare import eligibility, gate_of, make_ready, measures_nothing
 from nearpeak.planning.variants import GpuSupport
 from nearpeak.terms.awareness import Awareness
 from nearpeak.terms.axes import DIRECT, STAGING, staging
@@ -56,11 +54,7 @@ def prepare_addition(
     contenders: Sequence[Contender],
     since: int,
     machine: Machine,
-    tools: Tools,
-    say: Callable[[str], None],
-    *,
-    retry: bool,
-    dry_run: bool,
+    preparation: Preparation,
 ) -> Addition:
     """Returns the addition to the plan for these contenders from a block on, as `prepare` makes a
     plan.
@@ -70,12 +64,9 @@ def prepare_addition(
 
     UserError if they can measure nothing of it.
     """
-    contenders = check_modules(contenders, machine, say)
-    made = build_programs([contender.library for contender in contenders], tools)
-    lent = machine
-    if not dry_run:
-        places = places_of(plan.paths, plan.hosts)
-        contenders, lent = start(contenders, machine, places, plan.remote_shell, tools, say)
+    contenders, made, lent = make_ready(
+        contenders, machine, places_of(plan.paths, plan.hosts), plan.remote_shell, preparation
+    )
     old = by_name(plan.benchmarks)
     benchmarks = list((old | by_name(made.described.benchmarks) | old).values())
     described = msgspec.structs.replace(made.described, benchmarks=benchmarks)
@@ -95,8 +86,7 @@ def prepare_addition(
         adds = make(outcomes)
         return msgspec.structs.replace(plan.grown(adds), launches=adds.launches)
 
-    path, folder = gpu_path(paths_within(lent)), cache() / "trials"
-    gate = Gate(described, machine, path, tools, folder, say, retry, not dry_run)
+    gate = gate_of(programs, machine, paths_within(lent), preparation)
     gate.settle(new_part)
     adds = make(gate.found)
     if not adds.launches:

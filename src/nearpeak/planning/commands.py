@@ -50,37 +50,40 @@ def make_command(
     for word in _names_in(plan, planned):
         check_word(word)
     path = plan.find_path(planned.path)
-    if path.transport == "local":
+    if path.is_local:
         # Its sizes are those of arrays, not of messages: the program's are larger than any cache.
         return _local(path, tools, _sampling(plan, planned, planned.groups[0], jsonl))
-    options = [
-        (group, ["--sizes", format_sizes(plan.sizes_in(planned, group)), *sampling])
-        for group in planned.groups
-        for sampling in [_sampling(plan, planned, group, jsonl)]
-    ]
+
+    def common(group: Group) -> list[str]:
+        sizes = format_sizes(plan.sizes_in(planned, group))
+        return ["--sizes", sizes, *_sampling(plan, planned, group, jsonl)]
+
     if planned.contender is None:
         methods, plateau = _methods(planned), _plateau(plan, planned)
         return _in_sequence(
             [
-                _ceiling(plan, planned, group, tools, [*methods, *common, *plateau])
-                for group, common in options
+                _ceiling(plan, planned, group, tools, [*methods, *common(group), *plateau])
+                for group in planned.groups
             ]
         )
     contender = plan.contenders[planned.contender]
     if is_native(contender.library):
         return _in_sequence(
-            [_native(plan, group, path, contender, tools, common) for group, common in options]
+            [
+                _native(plan, group, path, contender, tools, common(group))
+                for group in planned.groups
+            ]
         )
     ends = launch_ends(plan, planned)
     program = [str(tools.mpi_program(contender.library))]
-    for group, common in options:
+    for group in planned.groups:
         program += [PART] if len(program) > 1 else []
         for number in group.variants:
             program += [plan.variants[number].benchmark, *options_of(plan.variants[number].axes)]
         # Common options may stand after any benchmark.
         program += ["--buffers", group.buffers, *device_options(ends, group.buffers)]
         program += ["--reversed"] if group_ends(path, group) != ends else []
-        program += common
+        program += common(group)
     seats = Seats(path, ends, planned.groups[0].buffers)
     launch = rank_launch(program, seats, contender.settings, plan.remote_shell)
     return tools.command_line(contender.library, launch)
@@ -139,7 +142,7 @@ def group_ends(path: DataPath, group: Group) -> Ends:
 def wanted_place(plan: Plan, launch: Template, group: Group) -> Wanted:
     """Returns the places where the ranks of a group must run, and their library."""
     path = plan.find_path(launch.path)
-    if path.transport == "local":
+    if path.is_local:
         end = path.ends[0]
         return Wanted(hosts=[end.host], cpus=[end.cpus], devices=[])
     library = None if launch.contender is None else plan.contenders[launch.contender].library
@@ -173,43 +176,37 @@ def _ceiling(
     plan: Plan, planned: PlannedLaunch, group: Group, tools: Tools, common: list[str]
 ) -> CommandLine:
     path = plan.find_path(planned.path)
-    program = str(tools.native_program())
     measured = ceiling_benchmarks(plan, path, group.buffers)
     metrics = [name for name in plan.order(planned.block) if name in measured]
     if needs_gpu(group.buffers) and not path.between_hosts:
         metrics += GPU_FACTS
-    metric_options = [*options_of(group.axes), "--metrics", ",".join(metrics)]
-    ends = group_ends(path, group)
-    if path.between_hosts:
+    options = [*options_of(group.axes), "--metrics", ",".join(metrics), *common]
+    program, ends = str(tools.native_program()), group_ends(path, group)
+    if not path.between_hosts:
+        place_options = within_host(Seats(path, ends, group.buffers))
+        env = path_environment(path)
+        return CommandLine(argv=[program, *place_options, *options], env=env)
+    return tools.command_line(
         # The first library's launcher starts the far end.
-        port = FIRST_PORT + planned.seed % PORTS
-        place_options = ["--peer", check_host(str(ends[0].host)), "--port", str(port)]
-        if planned.adapter:
-            place_options = [
-                "verbs",
-                *place_options,
-                "--adapter",
-                planned.adapter,
-                "--buffers",
-                group.buffers,
-            ]
-            if in_gpu(group.buffers):
-                place_options += ["--devices", ",".join(map(check_word, memory_devices(ends)))]
-        else:
-            place_options = ["tcp", *place_options]
-        return tools.command_line(
-            next(c.library for c in plan.contenders if not is_native(c.library)),
-            Launch(
-                program=[program, *place_options, *metric_options, *common],
-                ranks=rank_places(ends),
-                remote_shell=plan.remote_shell,
-                env={**(path_environment(path) if planned.adapter else {}), TOKEN: ""},
-            ),
-        )
-    place_options = within_host(Seats(path, ends, group.buffers))
-    return CommandLine(
-        argv=[program, *place_options, *metric_options, *common], env=path_environment(path)
+        next(c.library for c in plan.contenders if not is_native(c.library)),
+        Launch(
+            program=[program, *_between_hosts(planned, group, ends), *options],
+            ranks=rank_places(ends),
+            remote_shell=plan.remote_shell,
+            env={**(path_environment(path) if planned.adapter else {}), TOKEN: ""},
+        ),
     )
+
+
+def _between_hosts(planned: PlannedLaunch, group: Group, ends: Ends) -> list[str]:
+    """Returns the options of a ceiling between hosts: over TCP, or over an RDMA adapter."""
+    port = FIRST_PORT + planned.seed % PORTS
+    peer = ["--peer", check_host(str(ends[0].host)), "--port", str(port)]
+    if not planned.adapter:
+        return ["tcp", *peer]
+    devices = ["--devices", ",".join(map(check_word, memory_devices(ends)))]
+    adapter = ["--adapter", planned.adapter, "--buffers", group.buffers]
+    return ["verbs", *peer, *adapter, *(devices if in_gpu(group.buffers) else [])]
 
 
 def _native(
@@ -231,7 +228,7 @@ def _native(
     benchmark_options = []
     for variant in variants:
         # It behaves like the defaults on axes that it lacks.
-        usual = {axis.name: axis.default for axis in plan.benchmark(variant).axes}
+        usual = plan.benchmark(variant).defaults
         other = {name: value for name, value in variant.axes.items() if value != usual[name]}
         benchmark_options += [variant.benchmark, *options_of(other)]
     benchmark_options += common

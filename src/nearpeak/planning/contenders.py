@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The first stage of a plan: chooses the libraries to measure, and their settings."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
 from nearpeak.errors import UserError
+from nearpeak.grouping import firsts
 from nearpeak.libraries import nccl
 from nearpeak.libraries.discover import UnknownNameError, find_libraries, resolve
 from nearpeak.libraries.given import check_unset
@@ -27,13 +28,7 @@ def choose_contenders(
     UserError for one that cannot be had or started.
     """
     if not choices:
-        startable = [library for library in find_libraries() if _starts(library, say)]
-        if not startable:
-            raise UserError(
-                "no MPI library was found that starts here: install one with "
-                "`nearpeak mpi add openmpi`, or name one with --mpi PATH"
-            )
-        return [Contender(library=library, settings=Settings()) for library in startable]
+        return _with_defaults(_startable(say))
     contenders: list[Contender] = []
     for choice in choices:
         try:
@@ -53,6 +48,21 @@ def choose_contenders(
     return contenders
 
 
+def _startable(say: Callable[[str], None]) -> list[Library]:
+    """Returns every installed library whose ranks can be started here; UserError for none."""
+    startable = [library for library in find_libraries() if _starts(library, say)]
+    if not startable:
+        raise UserError(
+            "no MPI library was found that starts here: install one with "
+            "`nearpeak mpi add openmpi`, or name one with --mpi PATH"
+        )
+    return startable
+
+
+def _with_defaults(libraries: Iterable[Library]) -> list[Contender]:
+    return [Contender(library=library, settings=Settings()) for library in libraries]
+
+
 def _settings(library: Library, chosen: Settings | str, say: Callable[[str], None]) -> Settings:
     if isinstance(chosen, str):
         return find(library, chosen, say)
@@ -68,14 +78,24 @@ def check_modules(
 
     They are measured nevertheless.
     """
-    libraries = {contender.library.name: contender.library for contender in contenders}
-    for name, library in libraries.items():
+
+    def check(library: Library) -> Library:
         broken = faults(library, machine)
         for fault in broken:
             say(not_whole(library, fault))
-        libraries[name] = msgspec.structs.replace(library, broken=[fault.what for fault in broken])
+        return msgspec.structs.replace(library, broken=[fault.what for fault in broken])
+
+    return with_libraries(contenders, check)
+
+
+def with_libraries(
+    contenders: Sequence[Contender], change: Callable[[Library], Library]
+) -> list[Contender]:
+    """Returns the contenders with changed libraries; each library is changed once."""
+    libraries = firsts((contender.library for contender in contenders), lambda it: it.name)
+    changed = {name: change(library) for name, library in libraries.items()}
     return [
-        msgspec.structs.replace(contender, library=libraries[contender.library.name])
+        msgspec.structs.replace(contender, library=changed[contender.library.name])
         for contender in contenders
     ]
 
@@ -108,5 +128,4 @@ def _starts(library: Library, say: Callable[[str], None]) -> bool:
 
 def find_nccl() -> list[Contender]:
     """Returns NCCL or RCCL, if installed: programs with GPUs use them instead of MPI."""
-    by_family = {library.family: library for library in reversed(nccl.discover().libraries)}
-    return [Contender(library=library, settings=Settings()) for library in by_family.values()]
+    return _with_defaults(firsts(nccl.discover().libraries, lambda it: it.family).values())

@@ -109,7 +109,7 @@ def least_samples(plan: Plan, kind: Kind, block: int) -> int:
 def guess_cost(plan: Plan, launch: Template) -> Cost:
     """Returns the cost of one launch, from its sizes and a guessed bandwidth."""
     path = plan.find_path(launch.path)
-    if path.transport == "local":
+    if path.is_local:
         cpus = len(path.ends[0].cpus)
         return Cost(LOCAL_SECONDS + LOCAL_CPU_SECONDS * min(cpus, LOCAL_CPUS))
     guess = GUESSES[kind_of(plan, launch)]

@@ -10,13 +10,14 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from nearpeak.grouping import grouped
 from nearpeak.launching.describe import Variant
 from nearpeak.planning.estimate import guess_cost, kind_of, least_samples
 from nearpeak.planning.options import Options
 from nearpeak.planning.plan import LEAST_SAMPLES, LEAST_SLOT_MS, PILOT_BLOCKS, Plan, Spare
 from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL
 from nearpeak.terms.axes import STAGING, staging
-from nearpeak.terms.benchmarks import QUOTED_BYTES, Benchmark
+from nearpeak.terms.benchmarks import QUOTED_BYTES
 from nearpeak.terms.left_out import LeftOut, LeftOutKind
 from nearpeak.terms.path import DataPath
 
@@ -148,7 +149,7 @@ def spare(plan: Plan, options: Options) -> list[Spare]:
     usual go first. A study that confirms a change leaves out no library alone: it is to find which
     one has become slow."""
     spares = [_spare_of(plan, cut) for cut in cuts(plan, options)]
-    return spares if options.kept_alone else [*spares, *_libraries(plan, options)]
+    return spares if options.kept_alone else [*spares, *_Free(plan, options).libraries()]
 
 
 def _spare_of(plan: Plan, cut: "Cut") -> Spare:
@@ -161,21 +162,6 @@ def _spare_of(plan: Plan, cut: "Cut") -> Spare:
         ],
         paths=[path.id for path in cut.paths],
     )
-
-
-def _libraries(plan: Plan, options: Options) -> Iterator[Spare]:
-    """Yields each library on each path that was not named."""
-    free = {path.id for path in plan.paths if not _named(path, options)}
-    measured = [(launch.contender, launch.path) for launch in plan.launches if launch.path in free]
-    for contender, path in dict.fromkeys(measured):
-        if contender is not None:
-            yield Spare(
-                kind="library",
-                name=f"{plan.contenders[contender].label} on {path}",
-                why="its launches take many times as long there as is usual",
-                contender=contender,
-                paths=[path],
-            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,25 +217,101 @@ def _bounds(path: DataPath, others: Sequence[DataPath]) -> bool:
 def cuts(plan: Plan, options: Options) -> Iterator[Cut]:
     """Yields what a budget may leave out, in this order (docs/methods/budget.md gives the reasons);
     nothing that the user named."""
-    memories = [
-        path for path in plan.paths if path.transport == "local" and not _named(path, options)
-    ]
-    remote = [memory for memory in memories if len(_numa_nodes(memory)) > 1]
+    free = _Free(plan, options)
+    memories = [path for path in free.paths if path.is_local]
+    remote = [memory for memory in memories if len(memory.numa_nodes) > 1]
+    reason = "no library is compared with it"
     if remote:
-        reason = "no library is compared with it"
         yield Cut("memory", "from other NUMA nodes", reason, paths=remote)
-    yield from _families(plan, options)
-    yield from _messages(plan, options)
-    yield from _stagings(plan, options)
+    yield from free.families()
+    yield from free.messages()
+    yield from free.stagings()
     local = [memory for memory in memories if memory not in remote]
     # With applications they are the roofline.
     if local and all(benchmark.over_bytes for benchmark in plan.benchmarks):
-        yield Cut("memory", "of its own NUMA node", "no library is held against it", paths=local)
-    yield from _paths(plan, options)
+        yield Cut("memory", "of its own NUMA node", reason, paths=local)
+    yield from free.of_libraries()
 
 
-def _numa_nodes(path: DataPath) -> set[int | None]:
-    return {end.numa_node for end in path.ends}
+class _Free:
+    """The parts of a plan that the user did not name."""
+
+    def __init__(self, plan: Plan, options: Options) -> None:
+        self._plan = plan
+        named = _named_benchmarks(options)
+        self._benchmarks = [
+            benchmark
+            for benchmark in plan.benchmarks
+            if benchmark.name not in named and benchmark.family not in options.operations
+        ]
+        self._stages_are_free = not any(STAGING in text for text in options.benchmarks)
+        self.paths = [path for path in plan.paths if not _named(path, options)]
+
+    def families(self) -> Iterator[Cut]:
+        """Yields the families without a measured ceiling."""
+        families = dict.fromkeys(map(self._family, self._plan.variants))
+        order = {family: place for place, family in enumerate(FAMILIES)}
+        unmeasured = [it for it in self._benchmarks if it.ceiling != "measured"]
+        for family in sorted(families, key=lambda family: order.get(family, -1)):
+            names = [benchmark.name for benchmark in unmeasured if benchmark.family == family]
+            if variants := self._variants_of(names):
+                yield Cut("family", family, "without a measured ceiling", variants)
+
+    def messages(self) -> Iterator[Cut]:
+        """Yields the message benchmarks with a measured ceiling, the last in tables first; neither
+        latency nor the rate of one direction."""
+        for benchmark in sorted(self._benchmarks, key=lambda it: it.place, reverse=True):
+            kept = benchmark.ceiling != "measured" or benchmark.one_message or benchmark.one_way
+            variants = [] if kept else self._variants_of([benchmark.name])
+            if variants:
+                reason = "latency and one direction are enough to judge a path"
+                yield Cut("benchmark", benchmark.name, reason, variants)
+
+    def stagings(self) -> Iterator[Cut]:
+        """Yields the ways of staging that follow from what libraries refuse, but the last."""
+        variants = self._plan.variants if self._stages_are_free else []
+        by_way = grouped(variants, lambda variant: staging(variant.axes))
+        ways = list(filter(None, by_way))
+        for way in ways[:-1]:
+            yield Cut("staging", way, f"{ways[-1]} stands for staged copies", by_way[way])
+
+    def of_libraries(self) -> Iterator[Cut]:
+        """Yields the paths of libraries that may be left out: all but the named ones, or all but
+        one."""
+        used = [
+            path for path in reversed(self._plan.paths) if not (path.is_local or path.ceilings_only)
+        ]
+        nearest = {_kind(path): path for path in used}
+        possible = []
+        for path in used:
+            place, reason = _place(path, further=nearest[_kind(path)] is not path)
+            possible.append((place, Cut("path", path.id, reason, paths=[path])))
+        ordered = [cut for _, cut in sorted(possible, key=lambda entry: entry[0])]
+        free = [cut for cut in ordered if cut.paths[0] in self.paths]
+        yield from free if len(free) < len(ordered) else free[:-1]
+
+    def libraries(self) -> Iterator[Spare]:
+        """Yields each library on each path."""
+        plan = self._plan
+        free = {path.id for path in self.paths}
+        measured = dict.fromkeys(
+            (launch.contender, launch.path) for launch in plan.launches if launch.path in free
+        )
+        for contender, path in measured:
+            if contender is not None:
+                yield Spare(
+                    kind="library",
+                    name=f"{plan.contenders[contender].label} on {path}",
+                    why="its launches take many times as long there as is usual",
+                    contender=contender,
+                    paths=[path],
+                )
+
+    def _family(self, variant: Variant) -> str:
+        return self._plan.benchmark(variant).family
+
+    def _variants_of(self, benchmarks: Sequence[str]) -> list[Variant]:
+        return [variant for variant in self._plan.variants if variant.benchmark in benchmarks]
 
 
 def _named_benchmarks(options: Options) -> set[str]:
@@ -260,75 +322,23 @@ def _named_benchmarks(options: Options) -> set[str]:
     return {*texts, *problems, *options.kept_benchmarks}
 
 
-def _free(plan: Plan, options: Options) -> list[Benchmark]:
-    """Returns the benchmarks that the user did not name, nor their families."""
-    named = _named_benchmarks(options)
-    return [
-        benchmark
-        for benchmark in plan.benchmarks
-        if benchmark.name not in named and benchmark.family not in options.operations
-    ]
-
-
-def _families(plan: Plan, options: Options) -> Iterator[Cut]:
-    """Yields the families without a measured ceiling."""
-    free = [benchmark for benchmark in _free(plan, options) if benchmark.ceiling != "measured"]
-    families = dict.fromkeys(plan.benchmark(variant).family for variant in plan.variants)
-    order = {family: place for place, family in enumerate(FAMILIES)}
-    for family in sorted(families, key=lambda family: order.get(family, -1)):
-        names = [benchmark.name for benchmark in free if benchmark.family == family]
-        if variants := _variants_of(plan, names):
-            yield Cut("family", family, "without a measured ceiling", variants)
-
-
-def _messages(plan: Plan, options: Options) -> Iterator[Cut]:
-    """Yields the message benchmarks with a measured ceiling, the last in tables first; neither
-    latency nor the rate of one direction."""
-    for benchmark in sorted(_free(plan, options), key=lambda it: it.place, reverse=True):
-        kept = benchmark.ceiling != "measured" or benchmark.one_message or benchmark.one_way
-        variants = [] if kept else _variants_of(plan, [benchmark.name])
-        if variants:
-            reason = "latency and one direction are enough to judge a path"
-            yield Cut("benchmark", benchmark.name, reason, variants)
-
-
-def _variants_of(plan: Plan, benchmarks: Sequence[str]) -> list[Variant]:
-    return [variant for variant in plan.variants if variant.benchmark in benchmarks]
-
-
-def _stagings(plan: Plan, options: Options) -> Iterator[Cut]:
-    """Yields the ways of staging that follow from what libraries refuse, but the last."""
-    if any(STAGING in text for text in options.benchmarks):
-        return
-    ways = list(dict.fromkeys(filter(None, (staging(variant.axes) for variant in plan.variants))))
-    for way in ways[:-1]:
-        staged = [variant for variant in plan.variants if staging(variant.axes) == way]
-        yield Cut("staging", way, f"{ways[-1]} stands for staged copies", staged)
-
-
-def _paths(plan: Plan, options: Options) -> Iterator[Cut]:
-    """Yields the paths of libraries that may be left out: all but the named ones, or all but
-    one."""
-    used = [path for path in plan.paths if not (path.transport == "local" or path.ceilings_only)]
-    nearest = {_kind(path): path for path in reversed(used)}
-    possible = []
-    for path in reversed(used):
-        place, reason = _place(path, further=nearest[_kind(path)] is not path)
-        possible.append((place, Cut("path", path.id, reason, paths=[path])))
-    ordered = [cut for _, cut in sorted(possible, key=lambda entry: entry[0])]
-    free = [cut for cut in ordered if not _named(cut.paths[0], options)]
-    yield from free if len(free) < len(ordered) else free[:-1]
+def _named(path: DataPath, options: Options) -> bool:
+    """True if the user asked for the path."""
+    if path.id in options.kept_paths:
+        return True
+    requested = path.named or path.pair or (options.ranks and not path.is_local)
+    return bool(requested) and not options.kept_alone
 
 
 def _kind(path: DataPath) -> tuple[object, ...]:
-    memories, wide = frozenset(end.memory for end in path.ends), len(path.ends) > 2
+    memories, wide = frozenset(path.memories), len(path.ends) > 2
     held = path.host_device, path.gpu_support
     return path.transport, memories, wide, path.shares_gpu, path.mps, held
 
 
 def _place(path: DataPath, *, further: bool) -> tuple[int, str]:
     """Returns the position of a path in the order of cuts, and the reason: the first that holds."""
-    memories = {end.memory for end in path.ends}
+    memories = set(path.memories)
     inside = path.transport == "network" and not path.between_hosts
     sharing = path.host_device == "same" and bool(path.variant_of)
     reasons = (
@@ -344,11 +354,3 @@ def _place(path: DataPath, *, further: bool) -> tuple[int, str]:
         (True, 7, ""),
     )
     return next((place, reason) for holds, place, reason in reasons if holds)
-
-
-def _named(path: DataPath, options: Options) -> bool:
-    """True if the user asked for the path."""
-    if path.id in options.kept_paths:
-        return True
-    requested = path.named or path.pair or (options.ranks and path.transport != "local")
-    return bool(requested) and not options.kept_alone

@@ -33,6 +33,16 @@ from nearpeak.terms.trials import TrialCase
 START_SECONDS, CASE_SECONDS = 3.0, 1.0
 
 
+@dataclass(frozen=True)
+class Preparation:
+    """The preparation of plans: its tools, and how much is tried."""
+
+    tools: Tools
+    say: Callable[[str], None]  # prints a line for each slow step or its result
+    retry: bool = False  # operations are tried, though the cache has their outcomes
+    dry_run: bool = False  # nothing is started: what is unknown is assumed to go well
+
+
 @dataclass
 class Gate:
     """The outcomes of operations with device buffers; tries those that are missing."""
@@ -40,11 +50,8 @@ class Gate:
     described: Description
     host: Machine
     path: DataPath | None  # on which operations are tried; None without GPUs
-    tools: Tools
+    preparation: Preparation
     folder: Path  # of the cache
-    say: Callable[[str], None]  # prints a line for each step
-    retry: bool = False  # the cache is not read
-    tries: bool = True  # False: what is unknown is assumed to go well
     found: list[Awareness] = field(default_factory=list, init=False)
     seconds: float = field(default=0.0, init=False)  # that trials took, or will take
     _settled: set[tuple[str, TrialCase, str]] = field(default_factory=set, init=False)
@@ -58,7 +65,7 @@ class Gate:
                 self._settle(part)
             plan = make(self.found, self.seconds)
         for line in map(describe, unaware(self.found)):
-            self.say(line)
+            self.preparation.say(line)
         return plan
 
     def _lacking(self, plan: Plan) -> Iterator[MissingTrials]:
@@ -96,17 +103,25 @@ class Gate:
         if not in_gpu(variant.buffers) or staging(variant.axes) is not None:
             return None
         benchmarks = self.described.benchmarks
-        operation = tried_as(named(benchmarks, variant.benchmark), variant, benchmarks)
+        operation = tried_as(self.described.benchmark(variant), variant, benchmarks)
         fits = named(benchmarks, operation).ranks.fits(len(self.path.ends))
         return TrialCase(variant.buffers, operation) if fits else None
 
     def _settle(self, lacking: MissingTrials) -> None:
         contender, cases, path = lacking
         self._settled |= {(contender.label, case, path.host_device) for case in cases}
-        identity = fingerprint(self.host, [contender], self.tools)
+        identity = fingerprint(self.host, [contender], self.preparation.tools)
         tried = TrialCache(self.folder, identity, contender, path)
-        cached = [] if self.retry else tried.read()
-        by_case = {TrialCase(outcome.buffers, outcome.operation): outcome for outcome in cached}
+        known_cases = [] if self.preparation.retry else self._look_up(tried, lacking)
+        if left := [case for case in cases if case not in known_cases]:
+            self._try(tried, MissingTrials(contender, left, path))
+
+    def _look_up(self, tried: TrialCache, lacking: MissingTrials) -> list[TrialCase]:
+        """Takes what the cache has of the missing outcomes; returns the cases of these."""
+        contender, cases, path = lacking
+        by_case = {
+            TrialCase(outcome.buffers, outcome.operation): outcome for outcome in tried.read()
+        }
         known_cases = [case for case in by_case if case in cases]
         outcomes = [by_case[case] for case in known_cases]
         self.found += outcomes
@@ -114,18 +129,22 @@ class Gate:
             days = sorted(outcome.tried[:10] for outcome in outcomes)
             when = " to ".join(dict.fromkeys((days[0], days[-1])))
             label = MissingTrials(contender, known_cases, path).label
-            self.say(f"From the cache: {label}, tried {when}; --retry tries again")
-        left = MissingTrials(contender, [case for case in cases if case not in known_cases], path)
-        if not left.cases:
-            return
-        if not self.tries:
-            guess = START_SECONDS + CASE_SECONDS * len(left.cases)
+            self.preparation.say(f"From the cache: {label}, tried {when}; --retry tries again")
+        return known_cases
+
+    def _try(self, tried: TrialCache, left: MissingTrials) -> None:
+        """Tries what is in no cache; a dry run only guesses how long that takes."""
+        contender, cases, path = left
+        if self.preparation.dry_run:
+            guess = START_SECONDS + CASE_SECONDS * len(cases)
             self.seconds += guess
-            self.say(f"Not tried yet: {left.label}: about {format_seconds(guess)} before the study")
+            self.preparation.say(
+                f"Not tried yet: {left.label}: about {format_seconds(guess)} before the study"
+            )
             return
-        self.say(f"Trying {left.label} ...")
+        self.preparation.say(f"Trying {left.label} ...")
         began = time.monotonic()
-        outcomes = try_contender(contender, left.cases, path, self.tools)
+        outcomes = try_contender(contender, cases, path, self.preparation.tools)
         self.seconds += time.monotonic() - began
         tried.add(outcomes)
         self.found += outcomes

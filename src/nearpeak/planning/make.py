@@ -13,6 +13,7 @@ from nearpeak.clock import now
 from nearpeak.errors import UserError
 from nearpeak.launching.command_lines import new_study
 from nearpeak.launching.describe import Variant
+from nearpeak.launching.paths import between_ranks
 from nearpeak.libraries.library import Contender
 from nearpeak.planning.estimate import guess_cost
 from nearpeak.planning.fit import KEPT_SIZE, fit, spare
@@ -167,8 +168,7 @@ def _with_ceilings(
     """Returns the benchmarks of the variants, and those whose ceilings they are compared with."""
     names = {variant.benchmark for variant in variants}
     used = [benchmark for benchmark in benchmarks if benchmark.name in names]
-    between = [path for path in paths if path.transport != "local"]
-    for path, benchmark in itertools.product(between, used):
+    for path, benchmark in itertools.product(between_ranks(paths), used):
         names |= {needed.name for needed, _ in needed_ceilings(path, benchmark, benchmarks)}
     return [benchmark for benchmark in benchmarks if benchmark.name in names]
 
@@ -222,7 +222,7 @@ def _plateaus(plan: Plan) -> dict[str, int]:
     rates = [benchmark for benchmark in plan.benchmarks if benchmark.main.better == "higher"]
     if "measured" not in {benchmark.ceiling for benchmark in rates}:
         return {}
-    pairs = [path for path in plan.paths if path.transport != "local" and len(path.ends) == 2]
+    pairs = [path for path in between_ranks(plan.paths) if path.is_pair]
     plateaus = {path.id: _plateau(path) for path in pairs}
     return {path: plateau for path, plateau in plateaus.items() if plateau > max(plan.sizes)}
 
@@ -232,7 +232,7 @@ def _plateau(path: DataPath) -> int:
         return NETWORK_PLATEAU
     if path.shares_gpu:
         return SAME_GPU_PLATEAU
-    return GPU_PLATEAU if {end.memory for end in path.ends} == {"gpu"} else HOST_PLATEAU
+    return GPU_PLATEAU if set(path.memories) == {"gpu"} else HOST_PLATEAU
 
 
 def _limit(plan: Plan) -> float:

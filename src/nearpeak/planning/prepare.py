@@ -4,12 +4,12 @@ programs, variants, trials, plan."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import msgspec
 
 from nearpeak.errors import UserError
 from nearpeak.folders import cache
-from nearpeak.launching.command_lines import Tools
 from nearpeak.launching.describe import Variant
 from nearpeak.launching.names import check_family, check_name
 from nearpeak.launching.paths import (
@@ -22,15 +22,15 @@ from nearpeak.launching.paths import (
 )
 from nearpeak.launching.programs import Programs, build_programs
 from nearpeak.launching.starting import places_of, starting_here
-from nearpeak.libraries.library import Contender
+from nearpeak.libraries.library import Contender, Library
 from nearpeak.machine import allocation
 from nearpeak.machine.discover import discover
 from nearpeak.machine.doctor import examine
 from nearpeak.machine.machine import Machine
 from nearpeak.machine.perftest import has_perftest
 from nearpeak.machine.places import Ranks
-from nearpeak.planning.contenders import check_modules, choose_contenders, find_nccl
-from nearpeak.planning.gate import Gate
+from nearpeak.planning.contenders import check_modules, choose_contenders, find_nccl, with_libraries
+from nearpeak.planning.gate import Gate, Preparation
 from nearpeak.planning.make import DEVIATION, VIRTUAL_DEVIATION, PlanContext, make_plan
 from nearpeak.planning.options import Options
 from nearpeak.planning.plan import Plan
@@ -42,27 +42,23 @@ from nearpeak.terms.path import DataPath
 from nearpeak.terms.sizes import format_seconds
 
 
-def prepare(
-    options: Options, tools: Tools, say: Callable[[str], None], *, retry: bool, dry_run: bool
-) -> tuple[Machine, Plan]:
-    """Returns the machine and the plan; builds the measuring programs on the way.
+class Ready(NamedTuple):
+    """Contenders that can be started."""
 
-    Contenders are tried with device buffers if the outcome is not known yet, with `retry` in any
-    case, with `dry_run` not at all. `say`: prints a line for each slow step or its result.
+    contenders: list[Contender]
+    programs: Programs
+    machine: Machine  # with only the CPUs that all of them may use
+
+
+def prepare(options: Options, preparation: Preparation) -> tuple[Machine, Plan]:
+    """Returns the machine and the plan; builds the measuring programs on the way, and tries
+    contenders with device buffers.
 
     UserError for everything that the user can fix.
     """
     check_named(options)
-    if not (options.hosts or options.ranks or options.all_pairs):
-        options = replace(options, hosts=hosts_of_job())
-    hosts = check_hosts(options.hosts, options.remote_shell, call=not dry_run)
-    options = replace(options, hosts=hosts)
-    if options.hosts and dry_run:
-        say(
-            "--dry-run does not call the hosts: whether they can be reached is not known, and they "
-            "are taken to be like this machine."
-        )
-    contenders = choose_contenders(options.libraries, say)
+    options = replace(options, hosts=_hosts(options, preparation))
+    contenders = choose_contenders(options.libraries, preparation.say)
     machine = discover()
     if not options.libraries and machine.gpus:
         contenders += find_nccl()
@@ -79,31 +75,26 @@ def prepare(
             if not path.gpu_support or path.named or any(map(has_gpu_price, contenders))
         ]
 
-    contenders = check_modules(contenders, machine, say)
     paths = select(machine)
-    tools.native_program()  # measures the ceilings, whichever the libraries
-    programs = build_programs([contender.library for contender in contenders], tools)
-    lent = machine
-    if not dry_run:
-        places = places_of(paths, options.hosts)
-        contenders, lent = start(contenders, machine, places, options.remote_shell, tools, say)
-        if lent is not machine:
-            paths = select(lent)
+    preparation.tools.native_program()  # measures the ceilings, whichever the libraries
+    contenders, programs, lent = make_ready(
+        contenders, machine, places_of(paths, options.hosts), options.remote_shell, preparation
+    )
+    if lent is not machine:
+        paths = select(lent)
     within = paths_within(lent)
-    described = programs.described
-    selection = asked_for(options, described, paths, within)
-
-    options = within_job(options, say)
+    selection = asked_for(options, programs.described, paths, within)
+    options = within_job(options, preparation.say)
 
     def make(outcomes: Sequence[Awareness], seconds: float) -> Plan:
         """Returns the plan, with the outcomes of trials and the seconds that they took."""
-        support = GpuSupport(outcomes, described)
+        support = GpuSupport(outcomes, programs.described)
         plan = make_plan(
             options,
             contenders,
             support.with_staging(contenders, selection.variants),
             support.needed(selection.paths, selection.variants),
-            described.benchmarks,
+            programs.described.benchmarks,
             PlanContext(
                 eligibility=eligibility(support, programs, selection.variants),
                 perftest=has_perftest(),
@@ -114,12 +105,47 @@ def prepare(
         plan.awareness = list(outcomes)
         return plan
 
-    trial_path, folder = gpu_path(within), cache() / "trials"
-    gate = Gate(described, machine, trial_path, tools, folder, say, retry, not dry_run)
-    plan = gate.settle(make)
+    plan = gate_of(programs, machine, within, preparation).settle(make)
     if not any(launch.role == "mpi" for launch in plan.launches):
         raise measures_nothing(contenders)
     return machine, plan
+
+
+def _hosts(options: Options, preparation: Preparation) -> list[str]:
+    """Returns the hosts of a study: those asked for, else those of the job unless paths within a
+    host are asked for. UserError for some that cannot be reached."""
+    within = options.ranks or options.all_pairs
+    hosts = options.hosts or ([] if within else hosts_of_job())
+    hosts = check_hosts(hosts, options.remote_shell, call=not preparation.dry_run)
+    if hosts and preparation.dry_run:
+        preparation.say(
+            "--dry-run does not call the hosts: whether they can be reached is not known, and they "
+            "are taken to be like this machine."
+        )
+    return hosts
+
+
+def make_ready(
+    contenders: Sequence[Contender],
+    machine: Machine,
+    places: Collection[Sequence[str]],
+    remote_shell: str | None,
+    preparation: Preparation,
+) -> Ready:
+    """Checks contenders, builds their programs, and finds what starts their ranks in these places;
+    UserError where one of these fails."""
+    contenders = check_modules(contenders, machine, preparation.say)
+    programs = build_programs([contender.library for contender in contenders], preparation.tools)
+    if not preparation.dry_run:
+        contenders, machine = start(contenders, machine, places, remote_shell, preparation)
+    return Ready(contenders, programs, machine)
+
+
+def gate_of(
+    programs: Programs, machine: Machine, within: Sequence[DataPath], preparation: Preparation
+) -> Gate:
+    """Returns the gate for operations of these programs, tried on a path `within` this host."""
+    return Gate(programs.described, machine, gpu_path(within), preparation, cache() / "trials")
 
 
 def check_named(options: Options) -> None:
@@ -156,18 +182,19 @@ def start(
     machine: Machine,
     places: Collection[Sequence[str]],
     remote_shell: str | None,
-    tools: Tools,
-    say: Callable[[str], None],
+    preparation: Preparation,
 ) -> tuple[list[Contender], Machine]:
     """Returns the contenders with the launchers of their ranks in these places, and the machine
     with the CPUs that all of them may use there; UserError as `starting_here`."""
-    started = {contender.library.name: contender.library for contender in contenders}
-    for name, library in started.items():
-        started[name], machine = starting_here(library, machine, places, remote_shell, tools, say)
-    return [
-        msgspec.structs.replace(contender, library=started[contender.library.name])
-        for contender in contenders
-    ], machine
+
+    def start_one(library: Library) -> Library:
+        nonlocal machine
+        started, machine = starting_here(
+            library, machine, places, remote_shell, preparation.tools, preparation.say
+        )
+        return started
+
+    return with_libraries(contenders, start_one), machine
 
 
 def measures_nothing(contenders: Sequence[Contender]) -> UserError:

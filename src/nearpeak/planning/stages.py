@@ -26,6 +26,7 @@ from nearpeak.planning.plan import (
     PlannedLaunch,
 )
 from nearpeak.statistics.sampling import Components, best_slot, components
+from nearpeak.terms.benchmarks import Better
 from nearpeak.terms.identity import Case
 
 # A method that was never nearer to the best one of a case than this is no ceiling in later blocks.
@@ -93,24 +94,28 @@ class PilotData:
     def _methods(self) -> dict[int, tuple[str, ...]]:
         metrics = chain.from_iterable(benchmark.metrics for benchmark in self._plan.benchmarks)
         better = {metric.name: metric.better for metric in metrics}
-        chosen = {}
-        for template, cases in self._samples.items():
-            launch = self._plan.launches[template]
-            if launch.role == "mpi" or self._plan.find_path(launch.path).transport == "local":
-                continue
-            reached: dict[Case, dict[str, float]] = defaultdict(dict)
-            for (case, method), launches in cases.items():
-                if case.metric in better:
-                    reached[case][method] = _best(launches, better[case.metric])
-            seen = set().union(*reached.values())
-            near = set[str]()
-            for case, methods in reached.items():
-                free = {m: methods[m] for m in methods.keys() - self._needing[template]}
-                # There is a ceiling of either.
-                near |= _near(methods, better[case.metric]) | _near(free, better[case.metric])
-            if near < seen:
-                chosen[template] = tuple(sorted(near))
-        return chosen
+        ceilings = [template for template in self._samples if self._has_methods(template)]
+        chosen = {template: self._near_methods(template, better) for template in ceilings}
+        return {template: tuple(sorted(near)) for template, near in chosen.items() if near}
+
+    def _has_methods(self, template: int) -> bool:
+        """True for the ceiling of a path between ranks."""
+        launch = self._plan.launches[template]
+        return launch.role == "ceiling" and not self._plan.find_path(launch.path).is_local
+
+    def _near_methods(self, template: int, better: dict[str, Better]) -> set[str]:
+        """The methods that came near to the best one of any case; empty: all did. `better`: of each
+        metric that is compared."""
+        reached: dict[Case, dict[str, float]] = defaultdict(dict)
+        for (case, method), launches in self._samples[template].items():
+            if case.metric in better:
+                reached[case][method] = _best(launches, better[case.metric])
+        near = set[str]()
+        for case, methods in reached.items():
+            free = {m: methods[m] for m in methods.keys() - self._needing[template]}
+            # There is a ceiling of either.
+            near |= _near(methods, better[case.metric]) | _near(free, better[case.metric])
+        return near if near < set().union(*reached.values()) else set()
 
 
 def as_chosen(plan: Plan, planned: PlannedLaunch, choice: Choice) -> PlannedLaunch:

@@ -53,5 +53,5 @@ def _ceilings(plan: Plan) -> Iterator[tuple[DataPath, Template, Group]]:
     """Yields the groups of ceilings between ranks."""
     for launch in plan.launches:
         path = plan.find_path(launch.path)
-        if launch.role == "ceiling" and path.transport != "local":
+        if launch.role == "ceiling" and not path.is_local:
             yield from ((path, launch, group) for group in launch.groups)

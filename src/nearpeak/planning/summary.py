@@ -194,7 +194,7 @@ def variants_label(plan: Plan, variants: Iterable[Variant]) -> str:
     these are the host's."""
     names: dict[str, list[str]] = defaultdict(list)
     for variant in variants:
-        usual = {axis.name: axis.default for axis in plan.benchmark(variant).axes}
+        usual = plan.benchmark(variant).defaults
         other = variant.axes.items() - usual.items()
         axes = [f"{name}={value}" for name, value in variant.axes.items() if (name, value) in other]
         names[variant.buffers].append(":".join(filter(None, [variant.benchmark, ",".join(axes)])))

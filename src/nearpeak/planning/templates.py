@@ -68,7 +68,7 @@ def _ceilings(plan: Plan, path: DataPath, fitting: Sequence[Numbered]) -> Iterat
         for buffers in ceiling_launches(path, variant, plan.benchmarks)
     ]
     # GPUs of two hosts are reached only over RDMA adapters.
-    ceilings = set(held) if path.transport != "local" else {(USUAL_STATE, HOST)}
+    ceilings = set(held) if not path.is_local else {(USUAL_STATE, HOST)}
     groups = [Group(axes=dict(state), buffers=buffers) for state, buffers in sorted(ceilings)]
     if path.between_hosts:  # each has ports of its own
         launches = [[group] for group in groups if group.buffers == HOST]
@@ -128,7 +128,7 @@ def _native_runs(plan: Plan, path: DataPath, variant: Variant) -> bool:
     It has no calls to choose from, stages nothing, and cannot start on another host.
     """
     benchmark = plan.benchmark(variant)
-    usual = {axis.name: axis.default for axis in benchmark.axes} | dict(state_of(variant.axes))
+    usual = benchmark.defaults | dict(state_of(variant.axes))
     plain = variant.buffers == ceiling_buffers(variant.buffers) and not path.between_hosts
     return plain and is_measured(path, benchmark) and variant.axes.items() <= usual.items()
 

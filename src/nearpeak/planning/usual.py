@@ -22,7 +22,7 @@ def is_measured_on(path: DataPath, benchmark: Benchmark, buffers: str) -> bool:
 
 
 def _alike(path: DataPath) -> bool:
-    return len({end.memory for end in path.ends}) == 1
+    return len(set(path.memories)) == 1
 
 
 def is_usual(path: DataPath, benchmark: Benchmark) -> bool:

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 import msgspec
 
 from nearpeak.errors import UserError
+from nearpeak.grouping import grouped
 from nearpeak.launching.describe import Description, Variant, parse_variant
-from nearpeak.launching.paths import unfit
+from nearpeak.launching.paths import between_ranks, unfit
 from nearpeak.libraries.families import all_families, is_native
 from nearpeak.libraries.library import Contender
 from nearpeak.machine.gpu_paths import NEAR_SAME_GPU, NODE_UNKNOWN_SAME_GPU
@@ -44,9 +45,7 @@ def asked_for(
     named_so = [*described.usual(_of_families(described, options)), *options.benchmarks]
     wanted = named_so or described.defaults
     variants = choose_variants(described, wanted, options.buffers, paths, options.nothing_asked)
-    used = [
-        path for path in paths if path.transport == "local" or _is_used(path, variants, described)
-    ]
+    used = [path for path in paths if path.is_local or _is_used(path, variants, described)]
     return Selection(variants, [*used, *for_ceilings(used, within, variants, described)])
 
 
@@ -60,7 +59,7 @@ def _of_families(described: Description, options: Options) -> list[str]:
 
 def _is_used(path: DataPath, variants: Sequence[Variant], described: Description) -> bool:
     """True if a variant runs on a path."""
-    return any(is_measured_on(path, _benchmark_of(described, v), v.buffers) for v in variants)
+    return any(is_measured_on(path, described.benchmark(v), v.buffers) for v in variants)
 
 
 def for_ceilings(
@@ -75,15 +74,13 @@ def for_ceilings(
     For paths between more ranks, that is the first pair within each, as the nearest come first; for
     applications, the memory that their cells are in.
     """
-    bound = [v for v in variants if _benchmark_of(described, v).ceiling == "bound"]
-    wide = [path for path in paths if path.transport != "local" and len(path.ends) != 2]
+    bound = [v for v in variants if described.benchmark(v).ceiling == "bound"]
+    wide = [path for path in between_ranks(paths) if not path.is_pair]
     bounded = [path for path in wide if _is_used(path, bound, described)]
-    applications = {
-        in_gpu(v.buffers) for v in variants if not _benchmark_of(described, v).over_bytes
-    }
+    applications = {in_gpu(v.buffers) for v in variants if not described.benchmark(v).over_bytes}
     ceilings = [*_first_pairs(bounded, paths, candidates)]
     if True in applications and not any(map(_is_shared_gpu, paths)):
-        pairs = (path for path in candidates if len(path.ends) == 2)
+        pairs = (path for path in candidates if path.is_pair)
         ceilings += itertools.islice(filter(_is_shared_gpu, pairs), 1)
     ceilings = [msgspec.structs.replace(path, ceilings_only=True) for path in ceilings]
     if False in applications:
@@ -95,8 +92,8 @@ def _first_pairs(
     wide: Sequence[DataPath], paths: Sequence[DataPath], candidates: Sequence[DataPath]
 ) -> Iterator[DataPath]:
     """Yields the first pair within each wide path within which no pair is measured."""
-    measured = [path for path in paths if len(path.ends) == 2]
-    pairs = [path for path in candidates if len(path.ends) == 2]
+    measured = [path for path in paths if path.is_pair]
+    pairs = [path for path in candidates if path.is_pair]
     for path in wide:
         if not any(map(path.holds, measured)):
             yield from itertools.islice(filter(path.holds, pairs), 1)
@@ -111,14 +108,10 @@ def _memories(paths: Sequence[DataPath], candidates: Sequence[DataPath]) -> Iter
     used = {end.numa_node for path in paths for end in path.ends if end.memory == "host"}
     measured = {path.id for path in paths}
     for path in candidates:
-        nodes = {end.numa_node for end in path.ends}
-        new = path.transport == "local" and path.id not in measured
+        nodes = path.numa_nodes
+        new = path.is_local and path.id not in measured
         if new and len(nodes) == 1 and nodes <= used:
             yield path
-
-
-def _benchmark_of(described: Description, variant: Variant) -> Benchmark:
-    return named(described.benchmarks, variant.benchmark)
 
 
 def choose_variants(
@@ -134,22 +127,21 @@ def choose_variants(
     `usual`: the benchmarks are the default ones, so that those that are not usual on a path are
     left out there. UserError when buffers, a benchmark, or one that stages, fit none of the paths.
     """
-    between = [path for path in paths if path.transport != "local"]
+    between = between_ranks(paths)
     for kind in buffers:
         if not any(rank_ends(path, kind) for path in between):
             raise UserError(f"buffers {kind} {unfit(kind, between)}")
     by_buffers: dict[str, list[Variant]] = defaultdict(list)
-    for text in benchmarks:
-        benchmark = _checked(described, text, buffers, between)
-        for path in between:
-            if usual and not is_usual(path, benchmark):
-                continue
-            for kind in buffers or default_buffers(path, benchmark.symmetric):
-                variant = _with_buffers(described, text, kind)
-                fits = takes(benchmark, variant, kind) and is_measured_on(path, benchmark, kind)
-                staged = _stages(variant) and not in_gpu(kind)
-                if fits and not staged and variant not in by_buffers[kind]:
-                    by_buffers[kind].append(variant)
+    checked = [(text, _checked(described, text, buffers, between)) for text in benchmarks]
+    for (text, benchmark), path in itertools.product(checked, between):
+        if usual and not is_usual(path, benchmark):
+            continue
+        for kind in buffers or default_buffers(path, benchmark.symmetric):
+            variant = _with_buffers(described, text, kind)
+            fits = _takes(benchmark, variant) and is_measured_on(path, benchmark, kind)
+            staged = _stages(variant) and not in_gpu(kind)
+            if fits and not staged and variant not in by_buffers[kind]:
+                by_buffers[kind].append(variant)
     return list(itertools.chain(*by_buffers.values()))
 
 
@@ -159,11 +151,9 @@ def _checked(
     """Returns the benchmark asked for; UserError where it fits none of the buffers asked for, or of
     the paths."""
     variant = parse_variant(described, text)
-    benchmark = _benchmark_of(described, variant)
-    kinds = [
-        kind for kind in buffers if takes(benchmark, _with_buffers(described, text, kind), kind)
-    ]
-    if buffers and not kinds:
+    benchmark = described.benchmark(variant)
+    kinds = (_with_buffers(described, text, kind) for kind in buffers)
+    if buffers and not any(_takes(benchmark, variant) for variant in kinds):
         raise UserError(
             f"{text} takes ordinary host memory, and not buffers {', '.join(buffers)}: "
             "choose others"
@@ -188,11 +178,10 @@ def _stages(variant: Variant) -> bool:
     return staging(variant.axes) is not None
 
 
-def takes(benchmark: Benchmark, variant: Variant, buffers: str) -> bool:
-    """True if the axes of a variant take such buffers."""
-    return all(
-        axis.takes(variant.axes[axis.name], not needs_gpu(buffers)) for axis in benchmark.axes
-    )
+def _takes(benchmark: Benchmark, variant: Variant) -> bool:
+    """True if the axes of a variant take its buffers."""
+    host = not needs_gpu(variant.buffers)
+    return all(axis.takes(variant.axes[axis.name], host) for axis in benchmark.axes)
 
 
 def tried_as(benchmark: Benchmark, variant: Variant, benchmarks: Iterable[Benchmark]) -> str:
@@ -232,17 +221,23 @@ def has_gpu_price(contender: Contender) -> bool:
     return contender.library.layer or has_gpu_switch(contender)
 
 
+Trial = tuple[Who, str, str]  # also its buffers and its operation
+
+
+def _trial_of(outcome: Awareness) -> Trial:
+    return Who(outcome.library, outcome.settings), outcome.buffers, outcome.operation
+
+
 class GpuSupport:
     """The contenders' support of device buffers, and its consequences for a plan."""
 
     def __init__(self, outcomes: Sequence[Awareness], described: Description) -> None:
-        tried = [((Who(it.library, it.settings), it.buffers, it.operation), it) for it in outcomes]
-        bad = [(trial, it) for trial, it in tried if it.status not in (GOOD, NOT_TRIED)]
-        self._wrong = {trial for trial, it in bad if not it.host_device}
+        bad = [it for it in outcomes if it.status not in (GOOD, NOT_TRIED)]
+        by_device = grouped(bad, lambda outcome: outcome.host_device)
+        self._wrong = set(map(_trial_of, by_device.get("", [])))
         # An operation that fails with a GPU in each rank too does not need one.
-        bare = {trial for trial, it in bad if it.host_device == "none"}
-        self._needs_gpu = bare - self._wrong
-        self._unsafe = {trial for trial, it in tried if it.after_others}
+        self._needs_gpu = set(map(_trial_of, by_device.get("none", []))) - self._wrong
+        self._unsafe = {_trial_of(outcome) for outcome in outcomes if outcome.after_others}
         self._benchmarks = by_name(described.benchmarks)
 
     def takes(self, contender: Contender, variant: Variant) -> bool:
@@ -269,7 +264,7 @@ class GpuSupport:
         """True if a contender works in a variant alone, and did not after others."""
         return self._trial(contender, variant) in self._unsafe
 
-    def _trial(self, contender: Contender, variant: Variant) -> tuple[Who, str, str]:
+    def _trial(self, contender: Contender, variant: Variant) -> Trial:
         benchmarks = self._benchmarks
         operation = tried_as(benchmarks[variant.benchmark], variant, benchmarks.values())
         return contender.who, variant.buffers, operation

@@ -76,30 +76,31 @@ def look(folder: Path, private: Iterable[str] = ()) -> list[Doubt]:
     replaced; the names of the current user and host are added."""
     patterns = {**_LOOKED_FOR, **_own_names(private)}
     doubts: dict[tuple[str, str], Doubt] = {}
-    for file in sorted(path for path in folder.rglob("*") if path.is_file()):
-        name = str(file.relative_to(folder))
-        with file.open("rb") as lines:
-            for number, line in enumerate(lines, start=1):
-                if line.startswith(_SAMPLES):
-                    continue
-                for kind, text in _in_line(line.decode(errors="replace"), patterns):
-                    before = doubts.get((kind, text))
-                    places = before.places + 1 if before else 1
-                    first = before or Doubt(name, number, kind, text, 1)
-                    doubts[kind, text] = first._replace(places=places)
+    for name, number, line in _lines(folder):
+        for kind, text in _in_line(line, patterns):
+            first = doubts.get((kind, text), Doubt(name, number, kind, text, 0))
+            doubts[kind, text] = first._replace(places=first.places + 1)
     return list(doubts.values())
 
 
+def _lines(folder: Path) -> Iterator[tuple[str, int, str]]:
+    """Yields the lines of all files below a folder but those of numbers, with file and number."""
+    for file in sorted(filter(Path.is_file, folder.rglob("*"))):
+        name = str(file.relative_to(folder))
+        with file.open("rb") as lines:
+            for number, line in enumerate(lines, start=1):
+                if not line.startswith(_SAMPLES):
+                    yield name, number, line.decode(errors="replace")
+
+
 def _own_names(private: Iterable[str]) -> dict[str, re.Pattern[str]]:
-    names = {"host": {socket.gethostname().partition(".")[0]}, "name": {*private}}
+    names = {"name of host": {socket.gethostname().partition(".")[0]}, "hidden word": {*private}}
     with contextlib.suppress(OSError, KeyError):
-        names["user"] = {getpass.getuser(), home().name} - {"root"}
+        names["name of user"] = {getpass.getuser(), home().name}
     patterns = {}
-    for owner, own_names in names.items():
-        looked_for = sorted(n for n in own_names if len(n) >= _LEAST and n != "root")
-        if looked_for:
+    for label, own_names in names.items():
+        if looked_for := sorted(n for n in own_names if len(n) >= _LEAST and n != "root"):
             any_of = "|".join(map(re.escape, looked_for))
-            label = f"name of {owner}" if owner != "name" else "hidden word"
             patterns[label] = re.compile(rf"(?<![A-Za-z0-9])(?i:{any_of})(?![A-Za-z0-9])")
     return patterns
 

@@ -4,7 +4,7 @@ hold nothing secret, and values that anybody may have."""
 
 import functools
 import re
-from importlib import resources
+from itertools import chain
 
 from nearpeak.libraries import given, settings, tunables
 from nearpeak.libraries.families import all_families
@@ -38,33 +38,30 @@ _PATHS = re.compile(r"/[^\s:]*(:/[^\s:]*)*:?")
 def known_names() -> frozenset[str]:
     """Names of variables that Nearpeak knows: of tunables, of named settings, of what launches are
     given, and of installations."""
-    names = {*_KNOWN, *NO_SETTINGS}
-    for file in resources.files(tunables).iterdir():
-        if file.name.endswith(".toml"):
-            for tunable in tunables.of_component(file.name.removesuffix(".toml")):
-                names |= {tunable.name, *tunable.with_}
-    for family in all_families():
-        for setting in settings.family_settings(family).values():
-            names |= {*setting.env, *setting.unset}
-    for occasions in given.reasons().values():
-        for reasons in occasions.values():
-            names |= reasons.keys()
-    return frozenset(names)
+    tried = chain.from_iterable(map(tunables.of_component, tunables.all_components()))
+    named = chain.from_iterable(
+        settings.family_settings(family).values() for family in all_families()
+    )
+    occasions = chain.from_iterable(map(dict.values, given.reasons().values()))
+    return frozenset({*_KNOWN, *NO_SETTINGS}).union(
+        *({tunable.name, *tunable.with_} for tunable in tried),
+        *({*setting.env, *setting.unset} for setting in named),
+        *occasions,
+    )
 
 
 def may_stay(name: str, value: str) -> bool:
     """True if a copy may hold the value of a variable, with stand-ins as in any text."""
-    if value == WITHHELD:
-        return True
-    if is_secret_name(name):
-        return False
-    if _is_plain(value):
-        return True
-    if lists_variables(name, value) or secrets_in(value):
-        return False
-    if name in known_names() or name.startswith(_KNOWN_PREFIXES):
-        return True
-    return name.startswith(SETTINGS) and _PATHS.fullmatch(value) is not None
+    if value == WITHHELD or is_secret_name(name):
+        return value == WITHHELD
+    may_hold_any = lists_variables(name, value) or secrets_in(value)
+    return _is_plain(value) or (not may_hold_any and _is_public(name, value))
+
+
+def _is_public(name: str, value: str) -> bool:
+    """True for the values of known variables, and for paths in those that set libraries."""
+    is_known = name in known_names() or name.startswith(_KNOWN_PREFIXES)
+    return is_known or (name.startswith(SETTINGS) and _PATHS.fullmatch(value) is not None)
 
 
 def lists_variables(name: str, value: str) -> bool:

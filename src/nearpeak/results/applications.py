@@ -188,7 +188,7 @@ def _hidden(key: Key, cells: Mapping[Key, Cell], benchmark: Benchmark) -> Estima
 
     Not against the sum of both: either one by itself keeps in caches what the other drives out.
     """
-    usual = {axis.name: axis.default for axis in benchmark.axes}.get(MODE, "")
+    usual = benchmark.defaults.get(MODE, "")
     modes = (usual, ONLY_COMMUNICATES, ONLY_COMPUTES)
     others = present(cells.get(_with(key, MODE, mode)) for mode in modes)
     if not usual or key[2].axes.get(MODE, usual) in modes or len(others) < len(modes):
@@ -267,7 +267,7 @@ class _Memories:
         self._gpu = _Copied(best.place, best.blocks, best.values) if best else None
 
     def _nodes(self, copy: Observation) -> frozenset[int | None]:
-        return frozenset(end.numa_node for end in self._paths[copy.launch.place].ends)
+        return self._paths[copy.launch.place].numa_nodes
 
     def _is_copy(self, seen: Observation) -> bool:
         """True of a copy in memory; one in caches shows nothing of it."""
@@ -282,7 +282,7 @@ class _Memories:
         measured."""
         if _in_gpus(path):
             return self._gpu, path.ranks_per_gpu
-        nodes = frozenset(end.numa_node for end in path.ends)
+        nodes = path.numa_nodes
         copies = self._copies.get(nodes, []) if not path.between_hosts else []
         measured = len(nodes) == 1 and len(copies) > 0
         return _copied(copies, len(path.ends)) if measured else None, len(path.ends)

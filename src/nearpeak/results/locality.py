@@ -31,7 +31,7 @@ def lies_in(machine: Machine, path: DataPath, case: Case, window: int | None) ->
     """
     if path.between_hosts or not machine.caches or window is None:
         return None
-    if path.transport == "local":
+    if path.is_local:
         return "memory" if 2 * case.x >= BEYOND * cached_bytes(machine, path) else "shared cache"
     ends = rank_ends(path, case.buffers) or ()
     reuse = case.axes.get("reuse", "fixed")

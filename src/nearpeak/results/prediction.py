@@ -79,7 +79,7 @@ class Messages:
 
     def _counts(self, cell: Cell) -> bool:
         case, benchmark = cell.case, self._benchmarks[cell.case.benchmark]
-        usual = {axis.name: axis.default for axis in benchmark.axes} | dict(state_of(case.axes))
+        usual = benchmark.defaults | dict(state_of(case.axes))
         plain = all(usual.get(name, value) == value for name, value in case.axes.items())
         main = case.metric == benchmark.main.name
         return plain and main and case.x > 0 and staging(case.axes) is None
@@ -143,7 +143,7 @@ class Messages:
     def _within(self, place: Place) -> list[Place]:
         """The pairs among the ranks of a place, the nearest first, as paths come."""
         wide = [path for path in self._paths if path.place == place and len(path.ends) > 2]
-        pairs = [path for path in self._paths if len(path.ends) == 2]
+        pairs = [path for path in self._paths if path.is_pair]
         return [pair.place for path in wide for pair in pairs if path.holds(pair)]
 
 

@@ -23,6 +23,7 @@ from nearpeak.machine import discover
 from nearpeak.numbers import listed
 from nearpeak.owners import check_output
 from nearpeak.planning.contenders import choose_contenders
+from nearpeak.planning.gate import Preparation
 from nearpeak.planning.options import library_choice
 from nearpeak.planning.prepare import start as started
 from nearpeak.runs import lifecycle
@@ -54,7 +55,7 @@ def resume(folder: Path, *, accept: bool, verbose: bool) -> int:
     """Tries the cases that are left of the run in the folder, as `start` does. `accept`: as for
     `check_begun`."""
     check_output(folder)  # before anything in it is changed
-    FORM.mend(folder)
+    FORM.repair(folder)
     begin = FORM.begin(FORM.read(folder))
     libraries = begin.chosen.libraries
     lifecycle.check_begun(
@@ -74,7 +75,7 @@ def _prepare(chosen: Chosen) -> _Prepared:
     machine, tools = discover.discover(), programs.TOOLS
     libraries = [contender.library for contender in contenders]
     described = programs.build_programs(libraries, tools).described
-    contenders, lent = started(contenders, machine, [[]], None, tools, say)
+    contenders, lent = started(contenders, machine, [[]], None, Preparation(tools, say))
     path = run.named_path(lent, chosen.path) if chosen.path else None
     places = run.places(paths_within(lent), chosen, path)
     begin = run.begin(machine, chosen, described, list(places))

@@ -26,6 +26,7 @@ from nearpeak.planning.additions import choose_new, prepare_addition
 from nearpeak.planning.commands import make_command
 from nearpeak.planning.contenders import why_missing
 from nearpeak.planning.fit import expected_blocks
+from nearpeak.planning.gate import Preparation
 from nearpeak.planning.job import check_paths, of_study
 from nearpeak.planning.options import Options
 from nearpeak.planning.plan import Plan
@@ -72,6 +73,11 @@ class Request:
     explain: int | None = None
     dry_run: bool = False  # only print what would be run
     verbose: bool = False  # print all of the plan, and all that the answer rests on
+
+    @property
+    def preparation(self) -> Preparation:
+        """The preparation of its plan."""
+        return Preparation(programs.TOOLS, say, self.retry, self.dry_run)
 
 
 @dataclass(frozen=True)
@@ -120,11 +126,9 @@ def start(request: Request) -> int:
         check_new(folder)
     request = _with_explanations(request)
     options = _keeping(requirements, request.options)
-    machine, plan = prepare(
-        options, programs.TOOLS, say, retry=request.retry, dry_run=request.dry_run
-    )
+    machine, plan = prepare(options, request.preparation)
     _check(requirements, plan, lambda: machine)
-    plan.requirements = options.require
+    plan.requirements, plan.explain = options.require, request.explain or 0
     if request.dry_run:  # what is read first stands last
         _print_launches(plan, Schedule(plan), expected_blocks(plan))
         show(summary(plan), sys.stderr)
@@ -195,7 +199,7 @@ def measure(options: Options, folder: Path, added: float | None = None) -> int |
         _check_begun(folder, read_plan(folder), accept=False)
         plan, journal = reopen(folder)
     else:
-        machine, plan = prepare(options, programs.TOOLS, say, retry=False, dry_run=False)
+        machine, plan = prepare(options, Preparation(programs.TOOLS, say))
         begun.remember(plan)
         journal = create(folder, machine, plan)
     with closing(journal):
@@ -214,34 +218,18 @@ def _with_explanations(request: Request) -> Request:
     usual = not (options.benchmarks or options.operations or options.hosts)
     if request.explain is not None or budget is None or not usual:
         return request
-    number = _explained_within(budget)
-    if not number:
-        return request
+    number = min(EXPLAINED, int(SHARE_TO_EXPLAIN * budget / EXPLAIN_SECONDS))
     rest = replace(options, budget_seconds=budget - number * EXPLAIN_SECONDS)
     return replace(request, options=rest, explain=number)
 
 
 def _with_explanations_left(request: Request, study: _Study) -> Request:
-    """A request that completes a study, with the number of messages that it was to explain at its
-    end and has not. The budget of its plan is already without their time.
-
-    No record has what was asked for, so `start`'s rule is used again on what the plan tells of it.
-    """
-    plan = study.plan
-    rest = plan.budget_seconds
-    # Only where neither benchmarks nor sizes are chosen, a plan has few sizes of some benchmarks.
-    usual = plan.few_sizes and not plan.hosts
-    done = study.amendment or any((study.folder / explained.FOLDER).glob("*.json"))
-    if request.explain is not None or rest is None or not usual or done:
+    """A request that completes a study, with the number of messages that its plan has for its end,
+    unless some are explained already."""
+    if request.explain is not None:
         return request
-    numbers = range(EXPLAINED, 0, -1)
-    fitting = (n for n in numbers if _explained_within(rest + n * EXPLAIN_SECONDS) >= n)
-    return replace(request, explain=next(fitting, 0))
-
-
-def _explained_within(budget: float) -> int:
-    """The number of messages that a usual study explains, of a budget with their time."""
-    return min(EXPLAINED, int(SHARE_TO_EXPLAIN * budget / EXPLAIN_SECONDS))
+    done = study.amendment or any((study.folder / explained.FOLDER).glob("*.json"))
+    return replace(request, explain=0 if done else study.plan.explain)
 
 
 def _keeping(requirements: Iterable[Requirement], options: Options) -> Options:
@@ -288,16 +276,8 @@ def _extended(request: Request, plan: Plan) -> tuple[_Study, SessionRecord]:
     contenders = choose_new(plan, options.libraries, say)
     machine = discover.discover()
     session = _session(before, machine, force=request.force)  # refused before anything is tried
-    adds = prepare_addition(
-        plan,
-        contenders,
-        before.history.state.begun_blocks,
-        machine,
-        programs.TOOLS,
-        say,
-        retry=request.retry,
-        dry_run=request.dry_run,
-    )
+    since = before.history.state.begun_blocks
+    adds = prepare_addition(plan, contenders, since, machine, request.preparation)
     amendment = amendments.extend(
         before.history.state, before.history.ended, adds, options.budget_seconds, options.launches
     )

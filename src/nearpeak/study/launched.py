@@ -221,7 +221,7 @@ class Launched:
         for number in self._group.variants:
             variant = self._plan.variants[number]
             benchmark = self._plan.benchmark(variant)
-            usual = {axis.name: axis.default for axis in benchmark.axes}
+            usual = benchmark.defaults
             if (record.benchmark, record.buffers) == (variant.benchmark, variant.buffers) and (
                 {**usual, **record.axes} == {**usual, **variant.axes}
             ):

@@ -35,7 +35,7 @@ class Units:
         # Those of libraries that are measured below a ceiling; for local memory, all of them.
         self.below = {ceiling: self._below(ceiling) for ceiling in self._of_role("ceiling")}
         self.all = [*self.libraries, *self.below]
-        local = {path.id for path in plan.paths if path.transport == "local"}
+        local = {path.id for path in plan.paths if path.is_local}
         # Those that are measured within the memory of a NUMA node.
         self.local = frozenset(unit for unit in self.all if self._path(unit) in local)
         self.spares = [self._part(spare) for spare in plan.spare]  # as Plan.spare

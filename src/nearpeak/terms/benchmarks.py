@@ -202,6 +202,11 @@ class Benchmark(msgspec.Struct, frozen=True):
         return {metric.name: metric for metric in self.metrics}[name]
 
     @property
+    def defaults(self) -> dict[str, str]:
+        """The default value of each of its axes."""
+        return {axis.name: axis.default for axis in self.axes}
+
+    @property
     def over_bytes(self) -> bool:
         """True if its sizes are those of messages; else of the problem of an application."""
         return self.x.unit == X().unit

@@ -101,10 +101,10 @@ def is_measured(path: DataPath, benchmark: Benchmark) -> bool:
     It moves data between two ends; between more only in the memory of one host. Its ranks do not
     yield their cores while they wait.
     """
-    if benchmark.ceiling != "measured" or path.transport == "local" or path.shares_cores:
+    if benchmark.ceiling != "measured" or path.is_local or path.shares_cores:
         return False
     shared = path.transport == "memory" and not any(end.gpu for end in path.ends)
-    return benchmark.ranks.fits(len(path.ends)) and (len(path.ends) == 2 or shared)
+    return benchmark.ranks.fits(len(path.ends)) and (path.is_pair or shared)
 
 
 def needed_ceilings(

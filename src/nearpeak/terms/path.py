@@ -82,15 +82,30 @@ class DataPath(msgspec.Struct, kw_only=True, frozen=True):
         return tuple(end.memory for end in self.ends)
 
     @property
+    def numa_nodes(self) -> frozenset[int | None]:
+        """The NUMA nodes of its ends."""
+        return frozenset(end.numa_node for end in self.ends)
+
+    @property
+    def is_local(self) -> bool:
+        """True if it is the memory of a NUMA node, which has no ranks at its ends."""
+        return self.transport == "local"
+
+    @property
+    def is_pair(self) -> bool:
+        """True if it has two ends."""
+        return len(self.ends) == 2
+
+    @property
     def located(self) -> bool:
         """True if the NUMA nodes of its ends are known."""
-        return all(end.numa_node is not None for end in self.ends)
+        return None not in self.numa_nodes
 
     @property
     def shares_cores(self) -> bool:
         """True if several ranks run on one core of a host."""
         cores = [(end.host, *end.cpus) for end in self.ends]
-        return self.transport != "local" and len(set(cores)) < len(cores)
+        return not self.is_local and len(set(cores)) < len(cores)
 
     @property
     def between_hosts(self) -> bool:

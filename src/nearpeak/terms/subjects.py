@@ -75,7 +75,7 @@ def subjects(
 def _memories(places: Mapping[Place, DataPath]) -> Iterator[Subject]:
     """The rates of memories, which are no ceiling of a benchmark."""
     for place, path in places.items():
-        for metric in MEMORY_RATES if path.transport == "local" else []:
+        for metric in MEMORY_RATES if path.is_local else []:
             curve = Curve(
                 benchmark=metric.name, metric=metric.name, buffers=HOST, axes=dict(state_of({}))
             )

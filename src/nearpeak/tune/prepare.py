@@ -20,6 +20,7 @@ from nearpeak.libraries.settings import split
 from nearpeak.libraries.tunables import Offered, Tunable, library_tunables, offered
 from nearpeak.planning.estimate import APPLICATION_SECONDS, GUESSES
 from nearpeak.planning.fit import OVERTIME, blocks_wanted, budget_for, rounded
+from nearpeak.planning.gate import Preparation
 from nearpeak.planning.prepare import prepare as prepare_study
 from nearpeak.terms.benchmarks import Benchmark, named
 from nearpeak.terms.buffers import default_buffers, needs_gpu
@@ -315,5 +316,5 @@ def _study_seconds(
     wanted = confirm.options(
         mpi, two, paths, targets, usual, LEAST_SECONDS, buffers=kinds, host=host
     )
-    _, plan = prepare_study(wanted, programs.TOOLS, lambda _: None, retry=False, dry_run=True)
+    _, plan = prepare_study(wanted, Preparation(programs.TOOLS, lambda _: None, dry_run=True))
     return budget_for(plan, blocks_wanted(plan)) * OVERTIME

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 import typer.main
 
-from nearpeak.cli.document import PAGES, commands, tunables
+from nearpeak.cli.document import PAGES, commands
 from nearpeak.cli.main import build_app
 from nearpeak.libraries.families import all_families
+from nearpeak.libraries.tunables import all_components
 from nearpeak.terms.exit_statuses import PROGRAMS, STATUSES
 from nearpeak.terms.logs import BAD_INPUT, FAILED, WRONG_DATA
 
@@ -72,4 +73,4 @@ def test_examples_in_a_line_and_in_paragraphs() -> None:
 
 def test_every_component_of_a_family_has_its_tunables() -> None:
     used = {name for family in all_families().values() for name in family.components}
-    assert set(tunables.components()) == used
+    assert set(all_components()) == used

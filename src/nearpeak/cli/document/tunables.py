@@ -2,10 +2,9 @@
 """docs/reference/tunables.md, made of the files of libraries/tunables."""
 
 from collections.abc import Iterator
-from importlib import resources
 
 from nearpeak.cli.document.beginning import first
-from nearpeak.libraries.tunables import Tunable, of_component
+from nearpeak.libraries.tunables import Tunable, all_components, of_component
 from nearpeak.markdown import code, codes, table
 
 BEGINNING = """The environment variables that `nearpeak tune` tries, one table for each component: a
@@ -20,17 +19,11 @@ NEEDS = {"gpu": "buffers in a GPU only", "network": "between hosts only"}
 def page() -> str:
     """The complete page."""
     parts = [first("Tunables", "tunables", BEGINNING)]
-    for component in components():
+    for component in all_components():
         rows = [_row(tunable) for tunable in of_component(component)]
         header = ("Variable", "Values", "Default", "Effect", "Source")
         parts.append(f"\n## {component}\n\n{table(header, rows)}")
     return "".join(parts)
-
-
-def components() -> list[str]:
-    """The names of all components."""
-    files = (resources.files("nearpeak.libraries") / "tunables").iterdir()
-    return sorted(file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml"))
 
 
 def _row(tunable: Tunable) -> tuple[str, str, str, str, str]:

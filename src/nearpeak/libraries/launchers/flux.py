@@ -8,10 +8,10 @@ Flux framework; not yet run.
 import json
 import os
 import socket
-import subprocess
 from itertools import pairwise
 from pathlib import Path
 
+from nearpeak.asking import answer_of
 from nearpeak.errors import UserError
 from nearpeak.libraries.families import all_families
 from nearpeak.libraries.launchers import Job
@@ -70,7 +70,7 @@ def _pmi(library: Library) -> str:
 
 def _in_order(flux: Path, hosts: list[str]) -> list[str]:
     """The hosts in the order of the instance, in which a job numbers them."""
-    instance = _output([str(flux), "hostlist", "--expand", "instance"]).split()
+    instance = answer_of([str(flux), "hostlist", "--expand", "instance"], LIMIT_SECONDS).split()
     for host in hosts:
         if host not in instance:
             raise UserError(
@@ -79,19 +79,3 @@ def _in_order(flux: Path, hosts: list[str]) -> list[str]:
                 " name hosts of it, as `flux hostlist instance` does"
             )
     return sorted(hosts, key=instance.index)
-
-
-def _output(argv: list[str]) -> str:
-    """The output of a command of Flux; "" where it fails."""
-    try:
-        done = subprocess.run(
-            argv,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=LIMIT_SECONDS,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return done.stdout if done.returncode == 0 else ""

@@ -72,6 +72,12 @@ class Tunable(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=T
         return {**self.with_, self.name: value}
 
 
+def all_components() -> list[str]:
+    """The names of all components."""
+    files = (resources.files("nearpeak.libraries") / "tunables").iterdir()
+    return sorted(file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml"))
+
+
 class Offered(NamedTuple):
     """A setting, with an installation's answer about it."""
 
