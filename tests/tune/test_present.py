@@ -264,7 +264,7 @@ def test_all_of_it_is_on_the_page(tuned: Tuned) -> None:
         FIRST,
         "Host messages with it: 8 B 0.600 [0.500, 0.700] times as fast (host-host).",
         "<li>UCX_TLS=sm,self</li>",
-        '<td class="n">5.00<small>[4.50, 5.50]</small></td>',
+        ">5.00<small>[4.50, 5.50]</small></td>",
         '<td class="n">16 KiB</td>',
         "the library&#39;s own choice</td>",
         "<code>--mpi alpha@tuned/profile.toml</code>",
