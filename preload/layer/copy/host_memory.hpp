@@ -1,25 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
+// Host memory for messages. Long pieces are kept at their end, as pages that were written before
+// need not be taken of the system again: a copy of 16 MiB into fresh ones takes several times as
+// long. The system may take back what is not in use. Several threads may use it at once.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
-#include <cstdlib>
 #include <memory>
-#include <new>
 
 namespace nearpeak::layer {
 
-// Host memory that is not written before it is used: its pages are taken where data comes.
-struct Free {
-  void operator()(char* memory) const { std::free(memory); }
+// Gives memory back; `bytes` is its length.
+struct GiveBack {
+  std::size_t bytes = 0;
+  void operator()(char* memory) const;
 };
-using HostMemory = std::unique_ptr<char, Free>;
+using HostMemory = std::unique_ptr<char, GiveBack>;
 
-// Throws std::bad_alloc.
-inline HostMemory host_memory_of(std::size_t bytes) {
-  HostMemory memory(static_cast<char*>(std::malloc(std::max<std::size_t>(bytes, 1))));
-  if (!memory) throw std::bad_alloc();
-  return memory;
-}
+constexpr std::size_t kLeastKept = std::size_t{512} << 10;  // bytes; malloc has shorter ones
+constexpr std::size_t kMostKept = std::size_t{1} << 30;    // bytes of all that are kept
+constexpr std::size_t kPiecesKept = 256;
+
+// At least so many bytes, which are not written. Throws std::bad_alloc.
+HostMemory host_memory_of(std::size_t bytes);
+
+// Pieces that are kept and that nobody has.
+std::size_t pieces_kept();
 
 }  // namespace nearpeak::layer

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ranks that share a GPU whose contexts take turns: one of them, the copy proxy, copies for all, so
-// that the GPU never changes from one to another (the copy proxy of docs/contributing/layer-design.md).
-// Who calls holds the guard.
+// that the GPU never changes from one to another (the copy proxy of
+// docs/contributing/layer-design.md). Who calls holds the guard.
 #pragma once
 
 #include <cstddef>

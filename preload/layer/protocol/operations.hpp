@@ -14,7 +14,6 @@
 #include "layer/copy/devices.hpp"
 #include "layer/copy/host_memory.hpp"
 #include "layer/copy/host_shadow.hpp"
-#include "layer/copy/posted.hpp"
 #include "layer/protocol/messages.hpp"
 #include "layer/world/envelope.hpp"
 #include "layer/world/slots.hpp"
@@ -114,7 +113,7 @@ struct PostedReceive final : Receive {
   bool accepts_envelope() const { return !unchecked_; }
 
   Origin origin;
-  PostedPiece host;      // where it is received, if not where the application wants it
+  HostMemory host;       // where it is received, if not where the application wants it
   bool settled = false;  // the MPI library has completed it, and the layer knows
   PostedReceive* before = nullptr;
   PostedReceive* after = nullptr;

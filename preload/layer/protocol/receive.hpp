@@ -57,8 +57,8 @@ int post_receive(std::unique_ptr<PostedReceive> receive, MPI_Request* request, c
   std::size_t room = target.room;
   if (!target.takes_envelope() && (target.on_device || world.accepts_envelopes.load())) {
     room = std::max(room, kEnvelopeBytes);
-    receive->host = world.posted.take(room);
-    where = receive->host.memory.get();
+    receive->host = host_memory_of(room);
+    where = receive->host.get();
     clear(*receive);
   } else if (!target.dense) {
     receive->accept_no_envelope();

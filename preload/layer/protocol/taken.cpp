@@ -125,7 +125,7 @@ bool may_be_envelope(const PostedReceive& receive) {
   // So may its memory be freed, once the application has the message.
   if (receive.request_freed) return false;
   const Target& target = receive.target;
-  if (receive.host.memory) return begins_as_envelope(receive.host.memory.get(), world.nonce);
+  if (receive.host) return begins_as_envelope(receive.host.get(), world.nonce);
   return target.takes_envelope() && target.room >= kEnvelopeBytes &&
          begins_as_envelope(target.data, world.nonce);
 }
@@ -152,10 +152,10 @@ void settle_in_place(PostedReceive& receive, const MPI_Status& status) {
 // What it has received in memory of the layer's.
 void settle_from_host(PostedReceive& receive, const MPI_Status& status) {
   const std::size_t bytes = bytes_of(status);
-  const char* const memory = receive.host.memory.get();
+  const char* const memory = receive.host.get();
   if (bytes == kEnvelopeBytes && begins_as_envelope(memory, world.nonce)) {
     take(receive, envelope_at(memory), Until::kUnderWay);
-    if (!receive.persistent) world.posted.give_back(std::move(receive.host));
+    if (!receive.persistent) receive.host.reset();
     return;
   }
   const Copies copies;
@@ -170,7 +170,7 @@ void settle_from_host(PostedReceive& receive, const MPI_Status& status) {
 }  // namespace
 
 void clear(PostedReceive& receive) {
-  if (receive.host.memory) std::fill_n(receive.host.memory.get(), sizeof(Nonce), '\0');
+  if (receive.host) std::fill_n(receive.host.get(), sizeof(Nonce), '\0');
 }
 
 void open_receive(PostedReceive& receive) {
@@ -189,7 +189,7 @@ void close_receive(PostedReceive& receive) {
 void settle(PostedReceive& receive, const MPI_Status& status) {
   if (receive.settled || !receive.started) return;
   close_receive(receive);
-  if (!receive.host.memory) return settle_in_place(receive, status);
+  if (!receive.host) return settle_in_place(receive, status);
   int cancelled = 0;
   NEARPEAK_REAL(MPI_Test_cancelled)(&status, &cancelled);
   if (cancelled == 0) settle_from_host(receive, status);

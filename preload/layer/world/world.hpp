@@ -14,7 +14,6 @@
 #include "layer/copy/devices.hpp"
 #include "layer/copy/pieces.hpp"
 #include "layer/copy/pinned_cache.hpp"
-#include "layer/copy/posted.hpp"
 #include "layer/datatype/types.hpp"
 #include "layer/world/envelope.hpp"
 #include "layer/world/routes.hpp"
@@ -66,7 +65,6 @@ struct World {
   MPI_Comm everyone{};  // all ranks, for the layer alone
   Devices devices;
   PinnedCache pinned{devices};
-  Posted posted;
   std::map<int, std::unique_ptr<Pieces>> pieces;  // by device
   int home = 0;   // the device that opens the memory of other ranks, where it accepts envelopes
   Scratch trial;  // what other ranks try to open (opening.hpp)

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "layer/copy/host_memory.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <deque>
+#include <mutex>
+#include <new>
+
+namespace nearpeak::layer {
+namespace {
+
+struct KeptPiece {
+  char* memory;
+  std::size_t bytes;
+};
+
+struct Kept {
+  std::mutex mutex;
+  std::deque<KeptPiece> pieces;  // the last one that was given back first
+  std::size_t bytes = 0;
+};
+
+// In large pages, which are fewer to be taken of the system and for it to walk where another
+// process reads them.
+HostMemory fresh(std::size_t bytes) {
+  constexpr std::size_t kLargePage = std::size_t{2} << 20;
+  if (bytes < kLargePage / 2) {
+    HostMemory memory(static_cast<char*>(std::malloc(std::max<std::size_t>(bytes, 1))), {bytes});
+    if (!memory) throw std::bad_alloc();
+    return memory;
+  }
+  const std::size_t whole = (bytes + kLargePage - 1) / kLargePage * kLargePage;
+  HostMemory memory(static_cast<char*>(std::aligned_alloc(kLargePage, whole)), {whole});
+  if (!memory) throw std::bad_alloc();
+  madvise(memory.get(), whole, MADV_HUGEPAGE);  // advice, where the kernel has them
+  return memory;
+}
+
+// Never destroyed: requests may end after the program's last static object.
+Kept& kept() {
+  static Kept& all = *new Kept;
+  return all;
+}
+
+}  // namespace
+
+HostMemory host_memory_of(std::size_t bytes) {
+  if (bytes >= kLeastKept) {
+    Kept& all = kept();
+    const std::lock_guard lock(all.mutex);
+    // Not a much longer one, which a longer message may want.
+    const auto fits = std::find_if(
+        all.pieces.begin(), all.pieces.end(),
+        [&](const KeptPiece& piece) { return piece.bytes >= bytes && piece.bytes / 2 <= bytes; });
+    if (fits != all.pieces.end()) {
+      HostMemory memory(fits->memory, {fits->bytes});
+      all.bytes -= fits->bytes;
+      all.pieces.erase(fits);
+      return memory;
+    }
+  }
+  return fresh(bytes);
+}
+
+void GiveBack::operator()(char* memory) const {
+  if (bytes < kLeastKept || bytes > kMostKept) return std::free(memory);
+  Kept& all = kept();
+  const std::lock_guard lock(all.mutex);
+  all.bytes += bytes;
+  all.pieces.push_front({memory, bytes});
+  while (all.bytes > kMostKept || all.pieces.size() > kPiecesKept) {
+    all.bytes -= all.pieces.back().bytes;
+    std::free(all.pieces.back().memory);
+    all.pieces.pop_back();
+  }
+}
+
+std::size_t pieces_kept() {
+  Kept& all = kept();
+  const std::lock_guard lock(all.mutex);
+  return all.pieces.size();
+}
+
+}  // namespace nearpeak::layer
