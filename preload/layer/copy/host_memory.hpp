@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Host memory for messages. Long pieces are kept at their end, as pages that were written before
-// need not be taken of the system again: a copy of 16 MiB into fresh ones takes several times as
-// long. The system may take back what is not in use. Several threads may use it at once.
+// Host memory for messages. Long pieces are kept at their end and used again, as fresh pages cost
+// more than the copy into them (benchmarks/recorded/layer-host-memory-h200.txt). Several threads may
+// use it at once.
 #pragma once
 
 #include <cstddef>
