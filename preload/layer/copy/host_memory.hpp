@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Host memory for messages. Long pieces are kept at their end and used again, as fresh pages cost
-// more than the copy into them (benchmarks/recorded/layer-host-memory-h200.txt). Several threads may
-// use it at once.
+// more than the copy into them (benchmarks/recorded/layer-host-memory-h200.txt). Several threads
+// may use it at once.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ struct GiveBack {
 using HostMemory = std::unique_ptr<char, GiveBack>;
 
 constexpr std::size_t kLeastKept = std::size_t{512} << 10;  // bytes; malloc has shorter ones
-constexpr std::size_t kMostKept = std::size_t{1} << 30;    // bytes of all that are kept
+constexpr std::size_t kMostKept = std::size_t{1} << 30;     // bytes of all that are kept
 constexpr std::size_t kPiecesKept = 256;
 
 // At least so many bytes, which are not written. Throws std::bad_alloc.
