@@ -28,7 +28,7 @@ Nearpeak = Any
         (["report"], "Missing argument 'DIR'; see nearpeak report --help"),
         (
             ["study", "--paths", "a", "--path", "b"],
-            "--paths is given twice: give all it is to have",
+            "--paths is given twice; give it once, with all",
         ),
         (["study", "--launches", "many"], "see nearpeak study --help"),
         (

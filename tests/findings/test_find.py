@@ -260,7 +260,7 @@ def test_a_finding_is_what_results_json_holds(by_hand: Any) -> None:
 def test_every_finding_says_what_to_do(by_hand: Any) -> None:
     assert all(kind.remedy.endswith(".") for kind in all_rules())
     (finding,) = found(by_hand, shared(by_hand, 100.0, 10.0))
-    assert finding.remedy.text == "Let ranks share a GPU in the faster of these two ways."
+    assert finding.remedy.text.startswith("Start MPS where it is faster")
     assert finding.remedy.settings is None
 
 

@@ -54,9 +54,7 @@ def test_what_loses_most_comes_with_its_remedy(
     plain: Results, finding: Finding, advised: Advised
 ) -> None:
     plain.findings = [finding, msgspec.structs.replace(finding, who=Who("less"))]
-    assert advised(plain) == [
-        f"Largest loss that a rule knows: {sentence(finding)} Do it the other way."
-    ]
+    assert advised(plain) == [f"Largest loss: {sentence(finding)} Do it the other way."]
 
 
 def test_what_a_message_loses_comes_first_too(
@@ -180,7 +178,7 @@ def test_what_is_open_is_said_with_its_interval_and_why(plain: Results, advised:
             cell.flags = ["held down"]
     (text,) = advised(plain)
     assert text == (
-        "It is open how near any library comes to the ceiling on host-host same-numa in bw at"
+        "Inconclusive how near any library comes to the ceiling on host-host same-numa in bw at"
         " 64 MiB (14.0 GB/s by single copy): the best one, openmpi (tied with mpich), reaches"
         " 28.9 % of it, and the 95 % interval is 17.0 to 90.0 %. Launches scatter: hardware was hot"
         " or slowed, or a hypervisor took CPU time. Measure more before changing anything."

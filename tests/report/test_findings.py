@@ -199,10 +199,10 @@ def test_dip(by_hand: Any) -> None:
     cells[2].fraction = 0.33
     cells[0].fraction = 0.5
     assert told(by_hand, "dip", cells).endswith(
-        "latency D,D at 4 KiB: 12.0 µs, and at 4 KiB a library can attain 2.00 µs, 6.00 times as"
-        " good. At 32 KiB it has 9.00 µs and can attain 3.00 µs, 3.00 times as good. Block by"
-        " block, the gap at 4 KiB is 2.00 times (2.00 to 2.00 in 6 blocks) that at 32 KiB. It is"
-        " larger than the gap at the next size on its other side, too."
+        "latency D,D at 4 KiB: 12.0 µs is 6.00 times from the 2.00 µs that a library can attain. At"
+        " 32 KiB the gap is 3.00 times (9.00 µs and 3.00 µs), and at the size on the other side it is"
+        " smaller, too. Within blocks, the gap at 4 KiB is 2.00 times (2.00 to 2.00 in 6 blocks) that at 32 KiB:"
+        " a protocol switch near 4 KiB is likely."
     )
 
 
@@ -212,8 +212,8 @@ def test_dip_of_a_rate(by_hand: Any) -> None:
         for x, gbs in ((512, 6.0), (4096, 2.0), (32768, 6.0))
     ]
     words = told(by_hand, "dip", cells)
-    assert "2.00 GB/s, and at 4 KiB a library can attain 12.0 GB/s, 6.00 times as good." in words
-    assert "6.00 GB/s and can attain 12.0 GB/s, 2.00 times as good." in words
+    assert "2.00 GB/s is 6.00 times from the 12.0 GB/s that a library can attain." in words
+    assert "the gap is 2.00 times (6.00 GB/s and 12.0 GB/s)" in words
 
 
 def test_overlap(by_hand: Any) -> None:
@@ -414,8 +414,9 @@ def test_what_has_the_same_reason_is_said_behind_the_remedy(by_hand: Any) -> Non
     ]
     (finding,) = find_in(by_hand.view(cells))
     assert advised(finding).startswith(
-        "Let ranks share a GPU in the faster of these two ways. The same reason: openmpi,"
-        " gpu-gpu same-gpu, latency D,D at 1 MiB: one message at a time moves 0.541 GB/s"
+        "Start MPS where it is faster (`nvidia-cuda-mps-control -d`), and end it where it is slower."
+        " The same reason: openmpi, gpu-gpu same-gpu, latency D,D at 1 MiB: one message at a time"
+        " moves 0.541 GB/s"
     )
 
 

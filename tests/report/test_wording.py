@@ -39,7 +39,9 @@ def test_a_plateau_below_the_ceiling_beside_it_says_so(plain: Results) -> None:
         if figure.plateau and figure.case.benchmark == "bw":
             figure.plateau_low = True
     told = wording.low_plateaus([group])
-    assert told.endswith("to tell which that is: host-host same-numa, bw. Go by the intervals.")
+    assert told.endswith(
+        "next to them: host-host same-numa, bw. Trust the intervals, not the medians."
+    )
 
 
 def test_a_ceiling_in_caches_beside_a_plateau_of_memory_scatters_not(

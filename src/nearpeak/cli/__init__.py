@@ -43,9 +43,9 @@ Hosts = Annotated[
     str | None,
     typer.Option(
         metavar="A,B[,C...]",
-        help="Measure between the first two of these hosts, and all of them together; this one must"
-        " be among them, and comes first. The others are called by ssh, which must ask for no"
-        " password.",
+        help="Measure between the first two of these hosts, and all of them together. They must"
+        " include this host, which gets rank 0. The others are called by ssh, which must ask for"
+        " no password.",
     ),
 ]
 PathId = Annotated[

@@ -31,8 +31,8 @@ HELP = f"""Show this machine and its data paths, or what spoils measurements.
 It says, too, why other data paths are not available, and in what the nodes of
 a job differ.
 
---check says what on this machine will spoil a measurement, and what to do
-about it; in a job of several nodes, what on any of them will.
+--check lists what will spoil a measurement, and what to do about it. In a
+job of several nodes it checks every node.
 
 {sentence("machine")}
 

@@ -87,7 +87,7 @@ class RejectRepeatedOptions(TyperCommand):
             if not isinstance(param, TyperOption) or param.multiple or param.is_flag:
                 continue
             if times > 1:
-                message = f"{param.opts[0]} is given twice: give all it is to have at once"
+                message = f"{param.opts[0]} is given twice; give it once, with all its values"
                 raise UsageError(message, ctx=ctx)
         return super().parse_args(ctx, args)
 

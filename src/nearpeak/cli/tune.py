@@ -21,16 +21,15 @@ BUDGET = "15m"
 HELP = f"""Find settings that make a library faster; write them as a profile.
 
 Each value that the catalogue has for this library (`nearpeak mpi settings NAME`) is
-tried where --path, --buffers and --for say, with every launch's data verified. What
-helps is put together, and what is not needed dropped. Then a study of fresh launches
-measures the library with and without it, on every path of the machine: it decides
-whether the settings are taken, taken for this path alone, or not at all.
+tried where --path, --buffers and --for say, with every launch's data verified. The
+search combines the values that help and drops those that add nothing. A study with
+fresh launches then compares the result with the defaults on every path. It accepts the
+settings everywhere, on this path only, or not at all.
 
-What was taken is written into DIR: profile.toml for --mpi NAME@DIR/profile.toml of
-every command, and a shell file, a module file and the library's own files. What makes
-something else slower is in DIR/only-PATH-BUFFERS alone, with its price. DIR/report.html
-shows it all, and DIR/study has the report of the study. `--resume --budget TIME` adds
-time to it.
+DIR gets the accepted settings: profile.toml for --mpi NAME@DIR/profile.toml of every
+command, a shell file, a module file and the library's own files. Settings that make
+something else slower are in DIR/only-PATH-BUFFERS, with their price. DIR/report.html
+shows all of it, and DIR/study has the study. `--resume --budget TIME` adds time.
 
 Examples:
 

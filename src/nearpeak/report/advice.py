@@ -46,7 +46,7 @@ def _of_path(results: Results, advice: Advice) -> str:
 def _of_loss(results: Results, advice: Advice) -> str:
     finding = results.findings[advice.finding or 0]
     # Without a cost: parts of a message may move its bytes, so not all of their time is lost.
-    opening = "Largest loss that a rule knows" if finding.cost else "Look first at"
+    opening = "Largest loss" if finding.cost else "Look first at"
     return f"{opening}: {findings.sentence(finding)} {findings.remedied(finding)}"
 
 
@@ -84,7 +84,7 @@ def _of_open(results: Results, advice: Advice) -> str:
     reason = " and ".join(_cause(results, advice, cause) for cause in advice.why)
     remedy = "again when the machine is idle" if results.loaded else "more before changing anything"
     return (
-        f"It is open how near any library comes to {target} reaches {percent(advice.fraction)} %"
+        f"Inconclusive how near any library comes to {target} reaches {percent(advice.fraction)} %"
         f" of it, and the 95 % interval is {percent(low)} to {percent(high)} %. Launches scatter: "
         f"{reason or 'nothing recorded tells why'}. Measure {remedy}."
     )

@@ -351,9 +351,8 @@ def low_plateaus(groups: list[Group]) -> str:
     if not names:
         return ""
     return (
-        "These plateaus came out below the ceiling beside them: each block counts with the size"
-        " that is the best in other blocks, and the blocks scatter too much to tell which that is:"
-        f" {'; '.join(names)}. Go by the intervals."
+        "Noise hides which message size is best, so these plateaus are below the ceiling of the"
+        f" size next to them: {'; '.join(names)}. Trust the intervals, not the medians."
     )
 
 

@@ -1084,9 +1084,9 @@ AdviceKind = Literal[
     # nothing to do: the best library is at 80 % of the ceiling or above in all headlines of the
     # first sheet
     "near",
-    "far",  # the best library is surely below that here: try other settings or libraries
-    # launches scatter too much: the interval of the best one's fraction has 80 % in it, or spans
-    # more than a factor of 2
+    "far",  # the best library is significantly below that here: try other settings or libraries
+    # launches scatter too much: the interval of the best one's fraction contains 80 %, or its ends
+    # differ by more than a factor of 2
     "open",
 ]
 

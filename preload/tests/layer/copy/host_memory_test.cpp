@@ -7,7 +7,6 @@
 #include <vector>
 
 using nearpeak::layer::host_memory_of;
-using nearpeak::layer::HostMemory;
 using nearpeak::layer::kLeastKept;
 using nearpeak::layer::kMostKept;
 using nearpeak::layer::kPiecesKept;
@@ -25,7 +24,7 @@ const char* given_back(std::size_t bytes) { return host_memory_of(bytes).get(); 
 TEST_CASE("host memory that was given back is taken again, with the length that it has") {
   const char* const where = given_back(kLong);
   const std::size_t before = pieces_kept();
-  const HostMemory again = host_memory_of(kLong / 2);
+  const nearpeak::layer::HostMemory again = host_memory_of(kLong / 2);
   CHECK(again.get() == where);
   CHECK(again.get_deleter().bytes == kLong);
   CHECK(pieces_kept() == before - 1);
@@ -33,7 +32,8 @@ TEST_CASE("host memory that was given back is taken again, with the length that 
 
 TEST_CASE("host memory is taken again neither for more bytes nor for far fewer") {
   const char* const where = given_back(kLong);
-  const HostMemory more = host_memory_of(kLong + 1), fewer = host_memory_of(kLong / 2 - 1);
+  const nearpeak::layer::HostMemory more = host_memory_of(kLong + 1),
+                                    fewer = host_memory_of(kLong / 2 - 1);
   CHECK(more.get() != where);
   CHECK(fewer.get() != where);
 }
@@ -44,8 +44,8 @@ TEST_CASE("host memory that is short, too long or too much is not kept") {
   given_back(kLeastKept - 1);
   given_back(kMostKept + 1);
   CHECK(pieces_kept() == 1);
-  std::vector<HostMemory> many(kPiecesKept + 1);
-  for (HostMemory& each : many) each = host_memory_of(kLeastKept);
+  std::vector<nearpeak::layer::HostMemory> many(kPiecesKept + 1);
+  for (auto& each : many) each = host_memory_of(kLeastKept);
   many.clear();
   CHECK(pieces_kept() == kPiecesKept);
 }

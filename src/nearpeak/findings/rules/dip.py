@@ -59,12 +59,12 @@ def sentence(it: Phrases) -> str:
     )
     this_size, next_size = it.size, it.other_size
     return (
-        f"{it.subject}: {it.measured}, and at {this_size} a library can attain"
-        f" {value(ceiling)}, {gap(it.evidence('own'), ceiling)} times as good. At"
-        f" {next_size} it has {it.better} and can attain {value(other_ceiling)},"
-        f" {gap(it.evidence('alternative'), other_ceiling)} times as good. Block by block,"
-        f" the gap at {this_size} is {it.ratio} that at {next_size}. It is larger than the"
-        " gap at the next size on its other side, too."
+        f"{it.subject}: {it.measured} is {gap(it.evidence('own'), ceiling)} times from the"
+        f" {value(ceiling)} that a library can attain. At {next_size} the gap is"
+        f" {gap(it.evidence('alternative'), other_ceiling)} times ({it.better} and"
+        f" {value(other_ceiling)}), and at the size on the other side it is smaller, too. Within"
+        f" blocks, the gap at {this_size} is {it.ratio} that at {next_size}: a protocol switch near"
+        f" {this_size} is likely."
     )
 
 

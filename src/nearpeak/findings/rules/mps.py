@@ -39,7 +39,8 @@ RULE = Rule(
     headline="{it.short}: {it.measured} {it.mps}, {it.better} {it.other_mps} ({it.times})",
     sentence=sentence,
     action="Let ranks share a GPU {it.other_mps}.",
-    remedy="Let ranks share a GPU in the faster of these two ways.",
+    remedy="Start MPS where it is faster (`nvidia-cuda-mps-control -d`), and end it where it is"
+    " slower.",
     sources=[
         Reference(
             Source(

@@ -22,7 +22,7 @@ RULE = Rule(
     name="yields",
     tells="For a third or more of a message's time nothing is seen but that ranks give their core"
     " away or sleep (sched_yield, usleep). Another rank may be at work by its own instructions"
-    " meanwhile: how much of that time it was in no call that is seen is told with each.",
+    " meanwhile: each finding states how much of that time it spent outside of traced calls.",
     find=find,
     origin="settings",
     headline="{it.short}: {it.parts}",
