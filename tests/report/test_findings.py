@@ -200,9 +200,9 @@ def test_dip(by_hand: Any) -> None:
     cells[0].fraction = 0.5
     assert told(by_hand, "dip", cells).endswith(
         "latency D,D at 4 KiB: 12.0 µs is 6.00 times from the 2.00 µs that a library can attain. At"
-        " 32 KiB the gap is 3.00 times (9.00 µs and 3.00 µs), and at the size on the other side it is"
-        " smaller, too. Within blocks, the gap at 4 KiB is 2.00 times (2.00 to 2.00 in 6 blocks) that at 32 KiB:"
-        " a protocol switch near 4 KiB is likely."
+        " 32 KiB the gap is 3.00 times (9.00 µs and 3.00 µs), and at the size on the other side it"
+        " is smaller, too. Within blocks, the gap at 4 KiB is 2.00 times (2.00 to 2.00 in 6 blocks)"
+        " that at 32 KiB: a protocol switch near 4 KiB is likely."
     )
 
 
@@ -414,8 +414,8 @@ def test_what_has_the_same_reason_is_said_behind_the_remedy(by_hand: Any) -> Non
     ]
     (finding,) = find_in(by_hand.view(cells))
     assert advised(finding).startswith(
-        "Start MPS where it is faster (`nvidia-cuda-mps-control -d`), and end it where it is slower."
-        " The same reason: openmpi, gpu-gpu same-gpu, latency D,D at 1 MiB: one message at a time"
+        "Start MPS where it is faster (`nvidia-cuda-mps-control -d`), and end it where it is"
+        " slower. The same reason: openmpi, gpu-gpu same-gpu, latency D,D at 1 MiB: one message at a time"
         " moves 0.541 GB/s"
     )
 
