@@ -415,7 +415,8 @@ def test_what_has_the_same_reason_is_said_behind_the_remedy(by_hand: Any) -> Non
     (finding,) = find_in(by_hand.view(cells))
     assert advised(finding).startswith(
         "Start MPS where it is faster (`nvidia-cuda-mps-control -d`), and end it where it is"
-        " slower. The same reason: openmpi, gpu-gpu same-gpu, latency D,D at 1 MiB: one message at a time"
+        " slower. The same reason: openmpi, gpu-gpu same-gpu, latency D,D at 1 MiB: one message"
+        " at a time"
         " moves 0.541 GB/s"
     )
 
