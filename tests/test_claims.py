@@ -29,7 +29,7 @@ class Claim(msgspec.Struct, forbid_unknown_fields=True):
     # "WHO | PATH | CASE | FIELD" of a cell, as "intel | gpu-gpu nvlink | bw D,D 16 MiB | median" of
     # "h200x2-shipped"; of a ceiling (WHO is "ceiling"), an application, or a finding (of which
     # FIELD is). "compared FIELD": of WHO against the default settings. "explained LEG NAME FIELD":
-    # of a part of a message.
+    # of a part of a message. "method NAME": of a method of a ceiling.
     figures: list[str] = []
     sessions: int = 1  # in which the recording was measured
 
@@ -81,6 +81,8 @@ def figure(results: Results, words: str) -> str:
     else:
         sources = [cell for cell in results.cells if mine(cell)]
     assert sources, f"there is no {words}"
+    if name.startswith("method "):
+        return numbers.number(sources[0].methods[name.removeprefix("method ")])
     value = operator.attrgetter(name)(sources[0])  # of the default axes: those stand first
     scale = 100.0 if "fraction" in name or "of_plateau" in name else 1.0
     if name == "cost.range":
