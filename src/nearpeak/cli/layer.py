@@ -42,7 +42,7 @@ Examples:
 
   nearpeak layer -- mpirun -n 2 ./app
 
-  nearpeak layer --print-env --mpi openmpi >> job.sh
+  nearpeak layer --print-env --mpi openmpi > layer.sh
 
   nearpeak layer --only-queries --report --mpi intel -- mpirun -n 16 ./app
 
