@@ -161,7 +161,7 @@ def test_the_precision_in_the_readme_is_that_of_the_recording() -> None:
     words = re.match(r"Half of the (\d+) intervals \(95 %\) are ±(\S+) % or narrower", said)
     assert words is not None, said
     text = plain((ROOT / "README.md").read_text(encoding="utf-8"))
-    assert f"Half of the study's {words[1]} intervals are within ±{words[2]} %" in text
+    assert f"half of the study's {words[1]} intervals are ±{words[2]} % or narrower" in text
 
 
 def test_every_recording_that_the_docs_name_is_there() -> None:
