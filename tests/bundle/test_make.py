@@ -72,6 +72,10 @@ def test_a_bundle_runs_elsewhere(tmp_path: Path, fake_driver: Path) -> None:
     assert str(catalogue.entry("openmpi").prefix) not in done.stderr
     checked = run("bundle", "--check", home)
     assert (checked.returncode, checked.stderr) == (0, "")
+    job = tmp_path / "job.sh"
+    wrote = run("study", "--mpi", "openmpi-cuda", "--budget", "2m", "--sbatch", str(job))
+    assert wrote.returncode == 0, wrote.stderr
+    assert f"exec {start} study" in job.read_text("utf-8")
     of_gpus = run("mpi", "show", "openmpi-cuda", LD_LIBRARY_PATH=str(fake_driver)).stdout
     assert re.search(r"UCX watches [1-9]\d* calls of the driver API", of_gpus)
     assert "libuct_cuda" not in of_gpus  # as it loads

@@ -25,7 +25,16 @@ from nearpeak.numbers import count
 
 SUFFIX = ".tar.xz"
 PRESET = 4  # of xz: higher ones take much longer for little
-ENTRY = "from nearpeak.cli.main import main\n\nmain()\n"
+# Scripts of jobs start the program by its name, which is that of the start script.
+ENTRY = """\
+import sys
+from pathlib import Path
+
+from nearpeak.cli.main import main
+
+sys.argv[0] = str(Path(__file__).resolve().parents[1] / "nearpeak")
+main()
+"""
 
 
 @dataclass(frozen=True)
