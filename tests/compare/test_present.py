@@ -186,12 +186,12 @@ def test_what_one_session_cannot_tell(make_sides: MakeSides) -> None:
     compared = compare(old, new, 0.05)
     text = " ".join(printed(compared).split())
     assert "build and inherited variables: no difference is recorded." in text
-    assert "1 session before, 1 now: in a typical row by itself, a change below about" in text
+    assert "1 session before, 1 now: in a typical row by itself, scatter hides a change" in text
     assert "Undecided, though beyond the scatter of launches: " in text
     assert "only a much larger change gets a verdict" in text
     assert text.endswith(
-        "Exit status 3: nothing can be judged: with one session on each side, a change cannot be"
-        " told from the scatter of sessions. Measure 3 sessions of each side."
+        "Exit status 3: nothing can be judged: one session on each side does not separate a"
+        " change from the scatter of sessions. Measure 3 sessions of each side."
     )
     assert text.count("undecided") > 1  # in each line: a blank is no answer
     text = page(compared)
@@ -212,7 +212,7 @@ def test_more_sessions_say_what_they_leave_undecided(make_sides: MakeSides) -> N
     lines = printed(compare(old, new, 0.001), 200).splitlines()
     assert any("alpha" in line and "undecided" in line for line in lines)
     assert sum(line.startswith("  bw ") for line in lines) == 2  # of the library, and its ceiling
-    assert "nothing can be judged: no change can be told from the scatter" in lines[-1]
+    assert "nothing can be judged: the scatter of launches and sessions hides" in lines[-1]
 
 
 def test_other_distances_of_cpus_are_told(make_sides: MakeSides) -> None:

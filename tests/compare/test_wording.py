@@ -122,7 +122,7 @@ def test_why_nothing_is_judged(make_sides: MakeSides) -> None:
     assert not found.judged
     found.sessions += found.sessions
     assert wording.conclusion(found).startswith(
-        "Nothing can be judged: no change can be told from the scatter of launches and sessions."
+        "Nothing can be judged: the scatter of launches and sessions hides any change."
     )
     found.libraries[0].curves[0].cells[0].change.verdict = "equivalent"  # of several sizes one
     assert not found.judged

@@ -145,10 +145,10 @@ def _unjudged(compared: Compared) -> str:
         return f"{change}, but {too_few} cannot prove it. {remedy}"
     if single:
         return (
-            "with one session on each side, a change cannot be told from the scatter of sessions."
+            "one session on each side does not separate a change from the scatter of sessions."
             f" {remedy}"
         )
-    return f"no change can be told from the scatter of launches and sessions. {remedy}"
+    return f"the scatter of launches and sessions hides any change. {remedy}"
 
 
 def _largest(compared: Compared) -> PlaceChange | None:
@@ -221,9 +221,8 @@ def limits(compared: Compared) -> Iterator[str]:
         return
     old, new = compared.count("old"), compared.count("new")
     yield (
-        f"{count(old, 'session')} before, {new} now: in a typical row by itself, a change below"
-        f" about {percent(compared.tells_from)} % cannot be told from the scatter of launches and"
-        " sessions. All rows are judged together, so a verdict takes more."
+        f"{count(old, 'session')} before, {new} now: in a typical row by itself, scatter hides a"
+        f" change below about {percent(compared.tells_from)} %. All rows are judged together, so a verdict takes more."
     )
     if _single(compared):
         yield (
