@@ -195,7 +195,7 @@ def test_what_one_session_cannot_tell(make_sides: MakeSides) -> None:
     )
     assert text.count("undecided") > 1  # in each line: a blank is no answer
     text = page(compared)
-    assert text.count("Nothing can be judged: with one session on each side") == 1
+    assert text.count("Nothing can be judged: one session on each side") == 1
     assert ' muted">undecided' in text
 
 

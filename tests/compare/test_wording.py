@@ -144,7 +144,7 @@ def test_the_conclusion_says_what_is_missing(make_sides: MakeSides) -> None:
     assert said.startswith(f"Not measured now: {gone} and 2 more. Measure it, or accept it with")
     assert "Nothing can be judged: " in said
     said = wording.conclusion(compare(old, new, 0.05, allow_missing=True))
-    assert said.startswith("Nothing can be judged: with one session on each side")
+    assert said.startswith("Nothing can be judged: one session on each side")
     assert said.endswith(f"Not measured now, which is allowed: {gone} and 2 more.")
 
 

@@ -222,7 +222,8 @@ def limits(compared: Compared) -> Iterator[str]:
     old, new = compared.count("old"), compared.count("new")
     yield (
         f"{count(old, 'session')} before, {new} now: in a typical row by itself, scatter hides a"
-        f" change below about {percent(compared.tells_from)} %. All rows are judged together, so a verdict takes more."
+        f" change below about {percent(compared.tells_from)} %. All rows are judged"
+        " together, so a verdict takes more."
     )
     if _single(compared):
         yield (
