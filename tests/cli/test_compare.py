@@ -72,7 +72,7 @@ def test_the_status_says_that_nothing_could_be_judged(
         make_sides(f"new/{day}", day=day + 3)
     code, out, _ = compare(tmp_path / "old/1", tmp_path / "new/1")
     assert code == 3
-    said = "Exit status 3: nothing can be judged: with one session on each side"
+    said = "Exit status 3: nothing can be judged: one session on each side"
     assert out.splitlines()[-1].startswith(said)
     code, out, _ = compare(tmp_path / "old", tmp_path / "new")
     assert code == 0
