@@ -9,7 +9,8 @@ import msgspec
 from answers import printed
 from nearpeak.numbers import size
 from nearpeak.report.conclusion import gaps, links, sentence
-from nearpeak.report.digest import digest
+from nearpeak.report.digest import answer, digest
+from nearpeak.report.failures import by_library
 from nearpeak.report.lines import lines
 from nearpeak.results.results import Results
 
@@ -61,13 +62,19 @@ def test_the_rates_of_links_say_what_each_is(plain: Results) -> None:
     )
 
 
-def test_failures_are_named_by_library(results: Results) -> None:
-    failure = results.failures[0]
-    other = msgspec.structs.replace(failure, who=failure.who, cause="SIGSEGV")
-    results.failures = [other, other, results.failures[1]]
-    text = " ".join(printed(digest(results)).split())
-    assert "3 launches failed: " in text
-    assert "(2, SIGSEGV) and ceiling (1, hung), see logs/17.txt." in text
+def test_a_log_is_named_only_if_it_is_there(results: Results, tmp_path: Path) -> None:
+    kind = next(kind for kind in results.failure_kinds if kind.log)
+    results.failure_kinds = [kind]
+
+    def text() -> str:
+        blocks = answer(results, tmp_path)
+        return next(block.text for block in blocks if getattr(block, "details", "") == "failures")
+
+    assert text() == f"{by_library(results)}."
+    log = tmp_path / str(kind.log)
+    log.parent.mkdir()
+    log.touch()
+    assert text() == f"{by_library(results)}, see {log}."
 
 
 def test_a_study_without_libraries_shows_its_peaks(

@@ -4,7 +4,6 @@
 Terminal, page and Markdown show the same blocks; the rest of the report is their evidence.
 """
 
-import textwrap
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -21,10 +20,9 @@ from nearpeak.document.model import (
     Section,
     Table,
 )
-from nearpeak.grouping import grouped
 from nearpeak.journal import resume_study
-from nearpeak.numbers import count, listed
-from nearpeak.report import applications, imported, wording
+from nearpeak.numbers import listed
+from nearpeak.report import applications, failures, imported, wording
 from nearpeak.report.cards import card, cards
 from nearpeak.report.conclusion import gaps, has_figures, links, sentence
 from nearpeak.report.families import families, titles_of
@@ -32,11 +30,9 @@ from nearpeak.report.lines import lines, poor
 from nearpeak.report.notices import scopes
 from nearpeak.report.path_table import path_table
 from nearpeak.report.tables import table_one
-from nearpeak.results.results import Failure, Results
+from nearpeak.results.results import Results
 
 MOST_SENTENCES = 3
-MOST_LETTERS = 40  # of the cause of a failure
-MOST_LIBRARIES = 3  # with failed launches, named
 
 
 def digest(results: Results, folder: Path = Path("DIR")) -> Document:
@@ -61,8 +57,8 @@ def answer(results: Results, folder: Path) -> Iterator[Block]:
         yield Prose(missing, tone="muted")
     if text := wording.conditions(results):
         yield Notice(text, tone="bad")
-    if results.failures:
-        yield Notice(_failed(results), tone="bad", details="failures")
+    if results.failure_kinds:
+        yield Notice(_failed(results, folder), tone="bad", details="failures")
     if not results.complete:
         text = "This study is not complete. To continue it:"
         yield Notice(text, tone="note", command=resume_study(folder))
@@ -125,16 +121,8 @@ def _median_row(row: Row) -> Row:
     return replace(row, values=values)
 
 
-def _failed(results: Results) -> str:
-    """`7 launches failed: intel (6, SIGSEGV) and mpich (1, timeout), see logs/12.txt.`"""
-    launches = grouped(results.failures, lambda failure: failure.who.label)
-    names = [f"{name} ({len(ended)}, {_cause(ended[0])})" for name, ended in launches.items()]
-    if left := len(names[MOST_LIBRARIES:]):
-        names[MOST_LIBRARIES:] = [f"{left} more"]
-    log = results.failures[0].log
-    where = f", see {log}" if log else ""
-    return f"{count(len(results.failures), 'launch')} failed: {listed(names)}{where}."
-
-
-def _cause(failure: Failure) -> str:
-    return textwrap.shorten(failure.cause or failure.status, MOST_LETTERS, placeholder="...")
+def _failed(results: Results, folder: Path) -> str:
+    """The launches that failed, with the first log if the folder has it: a copy has none."""
+    logs = [kind.log for kind in results.failure_kinds if kind.log]
+    where = next((f", see {folder / log}" for log in logs if (folder / log).is_file()), "")
+    return f"{failures.by_library(results)}{where}."
