@@ -7,18 +7,22 @@ from pathlib import Path
 import msgspec
 
 from answers import printed
+from nearpeak.document.model import Prose
 from nearpeak.numbers import size
 from nearpeak.report.conclusion import gaps, links, sentence
-from nearpeak.report.digest import answer, digest
+from nearpeak.report.digest import MOST_LINES, answer, digest, fitted, paths
 from nearpeak.report.failures import by_library
 from nearpeak.report.lines import lines
+from nearpeak.results.build import from_json
 from nearpeak.results.results import Results
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 def test_the_first_sentence_has_each_path_with_its_rating(plain: Results) -> None:
     text = sentence(plain, lines(plain))
     assert text.startswith(f"On {plain.machine.hostname}, ")
-    assert " % of the ceiling on host-host same-numa and " in text
+    assert " % of the ceiling at 64 MiB on host-host same-numa and " in text
     assert text.endswith(" (good).")
 
 
@@ -42,11 +46,9 @@ def test_of_many_paths_the_sentence_counts_the_ratings(plain: Results) -> None:
         for share, ci95 in ((0.7, (0.6, 0.8)), (0.3, (0.2, 0.4)), (0.1, None))
     ]
     text = sentence(plain, [first, *others])
-    assert " is good on 1 of 4 paths, fair on 1, poor on 1 and unconfirmed on 1; the furthest" in (
-        text
-    )
-    assert f"is {first.label}, 30.0 %" in text  # the confirmed one
-    assert " is good on all 4 paths; " in sentence(plain, [first] * 4)
+    assert " is good at 64 MiB on 1 of 4 paths, fair on 1, poor on 1 and unconfirmed on 1. " in text
+    assert f"The furthest from its ceiling is {first.label}, 30.0 %" in text  # the confirmed one
+    assert " is good at 64 MiB on all 4 paths. " in sentence(plain, [first] * 4)
 
 
 def test_the_rates_of_links_say_what_each_is(plain: Results) -> None:
@@ -109,3 +111,16 @@ def test_gaps_are_counted(plain: Results) -> None:
     assert gaps(plain) == f"1 of {many} figures unconfirmed (fewer than 6 launches)."
     plain.cells[1].median = None
     assert gaps(plain).endswith(" launches), 1 not measured.")
+
+
+def test_what_has_no_room_is_left_to_the_page() -> None:
+    results = from_json((EXAMPLES / "h200x2-shipped" / "results.json").read_bytes())
+    blocks = [Prose("always"), Prose("more", medium="details")]
+    assert [block.medium for block in fitted(blocks)] == ["", ""]
+    full = [Prose("always")] * MOST_LINES
+    assert fitted([*full, blocks[1]])[-1] == blocks[1]
+    assert "Also measured: datatypes with gaps." not in printed(digest(results))
+    assert any(
+        block == Prose("Also measured: datatypes with gaps.", tone="muted", medium="details")
+        for block in paths(results)
+    )

@@ -4,10 +4,13 @@
 Terminal, page and Markdown show the same blocks; the rest of the report is their evidence.
 """
 
-from collections.abc import Iterator
+import io
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from nearpeak.console import PlainConsole
 from nearpeak.document.model import (
     Block,
     Document,
@@ -20,6 +23,7 @@ from nearpeak.document.model import (
     Section,
     Table,
 )
+from nearpeak.document.terminal import print_document
 from nearpeak.journal import resume_study
 from nearpeak.numbers import listed
 from nearpeak.report import applications, failures, imported, wording
@@ -33,6 +37,7 @@ from nearpeak.report.tables import table_one
 from nearpeak.results.results import Results
 
 MOST_SENTENCES = 3
+MOST_LINES, WIDTH = 25, 100  # of an answer on a terminal
 
 
 def digest(results: Results, folder: Path = Path("DIR")) -> Document:
@@ -42,9 +47,31 @@ def digest(results: Results, folder: Path = Path("DIR")) -> Document:
         heading=f"How near to the peak does MPI run on {results.machine.hostname}?",
         byline=[],
         sections=[
-            Section("", [*answer(results, folder), *paths(results), *actions(results, folder)]),
+            Section(
+                "",
+                fitted([*answer(results, folder), *paths(results), *actions(results, folder)]),
+            ),
         ],
     )
+
+
+def fitted(blocks: Sequence[Block]) -> list[Block]:
+    """The blocks of an answer; of the details those that it has room for, the first ones first."""
+    shown = list(blocks)
+    for number, block in enumerate(blocks):
+        if isinstance(block, Prose | Notice) and block.medium == "details":
+            more = [*shown[:number], replace(block, medium=""), *shown[number + 1 :]]
+            shown = more if _lines(more) <= MOST_LINES else shown
+    return shown
+
+
+def _lines(blocks: Sequence[Block]) -> int:
+    """The lines of an answer on a terminal, with that of the page."""
+    text = io.StringIO()
+    console = PlainConsole(file=text, width=WIDTH)
+    print_document(Document("", "", [], [Section("", list(blocks))]), Path("page"), console)
+    lines = text.getvalue().strip().splitlines()
+    return sum(max(1, math.ceil(len(line) / WIDTH)) for line in lines)
 
 
 def answer(results: Results, folder: Path) -> Iterator[Block]:
@@ -67,8 +94,9 @@ def answer(results: Results, folder: Path) -> Iterator[Block]:
 def paths(results: Results) -> Iterator[Block]:
     """Yields a row for each path, or what else was measured."""
     if shown := lines(results):
-        table = path_table(shown)
-        yield replace(table, caption=f"{table.caption} {_also(results)}".strip())
+        yield path_table(shown)
+        if titles := _also(results):
+            yield Prose(titles, tone="muted", medium="details")
     else:
         yield from _others(results)
     beside = imported.table(results)
