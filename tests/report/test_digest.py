@@ -124,3 +124,13 @@ def test_what_has_no_room_is_left_to_the_page() -> None:
         block == Prose("Also measured: datatypes with gaps.", tone="muted", medium="details")
         for block in paths(results)
     )
+
+
+def test_that_a_library_is_not_as_shipped_is_said_even_without_room() -> None:
+    def text(name: str) -> str:
+        return printed(digest(from_json((EXAMPLES / name / "results.json").read_bytes())))
+
+    assert "Not as shipped: launches inherited " in text("h200x4-scaling")
+    assert " left out. Not as shipped.\n" in text("h200x2-shipped")
+    assert " with openmpi+layer. Not as\nshipped.\n" in text("h200x2-halo")
+    assert "Not as shipped" not in text("lammps")

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from nearpeak.grouping import grouped
 from nearpeak.numbers import count, listed, number, percent, size
-from nearpeak.report import wording
-from nearpeak.report.lines import RATINGS, UNCONFIRMED, Line, by_share, judged_at
+from nearpeak.report import reached, wording
+from nearpeak.report.lines import FEW, RATINGS, UNCONFIRMED, Line, by_share, judged_at
 from nearpeak.results.results import Headline, Peak, Results
 from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL
 
@@ -25,7 +25,7 @@ def sentence(results: Results, shown: Sequence[Line]) -> str:
     best = owners.pop() if len(owners) == 1 else "the best MPI library"
     by_rating = grouped(judged, lambda line: line.rating[0])
     unconfirmed = by_rating.keys() == {UNCONFIRMED}
-    reason = "Unconfirmed, as launches are few: on" if unconfirmed else "On"
+    reason = f"{FEW}: on" if unconfirmed else "On"
     text = (
         f"{best} {_counted(by_rating, judged_at(judged))}. {_furthest(by_rating)}"
         if len(judged) > MOST_PATHS
@@ -65,6 +65,8 @@ def _furthest(by_rating: dict[str, list[Line]]) -> str:
 
 def _without_shares(results: Results) -> str:
     """The answer of a study in which no figure of a message has a ceiling."""
+    if text := reached.sentences(results):
+        return text
     subject = wording.subject(results)
     if has_figures(results):
         reason = ""
@@ -106,8 +108,8 @@ def _rate(peak: Peak, head: Headline | None) -> str:
 
 
 def gaps(results: Results) -> str:
-    """`66 of 115 figures unconfirmed (fewer than 6 launches), 4 not measured, 10 subjects left
-    out.`; empty if nothing is missing."""
+    """`66 of 115 figures unconfirmed (fewer than 6 launches), 4 not measured, 10 left out.`; empty
+    if nothing is missing."""
     imported = {library.name for library in results.libraries if library.imported}
     measured = [cell for cell in results.timed if cell.median is not None]
     launches = [cell.launches for cell in measured if cell.who.library not in imported]
@@ -120,6 +122,6 @@ def gaps(results: Results) -> str:
         total = count(len(results.timed), "figure")
         parts[0] = f"{parts[0].replace(' ', f' of {total} ', 1)}"
     if left := len(results.left_out):
-        parts.append(f"{count(left, 'subject')} left out")
+        parts.append(f"{left if parts else count(left, 'subject')} left out")
     text = ", ".join(parts)
     return f"{text}." if text else ""

@@ -26,7 +26,7 @@ from nearpeak.document.model import (
 from nearpeak.document.terminal import print_document
 from nearpeak.journal import resume_study
 from nearpeak.numbers import listed
-from nearpeak.report import applications, failures, imported, wording
+from nearpeak.report import applications, as_shipped, failures, imported, wording
 from nearpeak.report.cards import card, cards
 from nearpeak.report.conclusion import gaps, has_figures, links, sentence
 from nearpeak.report.families import families, titles_of
@@ -49,7 +49,9 @@ def digest(results: Results, folder: Path = Path("DIR")) -> Document:
         sections=[
             Section(
                 "",
-                fitted([*answer(results, folder), *paths(results), *actions(results, folder)]),
+                _said(
+                    fitted([*answer(results, folder), *paths(results), *actions(results, folder)])
+                ),
             ),
         ],
     )
@@ -74,12 +76,27 @@ def _lines(blocks: Sequence[Block]) -> int:
     return sum(max(1, math.ceil(len(line) / WIDTH)) for line in lines)
 
 
+def _said(blocks: Sequence[Block]) -> list[Block]:
+    """The blocks; if libraries are not as shipped and the notice of it has no room, a paragraph
+    says at least that."""
+    said = list(blocks)
+    if any(isinstance(block, Notice) and block.medium == "details" for block in blocks):
+        texts = {
+            block.tone: number
+            for number, block in enumerate(blocks)
+            if isinstance(block, Prose) and block.medium == ""
+        }
+        number = texts.get("muted", texts.get("", 0))
+        block = blocks[number]
+        if isinstance(block, Prose):
+            said[number] = replace(block, text=f"{block.text} {as_shipped.BRIEF}")
+    return said
+
+
 def answer(results: Results, folder: Path) -> Iterator[Block]:
     """Yields the answer in a sentence or two, and what spoils it. `folder`: as for `digest`."""
     shown = lines(results)
     yield Prose(sentence(results, shown), strong=True)
-    if rates := links(results, shown):
-        yield Prose(rates, medium="details")
     if missing := gaps(results):
         yield Prose(missing, tone="muted")
     if text := wording.conditions(results):
@@ -89,6 +106,15 @@ def answer(results: Results, folder: Path) -> Iterator[Block]:
     if not results.complete:
         text = "This study is not complete. To continue it:"
         yield Notice(text, tone="note", command=resume_study(folder))
+    yield from _details(results)
+
+
+def _details(results: Results) -> Iterator[Block]:
+    """Yields the parts of an answer that it can do without, the most important first."""
+    if text := as_shipped.notice(results):
+        yield Notice(text, tone="note", medium="details")
+    if rates := links(results, lines(results)):
+        yield Prose(rates, medium="details")
 
 
 def paths(results: Results) -> Iterator[Block]:

@@ -19,6 +19,7 @@ RATINGS: tuple[tuple[float, str, Tone], ...] = (
     (0.0, "poor", "bad"),
 )
 UNCONFIRMED = "unconfirmed"
+FEW = "Unconfirmed, as launches are few"  # begins a sentence of such figures
 WAYS = {"H,D": "to GPU", "D,H": "from GPU"}
 BOTH_WAYS = "round trip"  # of which a time is half
 
