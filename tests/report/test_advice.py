@@ -54,7 +54,7 @@ def test_what_loses_most_comes_with_its_remedy(
     plain: Results, finding: Finding, advised: Advised
 ) -> None:
     plain.findings = [finding, msgspec.structs.replace(finding, who=Who("less"))]
-    assert advised(plain) == [f"Largest loss: {sentence(finding)} Do it the other way."]
+    assert advised(plain) == [f"Largest confirmed loss: {sentence(finding)} Do it the other way."]
 
 
 def test_what_a_message_loses_comes_first_too(

@@ -7,17 +7,22 @@ from pathlib import Path
 import msgspec
 
 from answers import printed
+from nearpeak.document.model import Prose
 from nearpeak.numbers import size
 from nearpeak.report.conclusion import gaps, links, sentence
-from nearpeak.report.digest import digest
+from nearpeak.report.digest import MOST_LINES, answer, digest, fitted, paths
+from nearpeak.report.failures import by_library
 from nearpeak.report.lines import lines
+from nearpeak.results.build import from_json
 from nearpeak.results.results import Results
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 def test_the_first_sentence_has_each_path_with_its_rating(plain: Results) -> None:
     text = sentence(plain, lines(plain))
     assert text.startswith(f"On {plain.machine.hostname}, ")
-    assert " % of the ceiling on host-host same-numa and " in text
+    assert " % of the ceiling at 64 MiB on host-host same-numa and " in text
     assert text.endswith(" (good).")
 
 
@@ -41,11 +46,9 @@ def test_of_many_paths_the_sentence_counts_the_ratings(plain: Results) -> None:
         for share, ci95 in ((0.7, (0.6, 0.8)), (0.3, (0.2, 0.4)), (0.1, None))
     ]
     text = sentence(plain, [first, *others])
-    assert " is good on 1 of 4 paths, fair on 1, poor on 1 and unconfirmed on 1; the furthest" in (
-        text
-    )
-    assert f"is {first.label}, 30.0 %" in text  # the confirmed one
-    assert " is good on all 4 paths; " in sentence(plain, [first] * 4)
+    assert " is good at 64 MiB on 1 of 4 paths, fair on 1, poor on 1 and unconfirmed on 1. " in text
+    assert f"The furthest from its ceiling is {first.label}, 30.0 %" in text  # the confirmed one
+    assert " is good at 64 MiB on all 4 paths. " in sentence(plain, [first] * 4)
 
 
 def test_the_rates_of_links_say_what_each_is(plain: Results) -> None:
@@ -61,13 +64,19 @@ def test_the_rates_of_links_say_what_each_is(plain: Results) -> None:
     )
 
 
-def test_failures_are_named_by_library(results: Results) -> None:
-    failure = results.failures[0]
-    other = msgspec.structs.replace(failure, who=failure.who, cause="SIGSEGV")
-    results.failures = [other, other, results.failures[1]]
-    text = " ".join(printed(digest(results)).split())
-    assert "3 launches failed: " in text
-    assert "(2, SIGSEGV) and ceiling (1, hung), see logs/17.txt." in text
+def test_a_log_is_named_only_if_it_is_there(results: Results, tmp_path: Path) -> None:
+    kind = next(kind for kind in results.failure_kinds if kind.log)
+    results.failure_kinds = [kind]
+
+    def text() -> str:
+        blocks = answer(results, tmp_path)
+        return next(block.text for block in blocks if getattr(block, "details", "") == "failures")
+
+    assert text() == f"{by_library(results)}."
+    log = tmp_path / str(kind.log)
+    log.parent.mkdir()
+    log.touch()
+    assert text() == f"{by_library(results)}, see {log}."
 
 
 def test_a_study_without_libraries_shows_its_peaks(
@@ -102,3 +111,26 @@ def test_gaps_are_counted(plain: Results) -> None:
     assert gaps(plain) == f"1 of {many} figures unconfirmed (fewer than 6 launches)."
     plain.cells[1].median = None
     assert gaps(plain).endswith(" launches), 1 not measured.")
+
+
+def test_what_has_no_room_is_left_to_the_page() -> None:
+    results = from_json((EXAMPLES / "h200x2-shipped" / "results.json").read_bytes())
+    blocks = [Prose("always"), Prose("more", medium="details")]
+    assert [block.medium for block in fitted(blocks)] == ["", ""]
+    full = [Prose("always")] * MOST_LINES
+    assert fitted([*full, blocks[1]])[-1] == blocks[1]
+    assert "Also measured: datatypes with gaps." not in printed(digest(results))
+    assert any(
+        block == Prose("Also measured: datatypes with gaps.", tone="muted", medium="details")
+        for block in paths(results)
+    )
+
+
+def test_that_a_library_is_not_as_shipped_is_said_even_without_room() -> None:
+    def text(name: str) -> str:
+        return printed(digest(from_json((EXAMPLES / name / "results.json").read_bytes())))
+
+    assert "Not as shipped: launches inherited " in text("h200x4-scaling")
+    assert " left out. Not as shipped.\n" in text("h200x2-shipped")
+    assert " with openmpi+layer. Not as shipped. " in " ".join(text("h200x2-halo").split())
+    assert "Not as shipped" not in text("lammps")

@@ -1,9 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Launches that failed alike are told once."""
 
-from nearpeak.report.failures import sentences, skipped, table
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from nearpeak.report.failures import by_library, sentences, skipped, table
+from nearpeak.results.build import from_json
 from nearpeak.results.results import EndedIn, FailureKind, Results, Skip
 from nearpeak.terms.identity import Place, Who
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 def kind(launches: list[int], given_up_after: int = 0, x: int | None = None) -> FailureKind:
@@ -56,3 +64,44 @@ def test_cases_that_were_left_out(plain: Results) -> None:
     skip.sizes = [1, 8, 64, 4096]
     (row,) = skipped(plain).groups[0].rows
     assert row.values["sizes"].text == "1 B to 4 KiB"
+
+
+@pytest.mark.parametrize(
+    ("recording", "text"),
+    [
+        ("h200x2-shipped", "6 launches failed: intel, 6 of 7 on host-gpu near (SIGSEGV)"),
+        (
+            "h100x4-pairs",
+            "16 launches failed: intel, 6 of 18 on host-gpu pairs (SIGSEGV) and 10 of 48 on gpu-gpu"
+            " pairs (7 Abort, 3 MPIDI_GPU_ipc_allgather_open)",
+        ),
+        (
+            "h200x4-collectives",
+            "5 launches failed: intel, 4 of 8 on gpu x4 (SIGSEGV) and 1 of 8 on gpu-gpu nvlink"
+            " (MPIDI_GPU_ipc_allgather_open)",
+        ),
+    ],
+)
+def test_each_library_has_its_paths_its_launches_and_all_causes(recording: str, text: str) -> None:
+    results = from_json((EXAMPLES / recording / "results.json").read_bytes())
+    assert by_library(results) == text
+
+
+def test_many_libraries_paths_and_causes_are_counted(plain: Results) -> None:
+    kinds = [kind([number]) for number in range(5)]
+    plain.failure_kinds = [
+        msgspec.structs.replace(
+            one, who=Who(f"mpi{number}"), place=Place(path="a"), cause="", status="hung"
+        )
+        for number, one in enumerate(kinds)
+    ]
+    assert by_library(plain) == (
+        "5 launches failed: mpi0, 1 on a (hung); mpi1, 1 on a (hung); mpi2, 1 on a (hung); 2 more"
+    )
+    plain.failure_kinds = [
+        msgspec.structs.replace(one, place=Place(path=f"path{number}"))
+        for number, one in enumerate(kinds)
+    ]
+    assert by_library(plain) == (
+        "5 launches failed: mpich, 1 on path0 (SIGSEGV), 1 on path1 (SIGSEGV) and 3 on 3 more paths"
+    )

@@ -1,12 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """The paths of the answer: which figures represent them, and what is judged."""
 
+from pathlib import Path
+
 import msgspec
 
-from nearpeak.report.lines import Line, by_share, lines, poor, share
+from nearpeak.report.lines import Line, by_share, judged_at, lines, poor, share
 from nearpeak.report.path_table import path_table
+from nearpeak.results.build import from_json
 from nearpeak.results.results import Results
 from nearpeak.terms.ratings import FAIR
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def recording(name: str) -> Results:
+    return from_json((EXAMPLES / name / "results.json").read_bytes())
 
 
 def _by_label(results: Results) -> dict[str, Line]:
@@ -61,3 +70,29 @@ def test_of_all_pairs_the_slowest_is_named(gpu: Results) -> None:
     assert pairs
     assert path_table(pairs).caption.endswith(" Pairs: the slowest of each kind.")
     assert len({line.label for line in pairs}) == len(pairs)
+
+
+def test_half_a_round_trip_is_of_both_ways() -> None:
+    shown = _by_label(recording("h200"))
+    there, back = shown["host-gpu near (to GPU)"], shown["host-gpu near (from GPU)"]
+    assert there.time is not None
+    assert back.time is there.time
+    assert back.rate is not there.rate
+    heads = poor([there, back])
+    assert len(heads) == len({id(head) for head in heads})
+    table = path_table([there, back])
+    assert table.columns[0].title == "half round trip 8 B"
+    assert len({row.values["time"].text for row in table.groups[0].rows}) == 1
+
+
+def test_a_time_alone_is_of_the_round_trip() -> None:
+    assert list(_by_label(recording("h200x2-host-gpu"))) == [
+        "host-gpu near (round trip)",
+        "host-gpu near same-gpu (round trip)",
+    ]
+
+
+def test_the_size_that_is_judged_is_named_if_it_is_one() -> None:
+    assert judged_at(lines(recording("h200"))) == " at 16 MiB"
+    assert judged_at(lines(recording("h200x2-host-gpu"))) == " at 8 B"
+    assert judged_at([*lines(recording("h200")), *lines(recording("h200x2-host-gpu"))]) == ""

@@ -6,6 +6,7 @@ import msgspec
 from nearpeak.report.lines import lines
 from nearpeak.report.path_table import MOST_ROWS, path_table
 from nearpeak.results.results import Results
+from nearpeak.terms.identity import Who
 
 
 def test_what_figures_have_in_common_stands_in_the_heading(plain: Results) -> None:
@@ -14,7 +15,7 @@ def test_what_figures_have_in_common_stands_in_the_heading(plain: Results) -> No
     assert (time.title, time.unit) == ("latency 4 B", "µs (% of ceiling)")
     assert (rate.title, rate.unit) == ("bw 64 MiB", "GB/s")
     row = table.groups[0].rows[0]
-    assert row.values["time"].text.endswith(" (85.0) openmpi")
+    assert row.values["time"].text.endswith(" (85.0) openmpi*")
     assert row.values["bar"].text == "good"
 
 
@@ -39,3 +40,24 @@ def test_of_many_paths_the_furthest_are_shown(plain: Results) -> None:
     table = path_table(many)
     assert len(table.groups[0].rows) == MOST_ROWS
     assert table.caption.endswith(f" {len(many) - MOST_ROWS} more paths: see the page.")
+
+
+def test_the_caption_has_the_size_that_is_judged(plain: Results) -> None:
+    assert path_table(lines(plain)).caption.startswith(
+        "%: of the ceiling at 64 MiB, without MPI. good: from 80; fair: from 50."
+    )
+
+
+def test_a_best_library_that_is_not_proven_is_marked(plain: Results) -> None:
+    shown = [line for line in lines(plain) if line.rate and line.rate.best]
+    for line in shown:
+        for head in filter(None, (line.time, line.rate)):
+            head.tied = []
+    first = shown[0].rate
+    assert first is not None
+    assert "proven" not in path_table(shown).caption
+    first.tied, first.standing = [Who("intel")], "tie"
+    table = path_table(shown)
+    assert table.caption.endswith(" *: no proven difference.")
+    texts = [row.values["rate"].text for row in table.groups[0].rows]
+    assert [text.endswith("*") for text in texts] == [True] + [False] * (len(texts) - 1)

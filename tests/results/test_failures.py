@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Launches that failed alike are of one kind."""
 
+from nearpeak.observations.observed import Block, Launch
 from nearpeak.results.failures import kinds
 from nearpeak.results.results import EndedIn, Failure
 from nearpeak.terms.identity import Place, Who
@@ -66,3 +67,19 @@ def test_one_without_a_cause_is_of_those_that_measured_the_same() -> None:
 def test_the_case_that_it_ended_in_is_known() -> None:
     (kind,) = kinds([failure(1, "a", x=8), failure(2, "a", x=8), failure(3, "a", x=0)])
     assert kind.ended_in == [EndedIn(benchmark="latency", x=8), EndedIn(benchmark="latency")]
+
+
+def test_a_kind_counts_all_launches_of_its_library_on_its_path() -> None:
+    failed = failure(2, "SIGSEGV")
+    launches = [
+        Launch(number, Block(0, number), who, place, (), "ok")
+        for number, who, place in (
+            (1, failed.who, failed.place),
+            (2, failed.who, failed.place),
+            (3, Who("intel"), failed.place),
+            (4, failed.who, Place(path="gpu-gpu nvlink")),
+        )
+    ]
+    (kind,) = kinds([failed], launches)
+    assert kind.of == 2
+    assert kinds([failed])[0].of == 0

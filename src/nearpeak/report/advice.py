@@ -46,7 +46,7 @@ def _of_path(results: Results, advice: Advice) -> str:
 def _of_loss(results: Results, advice: Advice) -> str:
     finding = results.findings[advice.finding or 0]
     # Without a cost: parts of a message may move its bytes, so not all of their time is lost.
-    opening = "Largest loss" if finding.cost else "Look first at"
+    opening = "Largest confirmed loss" if finding.cost else "Look first at"
     return f"{opening}: {findings.sentence(finding)} {findings.remedied(finding)}"
 
 

@@ -4,11 +4,13 @@
 Terminal, page and Markdown show the same blocks; the rest of the report is their evidence.
 """
 
-import textwrap
-from collections.abc import Iterator
+import io
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from nearpeak.console import PlainConsole
 from nearpeak.document.model import (
     Block,
     Document,
@@ -21,10 +23,10 @@ from nearpeak.document.model import (
     Section,
     Table,
 )
-from nearpeak.grouping import grouped
+from nearpeak.document.terminal import print_document
 from nearpeak.journal import resume_study
-from nearpeak.numbers import count, listed
-from nearpeak.report import applications, imported, wording
+from nearpeak.numbers import listed
+from nearpeak.report import applications, as_shipped, failures, imported, wording
 from nearpeak.report.cards import card, cards
 from nearpeak.report.conclusion import gaps, has_figures, links, sentence
 from nearpeak.report.families import families, titles_of
@@ -32,11 +34,10 @@ from nearpeak.report.lines import lines, poor
 from nearpeak.report.notices import scopes
 from nearpeak.report.path_table import path_table
 from nearpeak.report.tables import table_one
-from nearpeak.results.results import Failure, Results
+from nearpeak.results.results import Results
 
 MOST_SENTENCES = 3
-MOST_LETTERS = 40  # of the cause of a failure
-MOST_LIBRARIES = 3  # with failed launches, named
+MOST_LINES, WIDTH = 25, 100  # of an answer on a terminal
 
 
 def digest(results: Results, folder: Path = Path("DIR")) -> Document:
@@ -46,33 +47,82 @@ def digest(results: Results, folder: Path = Path("DIR")) -> Document:
         heading=f"How near to the peak does MPI run on {results.machine.hostname}?",
         byline=[],
         sections=[
-            Section("", [*answer(results, folder), *paths(results), *actions(results, folder)]),
+            Section(
+                "",
+                _said(
+                    fitted([*answer(results, folder), *paths(results), *actions(results, folder)])
+                ),
+            ),
         ],
     )
+
+
+def fitted(blocks: Sequence[Block]) -> list[Block]:
+    """The blocks of an answer; of the details those that it has room for, the first ones first."""
+    shown = list(blocks)
+    for number, block in enumerate(blocks):
+        if isinstance(block, Prose | Notice) and block.medium == "details":
+            more = [*shown[:number], replace(block, medium=""), *shown[number + 1 :]]
+            shown = more if _lines(more) <= MOST_LINES else shown
+    return shown
+
+
+def _lines(blocks: Sequence[Block]) -> int:
+    """The lines of an answer on a terminal, with that of the page."""
+    text = io.StringIO()
+    console = PlainConsole(file=text, width=WIDTH)
+    print_document(Document("", "", [], [Section("", list(blocks))]), Path("page"), console)
+    lines = text.getvalue().strip().splitlines()
+    return sum(max(1, math.ceil(len(line) / WIDTH)) for line in lines)
+
+
+def _said(blocks: Sequence[Block]) -> list[Block]:
+    """The blocks; if libraries are not as shipped and the notice of it has no room, a paragraph
+    says at least that."""
+    said = list(blocks)
+    if any(isinstance(block, Notice) and block.medium == "details" for block in blocks):
+        texts = {
+            block.tone: number
+            for number, block in enumerate(blocks)
+            if isinstance(block, Prose) and block.medium == ""
+        }
+        number = texts.get("muted", texts.get("", 0))
+        block = blocks[number]
+        if isinstance(block, Prose):
+            said[number] = replace(block, text=f"{block.text} {as_shipped.BRIEF}")
+    return said
 
 
 def answer(results: Results, folder: Path) -> Iterator[Block]:
     """Yields the answer in a sentence or two, and what spoils it. `folder`: as for `digest`."""
     shown = lines(results)
     yield Prose(sentence(results, shown), strong=True)
-    if rates := links(results, shown):
-        yield Prose(rates, medium="details")
     if missing := gaps(results):
         yield Prose(missing, tone="muted")
     if text := wording.conditions(results):
         yield Notice(text, tone="bad")
-    if results.failures:
-        yield Notice(_failed(results), tone="bad", details="failures")
+    if results.failure_kinds:
+        yield Notice(_failed(results, folder), tone="bad", details="failures")
     if not results.complete:
         text = "This study is not complete. To continue it:"
         yield Notice(text, tone="note", command=resume_study(folder))
+    yield from _details(results)
+
+
+def _details(results: Results) -> Iterator[Block]:
+    """Yields the parts of an answer that it can do without, the most important first."""
+    if text := as_shipped.notice(results):
+        yield Notice(text, tone="note", medium="details")
+    if rates := links(results, lines(results)):
+        yield Prose(rates, medium="details")
 
 
 def paths(results: Results) -> Iterator[Block]:
     """Yields a row for each path, or what else was measured."""
     if shown := lines(results):
-        table = path_table(shown)
-        yield replace(table, caption=f"{table.caption} {_also(results)}".strip())
+        yield path_table(shown)
+        if titles := _also(results):
+            yield Prose(titles, tone="muted", medium="details")
     else:
         yield from _others(results)
     beside = imported.table(results)
@@ -125,16 +175,8 @@ def _median_row(row: Row) -> Row:
     return replace(row, values=values)
 
 
-def _failed(results: Results) -> str:
-    """`7 launches failed: intel (6, SIGSEGV) and mpich (1, timeout), see logs/12.txt.`"""
-    launches = grouped(results.failures, lambda failure: failure.who.label)
-    names = [f"{name} ({len(ended)}, {_cause(ended[0])})" for name, ended in launches.items()]
-    if left := len(names[MOST_LIBRARIES:]):
-        names[MOST_LIBRARIES:] = [f"{left} more"]
-    log = results.failures[0].log
-    where = f", see {log}" if log else ""
-    return f"{count(len(results.failures), 'launch')} failed: {listed(names)}{where}."
-
-
-def _cause(failure: Failure) -> str:
-    return textwrap.shorten(failure.cause or failure.status, MOST_LETTERS, placeholder="...")
+def _failed(results: Results, folder: Path) -> str:
+    """The launches that failed, with the first log if the folder has it: a copy has none."""
+    logs = [kind.log for kind in results.failure_kinds if kind.log]
+    where = next((f", see {folder / log}" for log in logs if (folder / log).is_file()), "")
+    return f"{failures.by_library(results)}{where}."

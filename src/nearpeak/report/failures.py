@@ -1,17 +1,89 @@
 # SPDX-License-Identifier: Apache-2.0
 """The launches that failed, grouped by kind of failure, and the cases that a program left out."""
 
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
 from nearpeak.document.model import Column, Row, Rows, Table, Value
-from nearpeak.numbers import extent
+from nearpeak.grouping import grouped
+from nearpeak.numbers import count, extent, listed
 from nearpeak.results.results import FailureKind, Results, Skip
 from nearpeak.terms.outcomes import given_up
 
 _LISTED = 3  # sizes; more than these are shown as a range
+MOST_LIBRARIES = 3  # with failed launches, named
+MOST_PATHS = 2  # of one library
+MOST_LETTERS = 48  # of the cause of a failure
 
 
 def sentences(results: Results) -> list[str]:
     """One for each kind of failure: launches, library, path, status, message and first log."""
     return [_sentence(kind) for kind in results.failure_kinds]
+
+
+def by_library(results: Results) -> str:
+    """`6 launches failed: intel, 6 of 7 on host-gpu near (SIGSEGV)`: the launches of each library
+    that failed, of all that it had on that path, with every cause."""
+    libraries = grouped(results.failure_kinds, lambda kind: kind.who.label)
+    names = [f"{name}, {_by_path(kinds)}" for name, kinds in libraries.items()]
+    if left := len(names[MOST_LIBRARIES:]):
+        names[MOST_LIBRARIES:] = [f"{left} more"]
+    return f"{count(_launches(results.failure_kinds), 'launch')} failed: {'; '.join(names)}"
+
+
+def _by_path(kinds: Sequence[FailureKind]) -> str:
+    paths = grouped(kinds, _path)
+    most = sorted(paths.items(), key=lambda path: -_share(path[1]))
+    parts = [
+        f"{_launches(group)}{_of(group)} on {path} ({_causes(group)})"
+        for path, group in most[:MOST_PATHS]
+    ]
+    if left := most[MOST_PATHS:]:
+        launches = sum(_launches(group) for _, group in left)
+        parts.append(f"{launches} on {count(len(left), 'more path')}")
+    return listed(parts)
+
+
+def _path(kind: FailureKind) -> str:
+    """`host-gpu near`; of all pairs of a kind, `gpu-gpu pairs`."""
+    return f"{kind.place.kind} pairs" if kind.place.pair else kind.place.path
+
+
+def _launches(kinds: Iterable[FailureKind]) -> int:
+    return sum(len(kind.launches) for kind in kinds)
+
+
+def _total(kinds: Iterable[FailureKind]) -> int:
+    """The launches on the paths of these failures; 0 if not known."""
+    return sum({kind.place: kind.of for kind in kinds}.values())
+
+
+def _share(kinds: Sequence[FailureKind]) -> float:
+    return _launches(kinds) / (_total(kinds) or 1)
+
+
+def _of(kinds: Sequence[FailureKind]) -> str:
+    total = _total(kinds)
+    return f" of {total}" if total else ""
+
+
+def _causes(kinds: Iterable[FailureKind]) -> str:
+    """`SIGSEGV`; `6 SIGSEGV, 4 exit status 15: Abort`, the most frequent first."""
+    launches: Counter[str] = Counter()
+    for kind in kinds:
+        launches[_cause(kind)] += len(kind.launches)
+    if len(launches) == 1:
+        return next(iter(launches))
+    return ", ".join(f"{many} {cause}" for cause, many in launches.most_common())
+
+
+def _cause(kind: FailureKind) -> str:
+    """`SIGSEGV`, `MPI_Init`, `exit status 15`: of a message, the call that it begins with, and no
+    exit status before it."""
+    message = re.sub(r"^exit status \d+: ", "", kind.cause) or kind.status
+    text = message.split("(")[0].strip()
+    return text if len(text) <= MOST_LETTERS else f"{text[:MOST_LETTERS].rsplit(' ', 1)[0]}..."
 
 
 def table(results: Results) -> Table:

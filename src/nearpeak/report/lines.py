@@ -2,11 +2,12 @@
 """The lines of a study's answer: each path with one kind of buffers, and the figures that represent
 it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import NamedTuple
 
 from nearpeak.document.model import Tone
+from nearpeak.numbers import size
 from nearpeak.report import wording
 from nearpeak.report.headlines import Group, groups
 from nearpeak.results.results import Headline, Results
@@ -18,7 +19,9 @@ RATINGS: tuple[tuple[float, str, Tone], ...] = (
     (0.0, "poor", "bad"),
 )
 UNCONFIRMED = "unconfirmed"
+FEW = "Unconfirmed, as launches are few"  # begins a sentence of such figures
 WAYS = {"H,D": "to GPU", "D,H": "from GPU"}
+BOTH_WAYS = "round trip"  # of which a time is half
 
 
 class Line(NamedTuple):
@@ -30,9 +33,9 @@ class Line(NamedTuple):
 
     @property
     def label(self) -> str:
-        """`host-gpu near (to GPU)`."""
+        """`host-gpu near (to GPU)`; of a time alone, `host-gpu near (round trip)`."""
         path, way = self.group.place.path, WAYS.get(self.group.buffers)
-        return f"{path} ({way})" if way else path
+        return f"{path} ({way if self.rate else BOTH_WAYS})" if way else path
 
     @property
     def judged(self) -> Headline | None:
@@ -75,7 +78,15 @@ def lines(results: Results) -> list[Line]:
         kind = place.kind if place.pair else place.path
         key = (kind, line.group.buffers)
         slowest[key] = min(slowest.get(key, line), line, key=by_share)
-    return list(slowest.values())
+    return [_with_round_trip(line, slowest) for line in slowest.values()]
+
+
+def _with_round_trip(line: Line, shown: Mapping[tuple[str, str], Line]) -> Line:
+    """The line with the time of the other way, if it has none: half a round trip is of both."""
+    if line.time is None and line.group.buffers in WAYS:
+        others = (other for other in shown.values() if other.group.place == line.group.place)
+        return line._replace(time=next((other.time for other in others if other.time), None))
+    return line
 
 
 def _lines(results: Results) -> Iterator[Line]:
@@ -87,6 +98,13 @@ def _lines(results: Results) -> Iterator[Line]:
             yield Line(group, *(next(iter(of_kind), None) for of_kind in (times, rates)))
 
 
+def judged_at(shown: Sequence[Line]) -> str:
+    """` at 16 MiB`: the size of the figures that are compared with their ceilings; empty if they
+    differ."""
+    sizes = {line.judged.case.x for line in shown if line.judged and line.share is not None}
+    return f" at {size(sizes.pop())}" if len(sizes) == 1 else ""
+
+
 def by_share(line: Line) -> float:
     """Sorts the smallest share first, and lines without a share last."""
     return float("inf") if line.share is None else line.share
@@ -95,6 +113,7 @@ def by_share(line: Line) -> float:
 def poor(shown: Sequence[Line]) -> list[Headline]:
     """The figures of small and of large messages that are far from their ceilings, the furthest
     first."""
-    shares = [(share(head), head) for line in shown for head in (line.time, line.rate)]
+    heads = {id(head): head for line in shown for head in (line.time, line.rate)}
+    shares = [(share(head), head) for head in heads.values()]
     far = [(part, head) for part, head in shares if head and part is not None and part < FAIR]
     return [head for _, head in sorted(far, key=itemgetter(0))]

@@ -6,15 +6,16 @@ from typing import NamedTuple
 
 from nearpeak.document.model import Bar, Column, Row, Rows, Table, Value
 from nearpeak.numbers import count, number, percent, size, unit
-from nearpeak.report.lines import Line, by_share, share
+from nearpeak.report.lines import WAYS, Line, by_share, judged_at, share
 from nearpeak.results.results import Headline
 from nearpeak.terms.ratings import FAIR, GOOD
 
 MOST_ROWS = 6
-MEANING = (
-    f"%: of the ceiling, without MPI. good: from {100 * GOOD:.0f}; fair: from {100 * FAIR:.0f}."
-)
+HALF = "half round trip"  # the time between unlike memories, which is of both ways
+LEVELS = f"good: from {100 * GOOD:.0f}; fair: from {100 * FAIR:.0f}."
 PAIRS = " Pairs: the slowest of each kind."
+TIED = "*"  # behind the best library, if others may be as good
+TIES = f" {TIED}: no proven difference."
 SHARES = [Column("share", "", "%"), Column("bar", "", figure=False)]
 
 
@@ -30,12 +31,15 @@ class _Figures(NamedTuple):
         cases = dict.fromkeys(f"{head.case.figure} {size(head.case.x)}" for head in figures)
         return cls(list(cases), list(dict.fromkeys(unit(head.unit) for head in figures)))
 
-    def column(self, key: str, more: str) -> list[Column]:
-        """The column; none without figures. `more`: behind the unit."""
+    def column(self, key: str, more: str, name: str = "") -> list[Column]:
+        """The column; none without figures. `more`: behind the unit; `name`: in the place of the
+        benchmark's."""
         if not self.cases:
             return []
-        benchmarks = dict.fromkeys(case.split()[0] for case in self.cases)
-        title = self.cases[0] if len(self.cases) == 1 else ", ".join(benchmarks)
+        benchmarks = ", ".join(dict.fromkeys(case.split()[0] for case in self.cases))
+        title = self.cases[0] if len(self.cases) == 1 else benchmarks
+        if name:
+            title = title.replace(benchmarks, name, 1)
         in_heading = self.units[0] if len(self.units) == 1 else ""
         return [Column(key, title, f"{in_heading} {more}".strip(), figure=False)]
 
@@ -48,7 +52,7 @@ class _Figures(NamedTuple):
             number(head.value),
             unit(head.unit) if len(self.units) > 1 else "",
             f"({percent(reached)})" if reached is not None else "",
-            head.best.label if head.best else "",
+            f"{head.best.label}{TIED if head.tied else ''}" if head.best else "",
         ]
         return " ".join(filter(None, parts))
 
@@ -63,12 +67,16 @@ def path_table(lines: Sequence[Line]) -> Table:
     times = _Figures.of(line.time for line in shown)
     rates = _Figures.of(line.rate for line in shown)
     of_time = any(line.rate and share(line.time) for line in shown)
+    both_ways = any(line.time and line.group.buffers in WAYS for line in shown)
+    meaning = f"%: of the ceiling{judged_at(lines)}, without MPI. {LEVELS}" if has_shares else ""
+    if any(head.tied for line in shown for head in (line.time, line.rate) if head):
+        meaning += TIES
     return Table(
         title="",
-        caption=f"{MEANING if has_shares else ''}{pairs}{rest}".strip(),
+        caption=f"{meaning}{pairs}{rest}".strip(),
         head="path",
         columns=[
-            *times.column("time", "(% of ceiling)" if of_time else ""),
+            *times.column("time", "(% of ceiling)" if of_time else "", HALF if both_ways else ""),
             *rates.column("rate", ""),
             *(SHARES if has_shares else []),
         ],

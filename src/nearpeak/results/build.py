@@ -103,7 +103,7 @@ def summarise(observations: Observations) -> Results:
         headlines=headlines.find(mine, compared.cases, native, limits, compared.judging.left_out),
         gpu_memory=gpu_memory.find(rivals, observations.paths, observations.benchmarks),
         failures=failed,
-        failure_kinds=failures.kinds(failed),
+        failure_kinds=failures.kinds(failed, observations.launches),
         skipped=skipped,
         awareness=observations.awareness,
         unaware=unaware(observations.awareness),

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gaps of a study: launches that failed, by how they did, and cases that were left out."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from nearpeak.grouping import collected, grouped
@@ -44,15 +45,20 @@ def _benchmarks(launch: Launch) -> list[str]:
 Key = tuple[Who, Place, str, str]
 
 
-def kinds(ended: Iterable[Failure]) -> list[FailureKind]:
-    """The failures by library, place, status and cause, which may differ in its numbers.
+def kinds(ended: Iterable[Failure], launches: Iterable[Launch] = ()) -> list[FailureKind]:
+    """The failures by library, place, status and cause, which may differ in its numbers, of all
+    `launches`.
 
     One whose launcher names no cause is of the first with a cause that measured the same.
     """
     groups = grouped(ended, _key)
     for key in [key for key in groups if not key[-1]]:
         groups[key] = [failed for failed in groups[key] if not _joined(failed, groups)]
-    return sorted(map(_kind, filter(None, groups.values())), key=lambda kind: kind.launches)
+    totals = Counter((launch.who, launch.place) for launch in launches)
+    made = [
+        _kind(group, totals[group[0].who, group[0].place]) for group in groups.values() if group
+    ]
+    return sorted(made, key=lambda kind: kind.launches)
 
 
 def _key(failed: Failure) -> Key:
@@ -69,7 +75,7 @@ def _joined(failed: Failure, groups: dict[Key, list[Failure]]) -> bool:
     return False
 
 
-def _kind(group: Sequence[Failure]) -> FailureKind:
+def _kind(group: Sequence[Failure], of: int) -> FailureKind:
     first = group[0]
     ended = {
         (name, failed.x or None): EndedIn(benchmark=name, x=failed.x or None, x_unit=failed.x_unit)
@@ -82,6 +88,7 @@ def _kind(group: Sequence[Failure]) -> FailureKind:
         status=first.status,
         cause=first.cause,
         launches=sorted(failed.launch for failed in group),
+        of=of,
         first=first.launch,
         ended_in=list(ended.values()),
         message=first.message,

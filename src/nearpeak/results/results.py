@@ -775,6 +775,7 @@ class FailureKind(msgspec.Struct, kw_only=True):
     status: Failed  # as of a Failure
     cause: str  # of the first; others may differ in its numbers
     launches: list[int]  # their numbers in `records.jsonl`
+    of: int = 0  # all launches of the library on the path, with those that ended well; 0: not known
     first: int  # the launch with the cause, the message, the command and the log
     ended_in: list[EndedIn]  # what they ended in; none for a ceiling
     message: str  # of the first
