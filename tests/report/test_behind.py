@@ -25,10 +25,17 @@ def test_a_library_far_behind_is_named_with_its_worst_figures() -> None:
     ]
 
 
+def test_libraries_that_are_worst_in_the_same_figure_share_a_line() -> None:
+    assert far_behind(read("h200x2-shipped")) == [
+        "openmpi-cuda and intel are far behind the best: latency 21.5x and 21.0x on gpu-gpu"
+        " same-gpu."
+    ]
+
+
 def test_several_libraries_have_a_line_each() -> None:
-    first, second = far_behind(read("h200x2-shipped"))
-    assert first.startswith("openmpi-cuda is far behind the best: latency 21.5x on gpu-gpu same-gp")
-    assert second.startswith("intel is far behind the best: latency 21.0x on gpu-gpu same-gpu")
+    first, second = far_behind(read("h200"))
+    assert first == "mpich+layer is far behind the best: bw 10.6x on host-gpu near (from GPU)."
+    assert second.startswith("openmpi-cuda is far behind the best: bw 7.84x on host-gpu near (to ")
 
 
 def test_what_is_not_proven_is_not_said() -> None:

@@ -2,11 +2,11 @@
 """Libraries that users should avoid: far behind the best one of a path, or with launches that
 fail there."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from nearpeak.grouping import grouped
-from nearpeak.numbers import count, number
+from nearpeak.grouping import firsts, grouped
+from nearpeak.numbers import count, listed, number
 from nearpeak.report.lines import Line, lines
 from nearpeak.results.order import guests, no_mpi
 from nearpeak.results.results import Comparison, Headline, Results
@@ -29,21 +29,30 @@ class _Figure(NamedTuple):
 
 def far_behind(results: Results) -> list[str]:
     """A line for each library that is significantly far behind the best one, the worst first:
-    `openmpi is far behind the best: latency 17.7x on gpu-gpu nvlink, bw 10.8x on gpu-gpu ipc.`"""
+    `openmpi is far behind the best: latency 17.7x on gpu-gpu nvlink, bw 10.8x on gpu-gpu ipc.`
+    Libraries that are worst in the same figure share a line."""
     figures = sorted(_figures(results), key=lambda figure: -figure.times)
-    by_library = grouped(figures, lambda figure: figure.who.label)
-    return [_line(name, own) for name, own in list(by_library.items())[:MOST_LIBRARIES]]
+    libraries = list(grouped(figures, lambda figure: figure.who.label).values())[:MOST_LIBRARIES]
+    alike = grouped(libraries, lambda figures: (figures[0].name, figures[0].path))
+    return [_together(few) if len(few) > 1 else _line(*few) for few in alike.values()]
 
 
-def _line(name: str, figures: list[_Figure]) -> str:
+def _together(libraries: Sequence[Sequence[_Figure]]) -> str:
+    """`openmpi and intel are far behind the best: latency 21.5x and 21.0x on gpu-gpu same-gpu.`"""
+    worst = [figures[0] for figures in libraries]
+    names = listed([figure.who.label for figure in worst])
+    times = listed([f"{number(figure.times)}x" for figure in worst])
+    return f"{names} are far behind the best: {worst[0].name} {times} on {worst[0].path}."
+
+
+def _line(figures: Sequence[_Figure]) -> str:
     """The worst figure of each path, as many as the line has room for."""
-    worst = {figure.path: figure for figure in reversed(figures)}
-    ordered = sorted(worst.values(), key=lambda figure: -figure.times)
-    text = f"{name} is far behind the best: "
-    for number_of, figure in enumerate(ordered):
-        more = f"{figure.name} {number(figure.times)}x on {figure.path}"
-        longer = f"{text}, {more}" if number_of else f"{text}{more}"
-        if number_of and len(longer) >= WIDEST:
+    text = f"{figures[0].who.label} is far behind the best:"
+    of_paths = firsts(figures, lambda figure: figure.path).values()
+    for before, figure in zip([None, *of_paths], of_paths, strict=False):
+        name = "" if before and before.name == figure.name else f" {figure.name}"
+        longer = f"{text}{',' if before else ''}{name} {number(figure.times)}x on {figure.path}"
+        if before and len(longer) >= WIDEST:
             break
         text = longer
     return f"{text}."

@@ -25,6 +25,7 @@ from nearpeak.grouping import grouped
 from nearpeak.journal import resume_study
 from nearpeak.numbers import count, listed
 from nearpeak.report import applications, imported, wording
+from nearpeak.report.behind import far_behind
 from nearpeak.report.cards import card, cards
 from nearpeak.report.conclusion import gaps, has_figures, links, sentence
 from nearpeak.report.families import families, titles_of
@@ -59,6 +60,8 @@ def answer(results: Results, folder: Path) -> Iterator[Block]:
         yield Prose(rates, medium="details")
     if missing := gaps(results):
         yield Prose(missing, tone="muted")
+    for text in far_behind(results):
+        yield Prose(text)
     if text := wording.conditions(results):
         yield Notice(text, tone="bad")
     if results.failures:
