@@ -244,18 +244,20 @@ def _costly(results: Results) -> Iterator[Finding]:
 
 
 def card(finding: Finding, results: Results) -> Card:
-    """The card of a finding: the library that is better there, or a command that searches for
-    settings, or shows the reason."""
+    """The card of a finding: the library that is better there, and a command that searches for
+    settings; without them a command that shows the reason."""
     rule = findings.rule_of(finding)
     explain = "" if finding.remedy.tune else _explain(finding)
     towards = "Search for settings:" if finding.remedy.tune else "See why:" if explain else ""
     other = better_library(results, finding) if rule.origin in OF_LIBRARY else ""
-    advice = " ".join(filter(None, [findings.action(finding), _price(results, finding), towards]))
+    advice = [other, f"Or {towards[:1].lower()}{towards[1:]}" if finding.remedy.tune else ""]
+    if not other:
+        advice = [findings.action(finding), _price(results, finding), towards]
     evidence = [findings.sentence(finding), findings.lost(finding), findings.advised(finding)]
     return Card(
         text=findings.headline(finding),
-        action=other or advice,
-        command="" if other else finding.remedy.tune or explain,
+        action=" ".join(filter(None, advice)),
+        command=finding.remedy.tune or ("" if other else explain),
         origin="software" if other else rule.origin,
         doubt=findings.doubt(finding),
         reason=findings.reason(finding),
