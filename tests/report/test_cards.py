@@ -206,4 +206,4 @@ def test_pieces_have_their_size_and_the_message_its_time() -> None:
 
 def test_a_dip_says_what_its_neighbour_has() -> None:
     dip = next(one for one in shown_of(read("h100x4-pairs")) if "attainable" in one.text)
-    assert dip.text.endswith("bw H,D 4 KiB: 16.0x below what is attainable; at 256 B only 4.51x")
+    assert dip.text.endswith("bw H,D 4 KiB: 16.0x below what is attainable, 4.51x at 256 B")
