@@ -109,7 +109,7 @@ class Losses(NamedTuple):
 
 
 def losses(results: Results, who: Who, place: Place) -> Losses:
-    """How many launches of a library failed on a path. A launch may fail after its figures."""
+    """The launches of a library that failed on a path, be it after their figures."""
     ended = [fail.status for fail in results.failures if (fail.who, fail.place) == (who, place)]
     cells = [cell for cell in results.cells if (cell.who, cell.place) == (who, place)]
     blocks = {block for cell in cells for block in cell.blocks}

@@ -46,6 +46,7 @@ def cards(results: Results, folder: Path, poor: Sequence[Headline] = ()) -> Iter
         made = present(_advised(results, given, folder) for given in results.advice)
     missing = [head for head in poor if _subject_of(head.place, head.case) not in shown]
     bad = [head for head in missing if not _attained(results, head)]
+    bad.sort(key=lambda head: head.fraction_ci95 is None)  # confirmed ones first
     good = [head for head in missing if _attained(results, head)][:1]
     certain = all(not one.doubt for one in made[MOST - 1 :])
     displaces = bad and (bad[0].fraction_ci95 is not None or not certain)
@@ -141,9 +142,7 @@ def _of_figure(results: Results, head: Headline) -> Card:
         return replace(plain, action=f"Nothing to do: without {without}, the best is {best}.")
     command = _explaining(head.best, head.place, head.case)
     if elsewhere := better_path(results, head):
-        return replace(
-            plain, action=elsewhere, origin="placement", evidence=_why("See why:", command)
-        )
+        return replace(plain, action=elsewhere, origin="placement", evidence=_why(command))
     towards = "See why:" if command else "Search for settings with `nearpeak tune`."
     return replace(
         plain,
@@ -154,7 +153,7 @@ def _of_figure(results: Results, head: Headline) -> Card:
 
 
 def _doubt_of_figure(results: Results, head: Headline) -> tuple[str, str]:
-    """Why a figure is unconfirmed, in two words and as a sentence; empty if it is confirmed."""
+    """The reason why a figure is unconfirmed, in two words and as a sentence; else empty."""
     cell = _best_cell(results, head)
     if head.fraction_ci95:
         return "", ""
@@ -165,9 +164,9 @@ def _doubt_of_figure(results: Results, head: Headline) -> tuple[str, str]:
     return blocks, f"Only {blocks} measured it and its ceiling alike."
 
 
-def _why(words: str, command: str) -> list[str]:
-    """`See why: COMMAND.` as evidence; nothing without a command."""
-    return [f"{words} `{command}`"] if command else []
+def _why(command: str) -> list[str]:
+    """`See why: COMMAND` as evidence; nothing without a command."""
+    return [f"See why: `{command}`"] if command else []
 
 
 def _reached(head: Headline) -> str:
@@ -261,7 +260,7 @@ def card(finding: Finding, results: Results) -> Card:
         origin="software" if other else rule.origin,
         doubt=findings.doubt(finding),
         reason=findings.reason(finding),
-        evidence=[*evidence, *(_why("See why:", explain) if other else [])],
+        evidence=[*evidence, *(_why(explain) if other else [])],
         sources=[(source.text, source.address) for source in finding.sources],
     )
 
