@@ -46,7 +46,6 @@ def cards(results: Results, folder: Path, poor: Sequence[Headline] = ()) -> Iter
         made = present(_advised(results, given, folder) for given in results.advice)
     missing = [head for head in poor if _subject_of(head.place, head.case) not in shown]
     bad = [head for head in missing if not _attained(results, head)]
-    bad.sort(key=lambda head: head.fraction_ci95 is None)  # confirmed ones first
     good = [head for head in missing if _attained(results, head)][:1]
     certain = all(not one.doubt for one in made[MOST - 1 :])
     displaces = bad and (bad[0].fraction_ci95 is not None or not certain)
