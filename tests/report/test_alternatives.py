@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Alternatives that a study measured: another library, another placement of ranks."""
 
+from pathlib import Path
+
 import msgspec
 import pytest
 
 from nearpeak.report.alternatives import better_library, better_path
 from nearpeak.report.cards import card
+from nearpeak.results.build import from_json
 from nearpeak.results.results import Comparison, Finding, Headline, Results
 from nearpeak.statistics.verdicts import Word
 from nearpeak.terms.identity import Who
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
 OTHER, THIRD = Who("other"), Who("third")
 
 
@@ -45,7 +49,7 @@ def test_the_best_library_that_is_significantly_better_is_named(
     assert better_library(plain, finding) == "Use third here (4.00x)."
     assert "Use third" not in card(finding, plain).action  # the placement is the reason
     of_software = msgspec.structs.replace(finding, kind="calls")
-    assert card(of_software, plain).action.startswith("Use third here (4.00x). ")
+    assert card(of_software, plain).action == "Use third here (4.00x)."
 
 
 @pytest.mark.parametrize("verdict", ["slower", "equivalent", "two modes"])
@@ -57,6 +61,26 @@ def test_a_library_that_is_not_better_is_not_named(
     elsewhere = msgspec.structs.replace(finding, place=None)
     plain.comparisons = [compared(finding, OTHER, "faster", 2.0)]
     assert better_library(plain, elsewhere) == ""
+
+
+def read(name: str) -> tuple[Results, Finding]:
+    """A recording, and its first finding of one direction slower than the other."""
+    results = from_json((EXAMPLES / name / "results.json").read_bytes())
+    return results, next(one for one in results.findings if one.kind == "directions")
+
+
+def test_failures_of_the_better_library_stand_beside_it() -> None:
+    results, slow = read("h200")
+    assert better_library(results, slow) == (
+        "Use intel: 7.57 GB/s (7.84x; crashed in 2 of 9 launches here)."
+    )
+
+
+def test_a_library_that_lost_half_of_its_launches_is_not_named() -> None:
+    results, slow = read("h200")
+    ended = [failed for failed in results.failures if failed.who.library == "intel"]
+    results.failures += ended + ended[:1]
+    assert "Use intel" not in better_library(results, slow)
 
 
 def variant(head: Headline, *, mps: bool, value: float) -> Headline:

@@ -4,12 +4,25 @@
 from pathlib import Path
 
 import msgspec
+import pytest
 
+from nearpeak.document.model import Finding as Card
 from nearpeak.libraries.library import Settings
 from nearpeak.report.cards import card, cards
-from nearpeak.report.lines import lines
+from nearpeak.report.lines import lines, poor
+from nearpeak.results.build import from_json
 from nearpeak.results.results import Finding, Headline, Results
 from nearpeak.terms.identity import Who
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def read(name: str) -> Results:
+    return from_json((EXAMPLES / name / "results.json").read_bytes())
+
+
+def shown_of(results: Results) -> list[Card]:
+    return list(cards(results, Path("DIR"), poor(lines(results))))
 
 
 def _rate(results: Results) -> Headline:
@@ -85,7 +98,7 @@ def test_a_path_that_is_bad_for_small_messages_alone_has_a_card(
     assert shown[1].doubt == ""
     small.fraction_ci95 = None
     (_, unconfirmed) = cards(plain, Path("DIR"), [small])
-    assert unconfirmed.labelled.startswith("Unconfirmed: ")
+    assert unconfirmed.labelled.startswith("Unconfirmed (")
 
 
 def test_further_poor_figures_have_cards_where_there_is_room(
@@ -108,3 +121,89 @@ def test_a_card_says_where_the_loss_comes_from(plain: Results, finding: Finding)
         shown = card(msgspec.structs.replace(finding, kind=kind), plain)
         assert shown.origin == origin
         assert shown.remedy.startswith(f"{origin.capitalize()}: ")
+
+
+def test_a_better_library_is_what_to_do_and_why_the_other_is_worse_is_evidence() -> None:
+    (first, *_) = shown_of(read("h200"))
+    assert first.remedy == (
+        "Software: use intel: 7.57 GB/s (7.84x; crashed in 2 of 9 launches here)."
+    )
+    assert first.command == ""
+    assert any("`nearpeak explain bw --mpi openmpi-cuda" in text for text in first.evidence)
+
+
+def test_a_better_placement_is_what_to_do() -> None:
+    shared = next(one for one in shown_of(read("h200x4")) if "latency D,D 8 B" in one.text)
+    assert shared.remedy == "Placement: use MPS: 14.2 µs (10.7x, unconfirmed)."
+    assert shared.command == ""
+    assert any("`nearpeak explain latency" in text for text in shared.evidence)
+
+
+def test_an_unconfirmed_figure_displaces_no_confirmed_finding() -> None:
+    (*_, last) = shown_of(read("h200x2-shipped"))
+    assert last.doubt == ""
+    assert last.text.startswith("openmpi-cuda, gpu-gpu same-gpu: ")
+
+
+def test_a_figure_as_good_as_a_library_can_attain_is_not_called_bad() -> None:
+    shown = shown_of(read("h200-layer"))
+    good = [one for one in shown if one.text.startswith("openmpi+layer, ")]
+    assert [one.remedy for one in good] == [
+        "Nothing to do: without a kernel that stays on the GPU (resident), the best is 10.9 µs."
+    ]
+    assert [one.command for one in good] == [""]
+    assert not any("sustains more" in one.remedy for one in shown_of(read("h200")))
+
+
+@pytest.mark.parametrize(
+    ("recording", "subject", "reason"),
+    [
+        ("h200x4", "bw H,D", "7 blocks"),
+        ("h200x2-shipped", "latency H,D", "1 message"),
+        ("h200", "latency D,D", "1 launch"),
+    ],
+)
+def test_the_reason_for_doubt_is_printed(recording: str, subject: str, reason: str) -> None:
+    doubtful = next(one for one in shown_of(read(recording)) if subject in one.text)
+    assert doubtful.labelled.startswith(f"Unconfirmed ({reason}): ")
+
+
+def test_blocks_are_named_where_they_are_too_few_and_not_launches() -> None:
+    shared = next(
+        head
+        for head in read("h200x2-host-gpu").headlines
+        if head.place.path == "host-gpu near same-gpu" and head.case.benchmark == "latency"
+    )
+    results = read("h200x2-host-gpu")
+    for cell in results.cells:
+        cell.fraction_attainable = None
+    shown = next(
+        one
+        for one in cards(results, Path("DIR"), [shared])
+        if one.text.startswith("openmpi-cuda, host-gpu near same-gpu: latency H,D 8 B")
+    )
+    assert shown.reason == "5 blocks"
+    assert shown.doubt == "Only 5 blocks measured it and its ceiling alike."
+
+
+def test_settings_are_named_with_what_they_cost() -> None:
+    (first, *_) = shown_of(read("h200x2-shipped-tuned"))
+    assert first.remedy == (
+        "Settings: set UCX_CUDA_COPY_BW and 8 more variables."
+        " But bw H,D 16 KiB is then 2.29x slower."
+    )
+    assert any("UCX_RNDV_THRESH=intra:11585,inter:auto" in text for text in first.evidence)
+
+
+def test_pieces_have_their_size_and_the_message_its_time() -> None:
+    (first, *_) = shown_of(read("h200x2-shipped"))
+    assert first.text == "openmpi-cuda, host-gpu near: latency H,D 16 MiB: 2,037 pieces of 8,236 B"
+    assert first.remedy == (
+        "Software: use mpich+layer: 964 instead of 9140 µs (9.70x). Or search for settings:"
+    )
+    assert first.command.startswith("nearpeak tune --mpi openmpi-cuda ")
+
+
+def test_a_dip_says_what_its_neighbour_has() -> None:
+    dip = next(one for one in shown_of(read("h100x4-pairs")) if "attainable" in one.text)
+    assert dip.text.endswith("bw H,D 4 KiB: 16.0x below what is attainable, 4.51x at 256 B")

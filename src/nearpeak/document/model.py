@@ -173,6 +173,7 @@ class Finding:
     action: str = ""  # what to do, in words
     command: str = ""  # what to run
     doubt: str = ""  # why it is not confirmed
+    reason: str = ""  # the same in a word or two: `7 blocks`
     origin: str = ""  # of the loss, in a word: software, settings, placement or hardware
     evidence: Sequence[str] = ()
     sources: Sequence[tuple[str, str]] = ()  # a text, and its address
@@ -181,7 +182,9 @@ class Finding:
     @property
     def labelled(self) -> str:
         """The text, with its doubt in front."""
-        return f"{UNCONFIRMED}: {self.text}" if self.doubt else self.text
+        if not self.doubt:
+            return self.text
+        return f"{UNCONFIRMED}{numbers.in_brackets(self.reason)}: {self.text}"
 
     @property
     def remedy(self) -> str:

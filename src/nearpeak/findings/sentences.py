@@ -87,6 +87,11 @@ class Phrases:
         return value(self.evidence("alternative"))
 
     @property
+    def better_bare(self) -> str:
+        """The figure of the alternative, in the unit of the one that loses."""
+        return number(self.evidence("alternative").value)
+
+    @property
     def better_each(self) -> str:
         """The time of one message at the rate of the alternative."""
         return f"{number(self.finding_case.x / self.evidence('alternative').value / 1e3)} µs"
@@ -191,10 +196,21 @@ class Phrases:
 
     @property
     def pieces(self) -> str:
-        """`2,037 pieces`: the copies of a message."""
+        """`2,037 pieces of 8,236 B`: the copies of a message."""
         sized = [name for name in self._part_names if " of " in name]
-        number, times, _ = sized[0].partition(" x ") if sized else ("", "", "")
-        return f"{number} pieces" if times else "pieces"
+        number, times, copies = sized[0].partition(" x ") if sized else ("", "", "")
+        return f"{number} pieces of {copies.partition(' of ')[2]}" if times else "pieces"
+
+    @property
+    def apply(self) -> str:
+        """`Set UCX_RNDV_THRESH and 8 more variables.`: the settings that are better."""
+        changed = self.finding.remedy.changes
+        variables = [one.name for one in changed if one.kind == "env" and one.value is not None]
+        if not variables or len(variables) < len(changed):
+            return "Run the library with these settings."
+        others = len(variables) - 1
+        more = f" and {count(others, 'more variable')}" if others else ""
+        return f"Set {variables[0]}{more}."
 
     @property
     def _part_names(self) -> list[str]:

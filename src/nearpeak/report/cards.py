@@ -8,16 +8,19 @@ from pathlib import Path
 from nearpeak.document.model import Finding as Card
 from nearpeak.grouping import present
 from nearpeak.journal import resume_study
-from nearpeak.numbers import number, percent, size, unit
+from nearpeak.numbers import count, number, percent, size, unit
 from nearpeak.observations.explained import ExplainedCase
 from nearpeak.report import findings
 from nearpeak.report.advice import sentence as advised
 from nearpeak.report.alternatives import better_library, better_path
+from nearpeak.results import methods
 from nearpeak.results.names import case
-from nearpeak.results.results import Advice, AdviceKind, Finding, Headline, Results
+from nearpeak.results.results import Advice, AdviceKind, Cell, Finding, Headline, Results
+from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL
 from nearpeak.terms.axes import STAGING, staging
 from nearpeak.terms.commands import explaining
 from nearpeak.terms.identity import Case, Place, Who
+from nearpeak.terms.ratings import GOOD
 
 MOST = 3
 PAIR = 2  # ranks that `nearpeak explain` follows
@@ -32,7 +35,8 @@ def cards(results: Results, folder: Path, poor: Sequence[Headline] = ()) -> Iter
     """Yields the findings that cost most, one for each rule and each library, path and buffers;
     without any, the advice. `folder`: the study's, which commands name; `poor`: figures far from
     their ceilings, the furthest first. Of those without a finding the first has a card in any case,
-    the others where there is room."""
+    unless it is unconfirmed and a finding is not; the others where there is room. Of those that are
+    as good as a library can attain, one has a card that says so, where there is room."""
     costly = list(_costly(results))[:MOST]
     if costly:
         shown = [_subject_of(finding.place, finding.case) for finding in costly]
@@ -41,10 +45,27 @@ def cards(results: Results, folder: Path, poor: Sequence[Headline] = ()) -> Iter
         shown = [_subject_of(given.place, given.case) for given in results.advice]
         made = present(_advised(results, given, folder) for given in results.advice)
     missing = [head for head in poor if _subject_of(head.place, head.case) not in shown]
-    kept = made[: MOST - 1] if missing else made[:MOST]
+    bad = [head for head in missing if not _attained(results, head)]
+    good = [head for head in missing if _attained(results, head)][:1]
+    certain = all(not one.doubt for one in made[MOST - 1 :])
+    displaces = bad and (bad[0].fraction_ci95 is not None or not certain)
+    kept = made[: MOST - 1] if displaces else made[:MOST]
     yield from kept
-    for head in missing[: MOST - len(kept)]:
+    for head in [*bad, *good][: MOST - len(kept)]:
         yield _of_figure(results, head)
+
+
+def _attained(results: Results, head: Headline) -> bool:
+    """True if a figure far from its ceiling is near what a library can attain."""
+    cell = _best_cell(results, head)
+    return bool(cell and head.attainable and (cell.fraction_attainable or 0.0) >= GOOD)
+
+
+def _best_cell(results: Results, head: Headline) -> Cell | None:
+    wanted = (head.best, head.place, head.case)
+    return next(
+        (cell for cell in results.cells if (cell.who, cell.place, cell.case) == wanted), None
+    )
 
 
 def _subject_of(place: Place | None, case_: Case | None) -> Subject:
@@ -101,22 +122,50 @@ def _of_far(results: Results, given: Advice, _: Path) -> Card | None:
     head = next((row for row in results.headlines if (row.place, row.case) == _key(given)), None)
     if head is None:
         return None
-    return replace(_of_figure(results, head), evidence=[advised(results, given)])
+    plain = _of_figure(results, head)
+    return replace(plain, evidence=[*plain.evidence, advised(results, given)])
 
 
 def _of_figure(results: Results, head: Headline) -> Card:
     """The card of the best figure of a path that is far from its ceiling."""
     name = head.best.label if head.best else "the best library"
-    command = _explaining(head.best, head.place, head.case)
-    elsewhere = better_path(results, head)
-    towards = "See why:" if command else "Search for settings with `nearpeak tune`."
-    return Card(
+    reason, doubt = _doubt_of_figure(results, head)
+    plain = Card(
         f"{name}, {head.place.path}: {case(head.case)} {size(head.case.x)}: {_reached(head)}",
-        f"{elsewhere or 'The path sustains more.'} {towards}",
-        command,
-        origin="placement" if elsewhere else NOT_THE_PATH,
-        doubt="" if head.fraction_ci95 else "Launches are too few for an interval.",
+        doubt=doubt,
+        reason=reason,
     )
+    if head.ceiling and head.attainable and _attained(results, head):
+        best = f"{number(head.attainable.value)} {unit(head.unit)}"
+        without = methods.describe(head.ceiling.method)
+        return replace(plain, action=f"Nothing to do: without {without}, the best is {best}.")
+    command = _explaining(head.best, head.place, head.case)
+    if elsewhere := better_path(results, head):
+        return replace(plain, action=elsewhere, origin="placement", evidence=_why(command))
+    towards = "See why:" if command else "Search for settings with `nearpeak tune`."
+    return replace(
+        plain,
+        action=f"The path sustains more. {towards}",
+        command=command,
+        origin=NOT_THE_PATH,
+    )
+
+
+def _doubt_of_figure(results: Results, head: Headline) -> tuple[str, str]:
+    """The reason why a figure is unconfirmed, in two words and as a sentence; else empty."""
+    cell = _best_cell(results, head)
+    if head.fraction_ci95:
+        return "", ""
+    if cell is None or cell.launches < FEWEST_FOR_INTERVAL:
+        launches = count(cell.launches, "launch") if cell else "few launches"
+        return launches, "Launches are too few for an interval."
+    blocks = count(cell.fraction_blocks, "block")
+    return blocks, f"Only {blocks} measured it and its ceiling alike."
+
+
+def _why(command: str) -> list[str]:
+    """`See why: COMMAND` as evidence; nothing without a command."""
+    return [f"See why: `{command}`"] if command else []
 
 
 def _reached(head: Headline) -> str:
@@ -193,19 +242,48 @@ def _costly(results: Results) -> Iterator[Finding]:
 
 
 def card(finding: Finding, results: Results) -> Card:
-    """The card of a finding, with the library that is better there, and with a command that
-    searches for settings, or shows the reason."""
+    """The card of a finding: the library that is better there, and a command that searches for
+    settings; without them a command that shows the reason."""
     rule = findings.rule_of(finding)
     explain = "" if finding.remedy.tune else _explain(finding)
     towards = "Search for settings:" if finding.remedy.tune else "See why:" if explain else ""
-    if other := better_library(results, finding) if rule.origin in OF_LIBRARY else "":
-        towards = ""  # the line is full
+    other = better_library(results, finding) if rule.origin in OF_LIBRARY else ""
+    advice = [other, f"Or {towards[:1].lower()}{towards[1:]}" if finding.remedy.tune else ""]
+    if not other:
+        advice = [findings.action(finding), _price(results, finding), towards]
+    evidence = [findings.sentence(finding), findings.lost(finding), findings.advised(finding)]
     return Card(
         text=findings.headline(finding),
-        action=" ".join(filter(None, [other, findings.action(finding), towards])),
-        command=finding.remedy.tune or explain,
-        origin=rule.origin,
+        action=" ".join(filter(None, advice)),
+        command=finding.remedy.tune or ("" if other else explain),
+        origin="software" if other else rule.origin,
         doubt=findings.doubt(finding),
-        evidence=[findings.sentence(finding), findings.lost(finding), findings.advised(finding)],
+        reason=findings.reason(finding),
+        evidence=[*evidence, *(_why(explain) if other else [])],
         sources=[(source.text, source.address) for source in finding.sources],
     )
+
+
+def _price(results: Results, finding: Finding) -> str:
+    """`But bw H,D 16 KiB is then 2.29x slower.`: the case in which settings that a finding advises
+    are worst against those that lose; empty without one."""
+    who, settings = finding.who, finding.remedy.settings
+    if who is None or settings is None:
+        return ""
+    turned = [
+        (other.cost.ratio, other.case, other.place)
+        for other in results.findings
+        if other.who == Who(who.library, settings.name)
+        and other.alternative
+        and other.alternative.who == who
+        and other.sure
+        and other.cost
+        and other.case
+        and other.place
+    ]
+    if not turned:
+        return ""
+    ratio, worst, place = max(turned, key=lambda one: one[0])
+    where = "" if place == finding.place else f" on {place.path}"
+    subject = f"{worst.figure} {worst.buffers} {size(worst.x)}{where}"
+    return f"But {subject} is then {number(ratio)}x slower."

@@ -27,6 +27,7 @@ from nearpeak.document.terminal import print_document
 from nearpeak.journal import resume_study
 from nearpeak.numbers import listed
 from nearpeak.report import applications, as_shipped, failures, imported, wording
+from nearpeak.report.behind import far_behind
 from nearpeak.report.cards import card, cards
 from nearpeak.report.conclusion import gaps, has_figures, links, sentence
 from nearpeak.report.families import families, titles_of
@@ -99,6 +100,8 @@ def answer(results: Results, folder: Path) -> Iterator[Block]:
     yield Prose(sentence(results, shown), strong=True)
     if missing := gaps(results):
         yield Prose(missing, tone="muted")
+    for text in far_behind(results):
+        yield Prose(text)
     if text := wording.conditions(results):
         yield Notice(text, tone="bad")
     if results.failure_kinds:

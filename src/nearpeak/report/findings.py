@@ -53,6 +53,15 @@ def doubt(finding: Finding) -> str:
     return "Few launches show it."
 
 
+def reason(finding: Finding) -> str:
+    """`7 blocks`, `1 message`: what is too few to confirm a finding; empty if it is confirmed."""
+    if finding.sure:
+        return ""
+    if finding.cost is not None:
+        return count(finding.cost.blocks, "block")
+    return count(finding.message.messages, "message") if finding.message else "few launches"
+
+
 def lost(finding: Finding) -> str:
     """`Each such operation loses 12.3 µs. 4 more cases lose in the same way, and less.`; for a
     traced message `That is some 12.3 µs of such a message.`"""

@@ -105,8 +105,8 @@ RULE = Rule(
     " both ways, as single ones go there and back.",
     find=find,
     origin="software",
-    headline="one message of {it.size} takes {it.measured}, of {it.window} in flight each"
-    " {it.better_each} ({it.times})",
+    headline="one message of {it.size}: {it.measured}; {it.window} in flight: {it.better_each} each"
+    " ({it.times})",
     sentence=sentence,
     remedy="Send such messages several at a time, with nonblocking calls.",
     settings=[RENDEZVOUS],

@@ -75,7 +75,7 @@ RULE = Rule(
     " the line between both in a plot of logarithms.",
     find=find,
     origin="settings",
-    headline="{it.short}: {it.gap}x below what is attainable, {it.other_size} {it.other_gap}x",
+    headline="{it.short}: {it.gap}x below what is attainable, {it.other_gap}x at {it.other_size}",
     sentence=sentence,
     action="Move the threshold between two protocols of the library.",
     remedy="Here two protocols of the library may meet: move the threshold between them, or avoid"

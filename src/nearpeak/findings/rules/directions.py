@@ -57,7 +57,7 @@ RULE = Rule(
     " ceilings of both ways explain.",
     find=find,
     origin="software",
-    headline="{it.short}: {it.measured}, {it.better} the other way ({it.times})",
+    headline="{it.short}: {it.measured}, {it.better_bare} in reverse ({it.times})",
     sentence=sentence,
     action="Try other settings: without MPI both ways carry as much.",
     remedy="The path is not the reason: try other settings of the library, or show this to its"

@@ -49,7 +49,7 @@ RULE = Rule(
     " of its time.",
     find=find,
     origin="settings",
-    headline="{it.short}: {it.pieces} take {it.share} % of its time",
+    headline="{it.short}: {it.pieces}",
     sentence=of_message,
     action="Have larger pieces, or another protocol.",
     remedy="Have larger pieces, or another protocol for such messages.",

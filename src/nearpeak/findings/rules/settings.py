@@ -45,7 +45,7 @@ RULE = Rule(
     origin="settings",
     headline="{it.short}: {it.measured}, {it.better} with {it.other.who.settings} ({it.times})",
     sentence=sentence,
-    action="Run the library with these settings.",
+    action="{it.apply}",
     remedy="Run the library with the faster settings.",
     sources=[
         Reference(
