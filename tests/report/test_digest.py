@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from answers import printed
-from nearpeak.document.model import Prose
+from nearpeak.document.model import Notice, Prose
 from nearpeak.numbers import size
 from nearpeak.report.conclusion import gaps, links, sentence
 from nearpeak.report.digest import MOST_LINES, answer, digest, fitted, paths
@@ -69,8 +69,8 @@ def test_a_log_is_named_only_if_it_is_there(results: Results, tmp_path: Path) ->
     results.failure_kinds = [kind]
 
     def text() -> str:
-        blocks = answer(results, tmp_path)
-        return next(block.text for block in blocks if getattr(block, "details", "") == "failures")
+        notices = [block for block in answer(results, tmp_path) if isinstance(block, Notice)]
+        return next(block.text for block in notices if block.details == "failures")
 
     assert text() == f"{by_library(results)}."
     log = tmp_path / str(kind.log)
