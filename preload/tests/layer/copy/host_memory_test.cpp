@@ -14,8 +14,8 @@ using nearpeak::layer::pieces_kept;
 
 namespace {
 
-// A length that no other test takes, as what is kept is for all.
-constexpr std::size_t kLong = (std::size_t{3} << 20) + 4096;
+// A length that no other test takes, as what is kept is for all; in whole large pages.
+constexpr std::size_t kLong = std::size_t{4} << 20;
 
 const char* given_back(std::size_t bytes) { return host_memory_of(bytes).get(); }
 
