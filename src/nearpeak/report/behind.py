@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from nearpeak.grouping import firsts, grouped
 from nearpeak.numbers import count, listed, number
-from nearpeak.report.lines import Line, lines
+from nearpeak.report.lines import Line
 from nearpeak.results.order import guests, no_mpi
 from nearpeak.results.results import Comparison, Headline, Results
 from nearpeak.terms.identity import Place, Who
@@ -27,11 +27,11 @@ class _Figure(NamedTuple):
     times: float  # worse than the best one
 
 
-def far_behind(results: Results) -> list[str]:
+def far_behind(results: Results, shown: Sequence[Line]) -> list[str]:
     """A line for each library that is significantly far behind the best one, the worst first:
     `openmpi is far behind the best: latency 17.7x on gpu-gpu nvlink, bw 10.8x on gpu-gpu ipc.`
     Libraries that are worst in the same figure share a line."""
-    figures = sorted(_figures(results), key=lambda figure: -figure.times)
+    figures = sorted(_figures(results, shown), key=lambda figure: -figure.times)
     libraries = list(grouped(figures, lambda figure: figure.who.label).values())[:MOST_LIBRARIES]
     alike = grouped(libraries, lambda figures: (figures[0].name, figures[0].path))
     return [_together(few) if len(few) > 1 else _line(*few) for few in alike.values()]
@@ -58,11 +58,11 @@ def _line(figures: Sequence[_Figure]) -> str:
     return f"{text}."
 
 
-def _figures(results: Results) -> Iterator[_Figure]:
+def _figures(results: Results, shown: Sequence[Line]) -> Iterator[_Figure]:
     """Yields the figures of the answer's paths in which a library is far behind."""
     no_library = no_mpi(results) | guests(results)
     compared = grouped(results.comparisons, lambda compared: (compared.place, compared.case))
-    for line in lines(results):
+    for line in shown:
         for head in (line.time, line.rate):
             if head is None or head.best is None:
                 continue
@@ -93,7 +93,7 @@ class Losses(NamedTuple):
     """The launches of a library on a path that failed."""
 
     failed: int
-    launches: int  # at least as many ran
+    launches: int  # all that ran there, or the failed ones where more are not known
     status: str  # of the failed ones, where all have the same
 
     def __str__(self) -> str:
@@ -104,15 +104,14 @@ class Losses(NamedTuple):
 
     @property
     def unfit(self) -> bool:
-        """True if so many failed that nobody should use the library there."""
+        """True if half of the launches or more failed: nobody should use the library there."""
         return self.failed > 0 and self.failed >= TOO_MANY * self.launches
 
 
 def losses(results: Results, who: Who, place: Place) -> Losses:
     """The launches of a library that failed on a path, be it after their figures."""
-    ended = [fail.status for fail in results.failures if (fail.who, fail.place) == (who, place)]
-    cells = [cell for cell in results.cells if (cell.who, cell.place) == (who, place)]
-    blocks = {block for cell in cells for block in cell.blocks}
-    launches = max([len(ended), len(blocks), *(cell.launches + cell.failed for cell in cells)])
-    status = ended[0] if len(set(ended)) == 1 else "failed"
-    return Losses(len(ended), launches, status)
+    kinds = [kind for kind in results.failure_kinds if (kind.who, kind.place) == (who, place)]
+    failed = sum(len(kind.launches) for kind in kinds)
+    launches = max([failed, *(kind.of for kind in kinds)])
+    statuses = {kind.status for kind in kinds}
+    return Losses(failed, launches, statuses.pop() if len(statuses) == 1 else "failed")

@@ -31,7 +31,7 @@ from nearpeak.report.behind import far_behind
 from nearpeak.report.cards import card, cards
 from nearpeak.report.conclusion import gaps, has_figures, links, sentence
 from nearpeak.report.families import families, titles_of
-from nearpeak.report.lines import lines, poor
+from nearpeak.report.lines import Line, lines, poor
 from nearpeak.report.notices import scopes
 from nearpeak.report.path_table import path_table
 from nearpeak.report.tables import table_one
@@ -100,7 +100,7 @@ def answer(results: Results, folder: Path) -> Iterator[Block]:
     yield Prose(sentence(results, shown), strong=True)
     if missing := gaps(results):
         yield Prose(missing, tone="muted")
-    for text in far_behind(results):
+    for text in far_behind(results, shown):
         yield Prose(text)
     if text := wording.conditions(results):
         yield Notice(text, tone="bad")
@@ -109,14 +109,14 @@ def answer(results: Results, folder: Path) -> Iterator[Block]:
     if not results.complete:
         text = "This study is not complete. To continue it:"
         yield Notice(text, tone="note", command=resume_study(folder))
-    yield from _details(results)
+    yield from _details(results, shown)
 
 
-def _details(results: Results) -> Iterator[Block]:
+def _details(results: Results, shown: Sequence[Line]) -> Iterator[Block]:
     """Yields the parts of an answer that it can do without, the most important first."""
     if text := as_shipped.notice(results):
         yield Notice(text, tone="note", medium="details")
-    if rates := links(results, lines(results)):
+    if rates := links(results, shown):
         yield Prose(rates, medium="details")
 
 
