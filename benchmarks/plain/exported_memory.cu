@@ -76,33 +76,36 @@ double us(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
 }
 
-void send_fd(int socket, int fd) {
-  char byte = 0, control[CMSG_SPACE(sizeof(int))] = {};
+// A message of one byte, with room for a descriptor.
+struct FdMessage {
+  char byte = 0;
+  char control[CMSG_SPACE(sizeof(int))] = {};
   iovec part{&byte, 1};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof(control);
-  cmsghdr* head = CMSG_FIRSTHDR(&message);
+  msghdr header{};
+
+  FdMessage() {
+    header.msg_iov = &part;
+    header.msg_iovlen = 1;
+    header.msg_control = control;
+    header.msg_controllen = sizeof(control);
+  }
+};
+
+void send_fd(int socket, int fd) {
+  FdMessage message;
+  cmsghdr* head = CMSG_FIRSTHDR(&message.header);
   head->cmsg_level = SOL_SOCKET;
   head->cmsg_type = SCM_RIGHTS;
   head->cmsg_len = CMSG_LEN(sizeof(int));
   memcpy(CMSG_DATA(head), &fd, sizeof(int));
-  if (sendmsg(socket, &message, 0) < 0) perror("sendmsg");
+  if (sendmsg(socket, &message.header, 0) < 0) perror("sendmsg");
 }
 
 int receive_fd(int socket) {
-  char byte, control[CMSG_SPACE(sizeof(int))] = {};
-  iovec part{&byte, 1};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof(control);
+  FdMessage message;
   int fd = -1;
-  if (recvmsg(socket, &message, 0) < 0) return -1;
-  if (cmsghdr* head = CMSG_FIRSTHDR(&message)) memcpy(&fd, CMSG_DATA(head), sizeof(int));
+  if (recvmsg(socket, &message.header, 0) < 0) return -1;
+  if (cmsghdr* head = CMSG_FIRSTHDR(&message.header)) memcpy(&fd, CMSG_DATA(head), sizeof(int));
   return fd;
 }
 
