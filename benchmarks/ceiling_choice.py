@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What choosing the best method does to a ceiling: prints the table of benchmarks/RESULTS.md.
+"""Shows what choosing the best method does to a ceiling: prints the table of benchmarks/RESULTS.md.
 
 Usage: python benchmarks/ceiling_choice.py [STUDIES]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How well two paces of a method are told from one: prints the table of benchmarks/RESULTS.md.
+"""Shows how often two modes of a method are detected: prints the table of benchmarks/RESULTS.md.
 
 Usage: python benchmarks/pace_power.py [STUDIES]
 

@@ -126,7 +126,7 @@ def problem(seed: int, targets: int = TARGETS) -> Problem:
 
 
 class Launches(Bench):
-    """A problem with noise, and so many launches. `shared`: of the variance."""
+    """A problem with noise, and a number of launches. `shared`: the shared part of the variance."""
 
     def __init__(
         self,
@@ -322,7 +322,7 @@ def main() -> None:
 
 
 def print_ways(pool: Pool, seeds: range, many: list[int]) -> None:
-    """Prints what each search finds with so many launches."""
+    """Prints the gain that each search finds, by the number of launches."""
     print("launches  search              found of the greatest gain: median [10 %, 90 %]  settings")
     for launches in many:
         for name in WAYS:

@@ -36,7 +36,7 @@ class Page(NamedTuple):
 
     @property
     def faults(self) -> list[str]:
-        """What is to be changed, one line each."""
+        """The faults to correct, one line each."""
         lines = [f"banned: {sentence}" for sentence in self.banned]
         if self.words >= LEAST_WORDS and len(self.long) > MOST_LONG * self.sentences:
             lines += [f"over {MOST_WORDS} words: {sentence}" for sentence in self.long]
@@ -62,7 +62,7 @@ def paragraphs(text: str) -> Iterator[str]:
 
 
 def plain(paragraph: str) -> str:
-    """The paragraph as it is read: links by their texts, each piece of code as one word."""
+    """The paragraph as a reader sees it: links by their texts, each piece of code as one word."""
     paragraph = re.sub(r"``[^`]+``|`[^`]+`", "CODE", paragraph)
     paragraph = re.sub(r"!?\[([^]]*)\]\([^)]*\)", r"\1", paragraph)
     return re.sub(r"[*_]{1,2}(?=\S)|(?<=\S)[*_]{1,2}", "", paragraph)

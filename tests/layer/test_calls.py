@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What docs/contributing/layer-design.md says of each call, against the table of calls and what
+"""Compares docs/contributing/layer-design.md on each call with the table of calls and with what
 the layer does."""
 
 import re

@@ -20,7 +20,7 @@ constexpr std::size_t kLeastKept = std::size_t{512} << 10;  // bytes; malloc has
 constexpr std::size_t kMostKept = std::size_t{1} << 30;     // bytes of all that are kept
 constexpr std::size_t kPiecesKept = 256;
 
-// At least so many bytes, which are not written. Throws std::bad_alloc.
+// Takes at least this many bytes, which are not written. Throws std::bad_alloc.
 HostMemory host_memory_of(std::size_t bytes);
 
 // Pieces that are kept and that nobody has.

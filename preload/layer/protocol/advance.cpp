@@ -17,7 +17,7 @@
 namespace nearpeak::layer {
 namespace {
 
-int waiting = 0;                    // so many are Waiting
+int waiting = 0;                    // objects of Waiting
 bool (*advances_more)() = nullptr;  // advance_with()
 
 }  // namespace
@@ -73,15 +73,15 @@ void finish_all() {
   // Not on MPI_COMM_WORLD: partitioned messages of Open MPI 5.0.11 that were never started leave a
   // collective behind there, which some ranks begin before this one and some after it.
   Pause pause;
-  for (; !is_all_told(); pause()) advance();
+  for (; !hear_all(); pause()) advance();
   MPI_Request request{};
   NEARPEAK_REAL(MPI_Ibarrier)(world.everyone, &request);
   for (int all_here = 0; all_here == 0; pause()) {
     advance();
-    is_all_told();
+    hear_all();
     NEARPEAK_REAL(MPI_Test)(&request, &all_here, MPI_STATUS_IGNORE);
   }
-  // All parts that were received are at their receivers: the library may have to be told of it.
+  // All parts that were received are at their receivers: the library may have to learn of it.
   constexpr int kTries = 1000;
   for (int i = 0; i < kTries && (drop_part() || have_departures()); ++i) {
     advance();

@@ -63,8 +63,8 @@ struct Parts {
   HostMemory memory;  // of all of it; none where the parts are received in their place
   char* at = nullptr;
   std::vector<MPI_Request> requests;  // in their order
-  std::size_t over = 0;               // so many are complete, from the first on
-  std::size_t moved = 0;              // so many bytes of what was received are on the device
+  std::size_t over = 0;               // requests that are complete, from the first on
+  std::size_t moved = 0;              // bytes of what was received that are on the device
 
   bool all_over() const { return over == requests.size(); }
 };
@@ -79,7 +79,7 @@ struct Receive : Operation {
   }
   // The application may free the type of the target before the message is there.
   void hold_type();
-  // The layer has put there what fits of a message of so many bytes.
+  // The layer has put what fits of a message of `bytes` bytes there.
   void note_delivered(std::size_t bytes) {
     delivered = true;
     status.bytes = static_cast<MPI_Count>(std::min(bytes, target.room));

@@ -236,7 +236,7 @@ void note_far(const Receive& receive, int source, std::size_t bytes) {
   (nullptr, 0, calls::byte_type(), rank, kToldTag, world.everyone, &all.telling.emplace_back());
 }
 
-bool is_all_told() {
+bool hear_all() {
   hear(MPI_ANY_SOURCE);
   int done = 1;
   if (!all.telling.empty()) NEARPEAK_REAL(MPI_Testall)

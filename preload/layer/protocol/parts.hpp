@@ -31,9 +31,9 @@ void await_arrival(Receive& receive);
 // A message came into memory of a device in one piece: its sender may be told that this rank looks
 // for headers.
 void note_far(const Receive& receive, int source, std::size_t bytes);
-// Before the ranks meet at the end: whether nothing is left of what has begun to arrive, and others
-// have heard what this rank has told them. It hears what they have told.
-bool is_all_told();
+// Before the ranks meet at the end: hears what other ranks have announced. True if nothing is left
+// of what has begun to arrive, and others have heard this rank.
+bool hear_all();
 // Behind it: receives a part that nobody wants, as MPICH frees no communicator with messages.
 // False: there is none.
 bool drop_part();

@@ -107,13 +107,13 @@ int receive(const Incoming& in, Origin origin, MPI_Status* status, const Post& p
     small = has_no_room(target) && !busy();
     if (!small && target.takes_envelope() && target.room <= INT_MAX && !busy() && !world.multiple) {
       MPI_Status own;
-      MPI_Status& told = status == MPI_STATUS_IGNORE ? own : *status;
-      const int code = now(static_cast<MPI_Count>(target.room), calls::byte_type(), &told);
+      MPI_Status& received = status == MPI_STATUS_IGNORE ? own : *status;
+      const int code = now(static_cast<MPI_Count>(target.room), calls::byte_type(), &received);
       Envelope envelope;
-      if (code != MPI_SUCCESS || !got_envelope(target, told, envelope)) return code;
+      if (code != MPI_SUCCESS || !got_envelope(target, received, envelope)) return code;
       HeldReceive held(target, origin.comm);
-      held.status.source = told.MPI_SOURCE;
-      held.status.tag = told.MPI_TAG;
+      held.status.source = received.MPI_SOURCE;
+      held.status.tag = received.MPI_TAG;
       take(held, envelope);
       return end_held(held, status);
     }

@@ -113,7 +113,7 @@ class Values:
         return any(trial.values == frozenset(values) for trial in self.trials)
 
     def best(self, most: int) -> list[list[Candidate]]:
-        """Returns the values of the best trials, at most so many, without trials that failed later
+        """Returns the values of the best trials, at most `most`, without trials that failed later
         or have values that were refused."""
         trials = sorted(filter(self._works, self.trials), key=lambda trial: trial.cost)
         return [
