@@ -38,7 +38,7 @@ struct Answer {
 };
 constexpr std::uint32_t kStreams = 1 << 20;
 constexpr char kTaken = '!';
-enum class Side : unsigned char { kConnects = 'c', kListens = 'l' };
+enum class SocketEnd : unsigned char { kConnects = 'c', kListens = 'l' };
 
 constexpr int kHelloSeconds = 5;
 constexpr int kRetryMs = 50;
@@ -69,7 +69,7 @@ std::uint64_t random_number() {
   return number;
 }
 
-std::uint64_t proof_of(Side side, const Hello& hello, std::uint64_t number) {
+std::uint64_t proof_of(SocketEnd side, const Hello& hello, std::uint64_t number) {
   const HashKey key = launch_key();
   std::array<unsigned char, 1 + sizeof hello.index + 2 * sizeof number> text{};
   text[0] = static_cast<unsigned char>(side);
@@ -253,12 +253,12 @@ class Guest {
       got_ += static_cast<std::size_t>(count);
       if (got_ < whole) continue;
       if (answered_)
-        return proof_ == proof_of(Side::kConnects, hello_, number_) ? State::kProved
+        return proof_ == proof_of(SocketEnd::kConnects, hello_, number_) ? State::kProved
                                                                     : State::kStranger;
       if (std::memcmp(hello_.magic, Hello{}.magic, sizeof hello_.magic) != 0 ||
           !expected(hello_.index))
         return State::kStranger;
-      const Answer answer{number_, proof_of(Side::kListens, hello_, number_)};
+      const Answer answer{number_, proof_of(SocketEnd::kListens, hello_, number_)};
       send_all(file(), &answer, sizeof answer);  // no more than the empty socket holds
       answered_ = true;
       got_ = 0;
@@ -340,10 +340,10 @@ Socket connect_one(const std::string& host, int port, std::uint32_t index, int b
     try {
       send_all(made.file(), &hello, sizeof hello);
       receive_all(made.file(), &answer, sizeof answer);
-      if (answer.proof != proof_of(Side::kListens, hello, answer.number))
+      if (answer.proof != proof_of(SocketEnd::kListens, hello, answer.number))
         throw BadInput(host + ", port " + std::to_string(port) +
                        " is not another nearpeak-native of this launch");
-      const std::uint64_t proof = proof_of(Side::kConnects, hello, answer.number);
+      const std::uint64_t proof = proof_of(SocketEnd::kConnects, hello, answer.number);
       send_all(made.file(), &proof, sizeof proof);
       receive_all(made.file(), &taken, 1);
     } catch (const BadInput&) {
