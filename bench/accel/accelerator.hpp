@@ -205,7 +205,8 @@ class Kernels {
   virtual std::unique_ptr<Program> motion() {
     throw BackendUnavailable("this backend has no kernels that move data");
   }
-  // Those of accel/persistent_copy_kernel.hpp and accel/block_mover.hpp. Throws as compile() does.
+  // Those of accel/persistent_copy_kernel.hpp, accel/block_mover.hpp and accel/batch_copier.hpp.
+  // Throws as compile() does.
   // They are compiled in a thread of its own from begin_persistent_copy() on, for which it waits.
   virtual void begin_persistent_copy() {}
   virtual bool persistent_copy_ready() { return true; }

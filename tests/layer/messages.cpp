@@ -469,6 +469,53 @@ void many() {
   }
 }
 
+// How an application may complete requests of a window.
+void complete(int how, std::vector<MPI_Request>& requests) {
+  const int n = static_cast<int>(requests.size());
+  if (how == 0) {
+    MPI_Waitall(n, requests.data(), MPI_STATUSES_IGNORE);
+  } else if (how == 1) {
+    for (int which = 0; which != MPI_UNDEFINED;)
+      MPI_Waitany(n, requests.data(), &which, MPI_STATUS_IGNORE);
+  } else if (how == 2) {
+    std::vector<int> which(requests.size());
+    for (int done = 0; done != MPI_UNDEFINED;)
+      MPI_Waitsome(n, requests.data(), &done, which.data(), MPI_STATUSES_IGNORE);
+  } else if (how == 3) {
+    for (int done = 0; done == 0;) MPI_Testall(n, requests.data(), &done, MPI_STATUSES_IGNORE);
+  } else {
+    for (auto request = requests.rbegin(); request != requests.rend(); ++request)
+      MPI_Wait(&*request, MPI_STATUS_IGNORE);
+  }
+}
+
+// Windows of messages of many lengths, both ways at once.
+void in_flight() {
+  constexpr int kMessages = 100, kWays = 5;
+  const std::size_t kLengths[] = {8, 62, 1000, 4097, 65536, 200000};
+  if (rank > 1) return;
+  for (int round = 0; round < 2 * kWays; ++round) {
+    std::vector<std::unique_ptr<Buffer>> sent, received;
+    std::vector<MPI_Request> requests;
+    const auto bytes_of = [&](int i) { return kLengths[(i * i + round) % 6]; };
+    for (int i = 0; i < kMessages; ++i) {
+      const bool host = round % 2 == 1 && i % 9 == 4;
+      received.push_back(std::make_unique<Buffer>(host ? 'H' : 'D', bytes_of(i)));
+      MPI_Irecv(received.back()->data(), length(bytes_of(i)), MPI_BYTE, 1 - rank, i % 3,
+                MPI_COMM_WORLD, &requests.emplace_back());
+    }
+    for (int i = 0; i < kMessages; ++i) {
+      sent.push_back(std::make_unique<Buffer>('D', bytes_of(i)));
+      sent.back()->fill(1000 * round + i + rank);
+      MPI_Isend(sent.back()->data(), length(bytes_of(i)), MPI_BYTE, 1 - rank, i % 3, MPI_COMM_WORLD,
+                &requests.emplace_back());
+    }
+    complete(round / 2, requests);
+    for (int i = 0; i < kMessages; ++i)
+      CHECK(received[static_cast<std::size_t>(i)]->has(1000 * round + i + 1 - rank, bytes_of(i)));
+  }
+}
+
 void freed() {
   for (const auto& kind : kKinds)
     for (const std::size_t bytes : {std::size_t{100}, kLong})
@@ -2089,6 +2136,7 @@ int main(int argc, char** argv) {
               {"probed", probed},
               {"self", self},
               {"many", many},
+              {"in_flight", in_flight},
               {"freed", freed},
               {"kept_waiting", kept_waiting},
               {"completed", completed},

@@ -18,6 +18,7 @@ SENT = re.compile(
 PARTS = re.compile(r"through host memory \((\d+) in parts\); received")
 REPORT = {"NEARPEAK_LAYER_REPORT": "1"}
 CARRIED = re.compile(r"(\d+) of (\d+) short copies by a kernel(?: \(.*\))?, \d+ of datatypes(.*)")
+BATCHED = re.compile(r"(\d+) in (\d+) batches")
 FOUND = re.compile(r"rank (\d): .* short copies by a kernel \(up to (\d+) bytes from rank (\d)\)")
 MOVED = re.compile(r"(\d+) of datatypes")
 DIRECT = re.compile(r"(\d+) collectives directly")
@@ -167,6 +168,16 @@ class TestShortCopies:
         carried = [int(found[0]) for found in CARRIED.findall(done.err)]
         assert len(carried) == 2
         assert min(carried) > 100, done.err
+
+    def test_what_is_in_flight_is_copied_in_batches(
+        self, application: Any, fake_nvrtc: Path
+    ) -> None:
+        for _ in range(2):  # as before
+            done = self.run(application, fake_nvrtc, "in_flight")
+            assert done.good() == ["in_flight"], done.err
+        batched = [tuple(map(int, found)) for found in BATCHED.findall(done.err)]
+        assert len(batched) == 2
+        assert all(copies >= 2 * batches > 0 for copies, batches in batched), batched
 
     def test_what_is_faster_is_found(self, application: Any, fake_nvrtc: Path) -> None:
         def found(**how: Any) -> list[tuple[str, ...]]:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels as source that is the same for every vendor whose language is like CUDA C++. It uses C++
 // and what a prelude of the vendor's has (accel/cuda/prelude.hpp), which is put before it. All
-// arguments are 64 bits wide.
+// arguments are 64 bits wide, or structures of such numbers.
 #pragma once
 
 #include <string>
@@ -60,6 +60,10 @@ std::string motion();
 //     copied at once (16, 8, 4, 2 or 1), which divides all of these but the counts
 extern const char* const kBlocks;
 
+//   copy_batch(batch, blocks)    accel/batch_copier.cpp launches it; `blocks` blocks share a piece
+// It uses functions of the persistent copy kernel's source.
+extern const char* const kBatch;
+
 //   reduce(to, from0, ..., from7, ranks, count, quads)
 //     `count` elements of the first `ranks` vectors, combined in their order; the first `quads`
 //     pieces of 16 bytes, none unless all addresses are multiples of that, each at once
@@ -69,7 +73,7 @@ std::string reduction(const Combination& of);
 //   persistent_copy(mailbox, next, number, patience_ns)  one block;
 //   accel/persistent_copy_kernel.cpp launches it. What it shares with the CPU is in
 //   accel/persistent_copy_kernel.hpp
-// With kBlocks behind it, so that both are compiled together.
+// With kBlocks and kBatch behind it, so that all are compiled together.
 std::string persistent_copy();
 
 // Source that is the same in OpenCL C and in languages like CUDA C++, as either. It uses C, GLOBAL

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "accel/batch_copier.hpp"
 #include "accel/kernels/kernels.hpp"
 #include "accel/persistent_copy_kernel.hpp"
 
@@ -154,12 +155,12 @@ std::string persistent_copy() {
       {"kOrder", offsetof(Mailbox, order)}, {"kAnswers", offsetof(Mailbox, answers)},
       {"kDone", offsetof(Mailbox, done)},   {"kHere", offsetof(Mailbox, here)},
       {"kLeft", offsetof(Mailbox, left)},   {"kRestNs", kRestNs},
-      {"kWarpBytes", kWarpBytes},
+      {"kWarpBytes", kWarpBytes},           {"kMostPieces", CopyBatch::kMost},
   };
   std::string text = kCopy;
   for (const auto& [name, value] : numbers)
     text += "constexpr u32 " + std::string(name) + " = " + std::to_string(value) + ";\n";
-  return text + kPersistentCopy + kBlocks;
+  return text + kPersistentCopy + kBlocks + kBatch;
 }
 
 }  // namespace nearpeak::kernels

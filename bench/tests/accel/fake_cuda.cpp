@@ -178,6 +178,7 @@ struct Kernel {  // as in fake_nvrtc.cpp
   unsigned threads;  // that a block of it may have
   bool waits;
   const bool* pointers;
+  const unsigned* words;
   void (*run)(unsigned blocks, unsigned threads, const Address* values);
 };
 
@@ -1355,10 +1356,11 @@ EXPORT int cuLaunchKernel(const Kernel* kernel, unsigned blocks, unsigned blocks
       threads_z != 1 || extra != nullptr)
     return kInvalidValue;
   if (threads > kernel->threads) return kOutOfResources;  // registers, if it needs many
-  std::vector<Address> values(kernel->arguments);
+  std::vector<Address> values;
   for (unsigned i = 0; i < kernel->arguments; ++i) {
-    std::memcpy(&values[i], arguments[i], sizeof(Address));
-    if (kernel->pointers[i] && !on_cpu(values[i])) return kIllegalAddress;
+    const auto* const words = static_cast<const Address*>(arguments[i]);
+    values.insert(values.end(), words, words + kernel->words[i]);
+    if (kernel->pointers[i] && !on_cpu(values.back())) return kIllegalAddress;
   }
   if (!kernel->waits) {
     stream->give({[=] { kernel->run(blocks, threads, values.data()); }});

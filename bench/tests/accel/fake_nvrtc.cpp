@@ -48,6 +48,7 @@ constexpr const char* kPrologue = R"cpp(
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 #include <type_traits>
@@ -189,14 +190,16 @@ constexpr const char* kEpilogue = R"cpp(
     unsigned arguments;
     unsigned threads;  // that a block of it may have
     bool waits;
-    const bool* pointers;  // which arguments are
+    const bool* pointers;   // which arguments are
+    const unsigned* words;  // of 64 bits, that each has
     void (*run)(unsigned blocks, unsigned threads, const u64* values);
   };
 
   template <class... Arguments>
   struct Types {
-    static_assert(((sizeof(Arguments) == sizeof(u64)) && ...));
+    static_assert(((sizeof(Arguments) % sizeof(u64) == 0) && ...));
     static constexpr bool kPointers[] = {std::is_pointer_v<Arguments>...};
+    static constexpr unsigned kWords[] = {sizeof(Arguments) / sizeof(u64)...};
   };
 
   template <auto kernel>
@@ -205,7 +208,12 @@ constexpr const char* kEpilogue = R"cpp(
   struct Of<kernel> {
     static void call(const u64* values) {
       const u64* next = values;
-      const auto each = [&](auto* type) { return (std::remove_pointer_t<decltype(type)>)(*next++); };
+      const auto each = [&](auto* type) {
+        std::remove_pointer_t<decltype(type)> argument;
+        memcpy(&argument, next, sizeof(argument));
+        next += sizeof(argument) / sizeof(u64);
+        return argument;
+      };
       struct Call {
         Call(Arguments... arguments) { kernel(arguments...); }
       } in_order{each((Arguments*)nullptr)...};
@@ -257,12 +265,13 @@ constexpr const char* kEpilogue = R"cpp(
         for (threadIdx.x = threads; threadIdx.x-- > 0;) call(values);
     }
 
-    static constexpr Kernel in_turn{sizeof...(Arguments), 256, false,
-                                    Types<Arguments...>::kPointers, run_in_turn};
-    static constexpr Kernel wide{sizeof...(Arguments), 512, false, Types<Arguments...>::kPointers,
-                                 run_in_turn};
-    static constexpr Kernel at_once{sizeof...(Arguments), 512, true, Types<Arguments...>::kPointers,
-                                    run_at_once};
+    using All = Types<Arguments...>;
+    static constexpr Kernel in_turn{sizeof...(Arguments), 256,         false,
+                                    All::kPointers,       All::kWords, run_in_turn};
+    static constexpr Kernel wide{sizeof...(Arguments), 512,         false,
+                                 All::kPointers,       All::kWords, run_in_turn};
+    static constexpr Kernel at_once{sizeof...(Arguments), 512,         true,
+                                    All::kPointers,       All::kWords, run_at_once};
   };
 
   }  // namespace fake

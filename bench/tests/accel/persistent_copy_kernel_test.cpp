@@ -63,7 +63,7 @@ constexpr std::size_t kCopySizes[] = {1,   3,   4,   8,    9,    56,   57,
 }  // namespace
 
 TEST_CASE("the persistent copy kernel compiles for GPUs") {
-  compile_for_gpus(kernels::persistent_copy(), {"persistent_copy", "move_blocks"});
+  compile_for_gpus(kernels::persistent_copy(), {"persistent_copy", "move_blocks", "copy_batch"});
 }
 
 TEST_CASE(

@@ -66,6 +66,7 @@ void Devices::abandon_all_of(int device) {
   if (carrier.copy_kernel) short_.carried += carrier.copy_kernel->carried();
   abandon(carrier.copy_kernel);
   abandon(carrier.mover);
+  abandon(carrier.batch_copier);
   for (auto& [_, reducer] : carrier.reducers) abandon(reducer);
   carriers_.erase(device);
   stores_.erase(device);
@@ -252,6 +253,8 @@ void Devices::wait_copy(std::size_t lane) {
 void Devices::await_lanes() {
   for (const Lane& lane : lanes_)
     if (lane.taken) lane.stream->synchronize();
+  for (const auto& [_, carrier] : carriers_)
+    if (carrier.batch_copier) carrier.batch_copier->wait();
   await_begun();
 }
 
@@ -270,6 +273,43 @@ void Devices::await_begun() {
       begun.streams.at(i)->synchronize();
     begun.copies = 0;
   }
+}
+
+bool Devices::takes_batch(const Located& place, const Located& source) {
+  constexpr std::uint64_t kAgain = 1024;
+  if (patience_.count() == 0) return false;
+  Device& of = device_of(place.device);
+  Carrier& carrier = carriers_[place.device];
+  if (!carrier.batch_copier) begin_batch_copier(of, carrier);
+  if (++carrier.batches_asked % kAgain == 0 && !alone_(place.device)) carrier.batches_never = true;
+  return carrier.batch_copier && !carrier.batches_never && reaches(of, {&place, &source});
+}
+
+// Where kernels of several processes take turns a batch would wait for this one's turn.
+void Devices::begin_batch_copier(Device& device, Carrier& carrier) {
+  if (carrier.batches_never || !kernels_of(device).persistent_copy_ready()) return;
+  try {
+    if (alone_(device.info().index))
+      carrier.batch_copier = std::make_unique<BatchCopier>(device);
+    else
+      carrier.batches_never = true;
+  } catch (const std::exception&) {  // the persistent copy kernel says why
+    carrier.batches_never = true;
+  }
+}
+
+void Devices::begin_batch(int device, const CopyBatch& batch) {
+  device_of(device);
+  if (const auto& copier = carriers_[device].batch_copier) copier->begin(batch);
+}
+
+bool Devices::batch_ended(int device) {
+  const auto& copier = carriers_[device].batch_copier;
+  return !copier || copier->ended();  // none: the device was reset
+}
+
+void Devices::wait_batch(int device) {
+  if (const auto& copier = carriers_[device].batch_copier) copier->wait();
 }
 
 void Devices::copy_to_host(const Located& place, const std::vector<Piece>& pieces) {
@@ -514,8 +554,9 @@ void Devices::close_all() {
     if (carrier.copy_kernel) short_.carried += carrier.copy_kernel->carried();
     carrier.copy_kernel.reset();
     carrier.mover.reset();
+    carrier.batch_copier.reset();
     carrier.reducers.clear();
-    carrier.never = carrier.moves_never = true;
+    carrier.never = carrier.moves_never = carrier.batches_never = true;
   }
   for (auto& [device, store] : stores_) {
     for (const auto& [_, data] : store.free)
@@ -524,17 +565,17 @@ void Devices::close_all() {
   }
 }
 
-Exported Devices::handle_of(const Located& memory) {
+const Exported& Devices::handle_of(const Located& memory) {
   constexpr std::size_t kFew = 64;
   if (++asked_ % kSeldom == 0) look_for_freed(1);
   const auto known = handles_.find(memory.allocation);
   if (known != handles_.end()) return known->second;
   look_for_freed(kFew);
   if (handles_.size() >= kMostHandles) handles_.clear();
-  const Exported exported{.handle = ipc_of(device_of(memory.device)).export_memory(memory.base),
-                          .base = reinterpret_cast<std::uint64_t>(memory.base),
-                          .bytes = memory.bytes};
-  return handles_[memory.allocation] = exported;
+  return handles_[memory.allocation] = {
+             .base = reinterpret_cast<std::uint64_t>(memory.base),
+             .bytes = memory.bytes,
+             .handle = ipc_of(device_of(memory.device)).export_memory(memory.base)};
 }
 
 void Devices::tell_of_freed(std::function<Freed*(std::uint32_t)> freed, std::uint32_t self) {

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "accel/accelerator.hpp"
+#include "accel/batch_copier.hpp"
 #include "accel/block_mover.hpp"
 #include "accel/layout.hpp"
 #include "accel/persistent_copy_kernel.hpp"
@@ -135,6 +136,13 @@ class Devices {
   void begin_copy_between_devices(const Located& place, void* to, const void* from,
                                   std::size_t bytes);
   void await_begun();
+  // Many copies within what kernels of the place's device reach, by one kernel, that go on until
+  // batch_ended() or wait_batch(), one batch of a device at a time. takes_batch(): whether a kernel
+  // is ready that does it.
+  bool takes_batch(const Located& place, const Located& source);
+  void begin_batch(int device, const CopyBatch& batch);
+  bool batch_ended(int device);
+  void wait_batch(int device);
   // All of these are under way together, where there are several.
   void copy_to_host(const Located& place, const std::vector<Piece>& pieces);
   void copy_to_device(const Located& place, const std::vector<Piece>& pieces);
@@ -195,7 +203,7 @@ class Devices {
   // A device, taken again first where the application has reset it.
   Device& device_of(int device);
 
-  Exported handle_of(const Located& memory);
+  const Exported& handle_of(const Located& memory);
   // From now on this process, `self` of all ranks, tells the others what is freed of that, and
   // closes what they have freed. `freed(rank)`: where one tells it, or null.
   void tell_of_freed(std::function<Freed*(std::uint32_t rank)> freed, std::uint32_t self);
@@ -252,10 +260,13 @@ class Devices {
   struct Carrier {
     std::unique_ptr<PersistentCopyKernel> copy_kernel;
     std::unique_ptr<BlockMover> mover;
+    std::unique_ptr<BatchCopier> batch_copier;
     std::map<Combination, std::unique_ptr<Reducer>> reducers;  // null: it cannot be made
     std::uint64_t asked = 0;
     bool never = false;
     bool moves_never = false;
+    std::uint64_t batches_asked = 0;
+    bool batches_never = false;
   };
   static constexpr std::size_t kMostScratch = std::size_t{1} << 30;  // of a device
 
@@ -271,6 +282,7 @@ class Devices {
   // Null where no kernel moves so many blocks.
   BlockMover* mover(int device, const Layout& layout, std::initializer_list<const Located*> places);
   void begin_mover(Device& device, Carrier& carrier);
+  void begin_batch_copier(Device& device, Carrier& carrier);
   bool reaches(Device& device, std::initializer_list<const Located*> places);
   void await_lanes();
   void give_back(const Located& place, void* data);

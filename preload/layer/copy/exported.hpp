@@ -15,9 +15,9 @@ namespace nearpeak::layer {
 
 // An allocation.
 struct Exported {
-  IpcHandle handle;
   std::uint64_t base = 0;  // as its process calls it
   std::uint64_t bytes = 0;
+  IpcHandle handle{};
 };
 
 // Throws where a part is not within an allocation that another rank says it has.

@@ -16,8 +16,8 @@ struct GiveBack {
 };
 using HostMemory = std::unique_ptr<char, GiveBack>;
 
-constexpr std::size_t kLeastKept = std::size_t{512} << 10;  // bytes; malloc has shorter ones
-constexpr std::size_t kMostKept = std::size_t{1} << 30;     // bytes of all that are kept
+constexpr std::size_t kLeastKept = 4096;                 // bytes; malloc keeps shorter ones
+constexpr std::size_t kMostKept = std::size_t{1} << 30;  // bytes of all that are kept
 constexpr std::size_t kPiecesKept = 256;
 
 // Takes at least this many bytes, which are not written. Throws std::bad_alloc.

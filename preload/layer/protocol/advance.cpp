@@ -10,6 +10,7 @@
 #include "layer/protocol/copy_proxy.hpp"
 #include "layer/protocol/offered.hpp"
 #include "layer/protocol/parts.hpp"
+#include "layer/protocol/receive_copies.hpp"
 #include "layer/protocol/requests.hpp"
 #include "layer/protocol/taken.hpp"
 #include "layer/world/world.hpp"
@@ -40,8 +41,7 @@ void Waiting::end() {
 
 bool busy() {
   return have_freed() || have_copies() || have_arrivals() || is_asked() ||
-         advances_more != nullptr ||
-         (world.accepts_envelopes.load(std::memory_order_relaxed) && have_open_receives());
+         advances_more != nullptr || looks_for_envelopes();
 }
 
 void advance() {

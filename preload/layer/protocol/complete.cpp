@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <vector>
 
 #include "layer/protocol/advance.hpp"
 #include "layer/protocol/copy_proxy.hpp"
 #include "layer/protocol/offered.hpp"
 #include "layer/protocol/probe.hpp"
+#include "layer/protocol/receive_copies.hpp"
 #include "layer/protocol/requests.hpp"
 #include "layer/protocol/taken.hpp"
 #include "layer/world/world.hpp"
@@ -60,10 +62,26 @@ class Asked {
       if (is_few() && receive != nullptr) advance_asked(*receive);
       arriving_ = arriving_ || is_arriving_at(i);
     }
+    if (is_few()) advance_batches(have_open_receives());
   }
   // Whether of some the MPI library has received the header, or may when it is asked next, and not
   // all parts are there: to it they are complete then, so it must not be asked.
   bool arriving() const { return arriving_; }
+  // Whether some are not complete, as far as the layer knows: a receiver has to take a send yet, or
+  // no envelope of a receive has come. Of these the MPI library alone knows whether a message has
+  // come in the place of an envelope: it is asked at the first look, and at every few later ones.
+  bool incomplete() {
+    constexpr unsigned kAsk = 8;
+    bool receiving = false;
+    for (int i = 0; i < n_ && !is_few(); ++i) {
+      const Operation* const operation = (*this)[i];
+      if (const auto* const send = as<const OfferedSend>(operation); send != nullptr)
+        if (!send->complete) return true;
+      if (const auto* const receive = as<const PostedReceive>(operation); receive != nullptr)
+        receiving = receiving || (receive->started && !receive->settled);
+    }
+    return receiving && looks_++ % kAsk != 0;
+  }
   bool is_arriving_at(int i) {
     const PostedReceive* const receive = may_get_header(i);
     return receive != nullptr && ((is_few() && !receive->settled) || receive->is_arriving());
@@ -89,6 +107,7 @@ class Asked {
   bool arriving_ = false;
   bool collective_again_ = false;
   bool strange_ = false;
+  unsigned looks_ = 0;
   std::array<Operation*, 16> few_{};
   std::vector<Operation*> many_;
 };
@@ -197,6 +216,11 @@ int try_all(Asked& asked, int n, MPI_Request* requests, int* flag, Statuses& sta
   asked.help();
   *flag = 0;
   if (asked.arriving()) return MPI_SUCCESS;
+  // Of many requests that are not all complete the library would look at each.
+  if (asked.incomplete()) {
+    if (!looks_for_envelopes()) have_library_go_on();  // else it has
+    return MPI_SUCCESS;
+  }
   const int code = NEARPEAK_REAL(MPI_Testall)(n, requests, flag, statuses.data());
   if (code == MPI_SUCCESS && *flag == 0) return code;
   return end_several(asked, statuses, n, nullptr, code);
@@ -266,21 +290,23 @@ int wait_each(int n, MPI_Request* requests, MPI_Status* statuses) {
 
 int wait_all(int n, MPI_Request* requests, MPI_Status* statuses) {
   bool by_one = false;
+  std::optional<Asked> asked;
   Waiting pause;
   for (int flag = 0;; pause()) {
     const Guard guard;
-    Asked asked(n, requests);
-    const bool helps = asked.needs_help();
-    if (!helps && !asked.any()) break;
+    // Another thread may give a handle again meanwhile.
+    if (!asked || world.multiple) asked.emplace(n, requests);
+    const bool helps = asked->needs_help();
+    if (!helps && !asked->any()) break;
     Statuses told(n, statuses);
     if (!helps && !world.multiple) {
       const int code = NEARPEAK_REAL(MPI_Waitall)(n, requests, told.data());
-      return end_several(asked, told, n, nullptr, code);
+      return end_several(*asked, told, n, nullptr, code);
     }
     // MPI_Testall of MPICH 5.0.2 says that these failed.
-    by_one = asked.collective_again();
+    by_one = asked->collective_again();
     if (by_one) break;
-    const int code = try_all(asked, n, requests, &flag, told);
+    const int code = try_all(*asked, n, requests, &flag, told);
     if (code != MPI_SUCCESS || flag != 0) return code;
   }
   pause.end();

@@ -323,6 +323,13 @@ std::string of_copy_proxy() {
          std::to_string(counts.withdrawn_requests) + " that it came too late for; ";
 }
 
+std::string of_batches() {
+  const Counts& counts = world.counts;
+  if (counts.batches == 0) return "";
+  return " (" + std::to_string(counts.batched_receives) + " in " + std::to_string(counts.batches) +
+         " batches)";
+}
+
 // What was found of longer copies between devices.
 std::string of_crossovers() {
   std::string text;
@@ -448,7 +455,7 @@ void end() {
           " by envelope (" + std::to_string(counts.set_aside_sends) + " set aside), " +
           std::to_string(counts.staged_sends) + " through host memory (" +
           std::to_string(counts.chunked_sends) + " in parts); received " +
-          std::to_string(counts.envelope_receives) + " by envelope, " +
+          std::to_string(counts.envelope_receives) + " by envelope" + of_batches() + ", " +
           std::to_string(counts.staged_receives) + " through host memory (" +
           std::to_string(counts.chunked_receives) + " in parts); " +
           std::to_string(counts.direct_collectives) + " collectives directly, " +

@@ -21,26 +21,33 @@ using Clock = OfferedSend::Clock;
 
 struct Offered {
   Ring<OfferedSend> all;
+  int incomplete = 0;                         // of these, for the application
   std::map<int, Clock::time_point> taken_at;  // by receiver: the last of its sends
 };
 Offered& offered = *new Offered;
 
 Slot& slot_of(const OfferedSend& send) { return world.area().slot(send.envelope.slot); }
 
+void note_complete(OfferedSend& send) {
+  if (!std::exchange(send.complete, true)) --offered.incomplete;
+}
+
 void complete_for_application(OfferedSend& send) {
-  send.complete = true;
+  note_complete(send);
   if (send.has_request) complete_own_request(send.request);
 }
 
 // How long a receiver is waited for: a short message is set aside soon, as many applications depend
-// on its send being complete.
+// on its send being complete. To set all of several aside takes as many times as long, in which the
+// receiver may come to them.
 Clock::duration patience_for(const OfferedSend& send) {
   constexpr std::chrono::microseconds kShort{5};
   // The proxy that is to set it aside may be the receiver, which is about to take it.
   constexpr std::chrono::microseconds kByProxy{100};
   const Clock::duration usual = world.settings.patience;
   if (send.envelope.bytes > kPlaceBytes) return usual;
-  return std::min<Clock::duration>(usual, has_copy_proxy() ? kByProxy : kShort);
+  return std::min<Clock::duration>(usual,
+                                   has_copy_proxy() ? kByProxy : kShort * offered.incomplete);
 }
 
 // The data goes where the receiver finds it whatever this rank does next.
@@ -102,6 +109,8 @@ void look_at_offered(OfferedSend& send) {
   Slot& slot = slot_of(send);
   const State state = slot.state.load(std::memory_order_acquire);
   if (send.complete || !send.envelope_sent) return;
+  if (state == State::kTaken && !std::exchange(send.seen_taken, true))
+    offered.taken_at[send.receiver] = Clock::now();
   if (state == State::kDone) {
     offered.taken_at[send.receiver] = Clock::now();
     complete_for_application(send);
@@ -141,6 +150,7 @@ OfferedSend& keep_offered(std::unique_ptr<OfferedSend> send) {
   OfferedSend& kept = *send.release();
   kept.in_call = true;
   offered.all.add(kept);
+  ++offered.incomplete;
   return kept;
 }
 
@@ -151,7 +161,7 @@ void release_offered(OfferedSend& send) {
 
 void release_request(OfferedSend& send) {
   send.has_request = false;
-  send.complete = true;
+  note_complete(send);
   end_offered(send);
 }
 

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -50,7 +51,7 @@ struct Operation {
 
 // The operation by its type; null where it is of another one, or null.
 template <typename Type>
-Type* as(Operation* operation) {
+Type* as(std::conditional_t<std::is_const_v<Type>, const Operation, Operation>* operation) {
   const bool is = operation != nullptr && Type::covers(operation->kind);
   return is ? static_cast<Type*>(operation) : nullptr;
 }
@@ -171,6 +172,7 @@ struct OfferedSend final : Operation {
   bool complete = false;  // for the application
   bool in_call = false;   // a call that has not returned looks at it
   bool awaited = false;   // by the application
+  bool seen_taken = false;
   Clock::time_point waiting_since{};
   OfferedMemory memory;
   std::unique_ptr<Parts> parts;  // of one in parts, which offers no memory

@@ -38,6 +38,15 @@ std::uint32_t free_slot() {
   return world.free_slots.take();
 }
 
+// A slot that has the handle from a message before keeps it: the receiver's CPU has to fetch each
+// line that is written. Of host memory the receiver writes one of its own there.
+void export_in(Slot& slot, const Located& place) {
+  const Exported& exported = world.devices.handle_of(place);
+  if (slot.on_host == 0 && slot.handle.bytes > 0 && slot.allocation == place.allocation) return;
+  slot.allocation = place.allocation;
+  slot.handle = exported;
+}
+
 // Sends the envelope; the slot says where the memory is, but for its address.
 OfferedSend* offer_in(std::uint32_t index, OfferedMemory memory, const Outgoing& message,
                       int rank) {
@@ -123,11 +132,10 @@ OfferedSend* offer(const Outgoing& message, Mode mode) {
   const std::uint32_t index = free_slot();
   if (index == FreeSlots::kNone) return nullptr;
   Slot& slot = world.area().slot(index);
+  if (rank != world.rank) export_in(slot, message.place);
   slot.on_host = 0;
-  slot.allocation = message.place.allocation;
   slot.offset = static_cast<std::uint64_t>(static_cast<const char*>(message.data) -
                                            static_cast<const char*>(message.place.base));
-  if (rank != world.rank) slot.handle = world.devices.handle_of(message.place);
   OfferedMemory memory;
   memory.place = message.place;
   return offer_in(index, std::move(memory), message, rank);

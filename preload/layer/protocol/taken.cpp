@@ -10,42 +10,16 @@
 #include "layer/protocol/deliver.hpp"
 #include "layer/protocol/host.hpp"
 #include "layer/protocol/parts.hpp"
+#include "layer/protocol/receive_copies.hpp"
 #include "layer/protocol/ring.hpp"
 #include "layer/world/world.hpp"
 
 namespace nearpeak::layer {
 namespace {
 
-struct Receives {
-  Ring<PostedReceive> open;       // that may still get an envelope
-  std::vector<Receive*> copying;  // in the order in which their copies began
-};
-Receives& receives = *new Receives;
+Ring<PostedReceive>& open_receives = *new Ring<PostedReceive>;  // that may still get an envelope
 
-void wait_copy(Receive& receive) {
-  if (receive.copied_slot == nullptr) return;
-  world.devices.wait_copy(receive.copy_lane);
-  std::erase(receives.copying, &receive);
-  std::exchange(receive.copied_slot, nullptr)->state.store(State::kDone, std::memory_order_release);
-}
-
-// A copy that goes on beside others.
-void begin_copy(Receive& receive, Slot& slot, const char* from, std::size_t bytes) {
-  if (receives.copying.size() == Devices::kLanes) wait_copy(*receives.copying.front());
-  const Target& target = receive.target;
-  receive.copy_lane = world.devices.begin_copy(target.place, target.data, from, bytes);
-  receive.copied_slot = &slot;
-  receives.copying.push_back(&receive);
-}
-
-// Memory of a device that a sender offers, as this process reaches it.
-struct Fetched {
-  Located place;
-  const char* data;
-  std::uint32_t rank;  // of the sender
-};
-
-Fetched reached(const Envelope& envelope, const Slot& slot, std::size_t bytes) {
+OfferedData reached(const Envelope& envelope, const Slot& slot, std::size_t bytes) {
   if (envelope.rank == static_cast<std::uint32_t>(world.rank)) {
     const auto* const data = reinterpret_cast<const char*>(slot.address);
     return {world.devices.locate(data), data, envelope.rank};
@@ -56,22 +30,28 @@ Fetched reached(const Envelope& envelope, const Slot& slot, std::size_t bytes) {
   return {Devices::place_of_opened(world.home), opened + slot.offset, envelope.rank};
 }
 
-// It goes where a receive without gaps wants it. A kernel does one copy after the other: where
-// there is one alone.
-void fetch(Receive& receive, Slot& slot, const Fetched& from, std::size_t bytes, Until until) {
+// It goes where a receive without gaps wants it. Where others come, too, they are copied together.
+Route fetch(Receive& receive, Slot& slot, const OfferedData& from, std::size_t bytes, Until until) {
   const Target& target = receive.target;
   Devices& devices = world.devices;
-  if (!target.on_device) return devices.copy_to_host(from.place, target.data, from.data, bytes);
-  if (until != Until::kUnderWay || bytes <= Devices::kShort)
-    return devices.copy_between_devices(target.place, target.data, from.place, from.data, bytes,
-                                        from.rank);
-  const bool alone = receives.open.empty() && receives.copying.empty();
-  if (!alone || !devices.carry(target.place, target.data, from.place, from.data, bytes, from.rank))
-    begin_copy(receive, slot, from.data, bytes);
+  const bool later = until == Until::kUnderWay && (!open_receives.empty() || have_copies());
+  if (!target.on_device) {
+    devices.copy_to_host(from.place, target.data, from.data, bytes);
+  } else if (later && bytes <= PersistentCopyKernel::kMost &&
+             gather_copy(receive, slot, from, bytes)) {
+    return Route::kGathered;
+  } else if (until != Until::kUnderWay || bytes <= Devices::kShort) {
+    devices.copy_between_devices(target.place, target.data, from.place, from.data, bytes,
+                                 from.rank);
+  } else if (later ||
+             !devices.carry(target.place, target.data, from.place, from.data, bytes, from.rank)) {
+    begin_copy(receive, slot, from, bytes);
+  }
+  return Route::kDirectly;
 }
 
 // The same of a type with gaps. False where a kernel does not do it.
-bool fetch_apart(const Target& target, const Fetched& from, std::size_t bytes) {
+bool fetch_apart(const Target& target, const OfferedData& from, std::size_t bytes) {
   if (!target.on_device) return false;
   const auto layout = layout_of(target.n, target.type);
   return layout &&
@@ -106,9 +86,9 @@ Route take_offered(Receive& receive, const Envelope& envelope, Slot& slot, Until
   const std::size_t fits = std::min<std::size_t>(envelope.bytes, target.room);
   Route route = Route::kDirectly;
   if (!is_fetched(target, static_cast<int>(envelope.rank), slot, fits)) {
-    const Fetched from = reached(envelope, slot, fits);
+    const OfferedData from = reached(envelope, slot, fits);
     if (target.dense) {
-      fetch(receive, slot, from, fits, until);
+      route = fetch(receive, slot, from, fits, until);
     } else if (!fetch_apart(target, from, fits)) {
       route = Route::kThroughHost;
       const HostMemory packed = host_memory_of(fits);
@@ -128,12 +108,6 @@ bool may_be_envelope(const PostedReceive& receive) {
   if (receive.host) return begins_as_envelope(receive.host.get(), world.nonce);
   return target.takes_envelope() && target.room >= kEnvelopeBytes &&
          begins_as_envelope(target.data, world.nonce);
-}
-
-// By asking after a receive that is never complete: less than to probe.
-void have_library_go_on() {
-  int done = 0;
-  NEARPEAK_REAL(MPI_Test)(&world.never, &done, MPI_STATUS_IGNORE);
 }
 
 // What the MPI library has received where the application wants it.
@@ -169,6 +143,12 @@ void settle_from_host(PostedReceive& receive, const MPI_Status& status) {
 
 }  // namespace
 
+// It takes less than a probe.
+void have_library_go_on() {
+  int done = 0;
+  NEARPEAK_REAL(MPI_Test)(&world.never, &done, MPI_STATUS_IGNORE);
+}
+
 void clear(PostedReceive& receive) {
   if (receive.host) std::fill_n(receive.host.get(), sizeof(Nonce), '\0');
 }
@@ -177,13 +157,13 @@ void open_receive(PostedReceive& receive) {
   receive.started = true;
   receive.settled = receive.delivered = false;
   receive.error = MPI_SUCCESS;
-  receives.open.add(receive);
+  open_receives.add(receive);
 }
 
 void close_receive(PostedReceive& receive) {
   if (receive.settled || !receive.started) return;
   receive.settled = true;
-  receives.open.remove(receive);
+  open_receives.remove(receive);
 }
 
 void settle(PostedReceive& receive, const MPI_Status& status) {
@@ -195,7 +175,7 @@ void settle(PostedReceive& receive, const MPI_Status& status) {
   if (cancelled == 0) settle_from_host(receive, status);
 }
 
-bool have_open_receives() { return !receives.open.empty(); }
+bool have_open_receives() { return !open_receives.empty(); }
 
 // Not of a persistent one: MPICH 5 takes its request for one that is not started once it was asked
 // after in this way.
@@ -210,14 +190,17 @@ void advance_receive(PostedReceive& receive) {
 void advance_receives() {
   // To ask after one has the library go on, and give way where there is nothing. Only what has an
   // envelope is asked after: of others MPICH 5 raises an error of the message here, and not on the
-  // communicator.
-  bool went_on = false;
-  receives.open.some([&](PostedReceive& receive) {
-    if (may_be_envelope(receive))
-      advance_receive(receive);
-    else if (!std::exchange(went_on, true))
+  // communicator. It receives one message each time: as long as they come in the order of their
+  // receives, it goes on.
+  bool goes_on = true;
+  open_receives.some([&](PostedReceive& receive) {
+    if (goes_on && !may_be_envelope(receive)) {
       have_library_go_on();
+      goes_on = may_be_envelope(receive);
+    }
+    if (may_be_envelope(receive)) advance_receive(receive);
   });
+  advance_batches(have_open_receives());
 }
 
 bool got_envelope(const Target& target, const MPI_Status& status, Envelope& envelope) {
@@ -257,21 +240,6 @@ void take(Receive& receive, const Envelope& envelope, Until until) {
 void await_message(Receive& receive) {
   await_arrival(receive);
   wait_copy(receive);
-}
-
-bool have_copies() { return !receives.copying.empty(); }
-
-void wait_copies() {
-  while (!receives.copying.empty()) wait_copy(*receives.copying.front());
-}
-
-void note_ended_copies() {
-  for (std::size_t i = 0; i < receives.copying.size();) {
-    if (world.devices.copy_ended(receives.copying[i]->copy_lane))
-      wait_copy(*receives.copying[i]);
-    else
-      ++i;
-  }
 }
 
 }  // namespace nearpeak::layer

@@ -5,6 +5,7 @@
 
 #include "layer/protocol/messages.hpp"
 #include "layer/protocol/operations.hpp"
+#include "layer/world/world.hpp"
 
 namespace nearpeak::layer {
 
@@ -17,10 +18,17 @@ void close_receive(PostedReceive& receive);
 // The MPI library has completed it, with this status: puts the message in its place.
 void settle(PostedReceive& receive, const MPI_Status& status);
 bool have_open_receives();
+// Whether advance_receives() has something to look at.
+inline bool looks_for_envelopes() {
+  return world.accepts_envelopes.load(std::memory_order_relaxed) && have_open_receives();
+}
 // Takes the envelope that has come, if one has.
 void advance_receive(PostedReceive& receive);
 // The same of a few of them, in turn.
 void advance_receives();
+
+// Has the MPI library make progress, by asking after a receive that is never complete.
+void have_library_go_on();
 
 // Whether a host receive that is complete got an envelope.
 bool got_envelope(const Target& target, const MPI_Status& status, Envelope& envelope);
@@ -29,11 +37,5 @@ bool got_envelope(const Target& target, const MPI_Status& status, Envelope& enve
 enum class Until { kThere, kUnderWay };
 void take(Receive& receive, const Envelope& envelope, Until until = Until::kThere);
 void await_message(Receive& receive);
-
-// Whether any copies are under way.
-bool have_copies();
-void wait_copies();
-// Notes those that have ended by themselves.
-void note_ended_copies();
 
 }  // namespace nearpeak::layer

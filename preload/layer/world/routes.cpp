@@ -20,6 +20,7 @@ const char* words(By by) {
 bool is_one_copy(Route route) { return route == Route::kDirectly || route == Route::kThroughHost; }
 
 std::string words(Route route, By by) {
+  if (route == Route::kGathered) return "directly, gathered with others";
   if (route == Route::kPieces) return "in pieces";
   if (route == Route::kParts) return "in parts";
   if (route == Route::kAside) return "set aside";

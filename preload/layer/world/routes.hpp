@@ -12,7 +12,7 @@
 namespace nearpeak::layer {
 
 enum class End { kSent, kInto, kFrom };  // of a device: sent, received into one, received from one
-enum class Route { kDirectly, kPieces, kAside, kThroughHost, kParts };
+enum class Route { kDirectly, kGathered, kPieces, kAside, kThroughHost, kParts };
 enum class By { kEngine, kKernel, kOther };  // who copies: a copy engine, a kernel, another rank
 
 class Routes {

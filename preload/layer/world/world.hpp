@@ -29,6 +29,8 @@ struct Counts {
   std::uint64_t staged_sends = 0;       // sent through host memory,
   std::uint64_t chunked_sends = 0;      // of these in parts
   std::uint64_t envelope_receives = 0;  // received by an envelope
+  std::uint64_t batched_receives = 0;   // of these copied in batches,
+  std::uint64_t batches = 0;            // in so many
   std::uint64_t staged_receives = 0;    // received through host memory
   std::uint64_t chunked_receives = 0;   // received in parts, also into host memory
 

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copies of received messages that go on while a rank looks for further ones: long ones by the copy
+// engine, others gathered into batches, each for one kernel. Who calls holds the guard.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "layer/protocol/operations.hpp"
+
+namespace nearpeak::layer {
+
+// Memory of a device that a sender offers, as this process reaches it.
+struct OfferedData {
+  Located place;
+  const char* data;
+  std::uint32_t rank;  // of the sender
+};
+
+// Begins the copy of a message by the copy engine. Its slot is done when the copy has ended.
+void begin_copy(Receive& receive, Slot& slot, const OfferedData& from, std::size_t bytes);
+// Leaves the copy of a message to the next batch. False where no kernel does it.
+bool gather_copy(Receive& receive, Slot& slot, const OfferedData& from, std::size_t bytes);
+// After each look for further messages, of which some `may_come`: begins the next batch when a look
+// has found none, and the batch before has ended. To launch a kernel takes as long as to receive
+// some messages, so few large batches are faster.
+void advance_batches(bool may_come);
+// Waits until the message is there, if its copy is gathered or under way.
+void wait_copy(Receive& receive);
+
+// Whether any copies are gathered or under way.
+bool have_copies();
+void wait_copies();
+// Notes those of the copy engine that have ended by themselves.
+void note_ended_copies();
+
+}  // namespace nearpeak::layer
