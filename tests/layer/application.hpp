@@ -67,6 +67,8 @@ void copy(void* to, const void* from, std::size_t bytes) {
   CHECK(cuda("cuStreamSynchronize", stream) == 0);
 }
 
+#include "device_memory.hpp"
+
 constexpr std::size_t kPeriod = std::size_t{1} << 16;  // of a pattern
 
 // The pattern of a seed, of which there are 256: all are the same bytes, begun elsewhere in them.
@@ -120,14 +122,14 @@ class Buffer {
   Buffer(char kind, std::size_t bytes, std::size_t offset = 0)
       : kind_(kind), bytes_(bytes), offset_(offset), seen_(bytes) {
     if (kind == 'D')
-      CHECK(cuda("cuMemAlloc_v2", &base_, bytes + offset + 1) == 0);
+      base_ = device_memory(bytes + offset + 1);
     else
       base_ = std::malloc(bytes + offset + 1);
     fill(-1);
   }
   ~Buffer() {
     if (kind_ == 'D')
-      CHECK(cuda("cuMemFree_v2", base_) == 0);
+      free_device_memory(base_);
     else
       std::free(base_);
   }
@@ -203,8 +205,14 @@ const std::set<std::string> begins_alone{"host_alone", "joined", "probed_before"
 
 int run(int argc, char** argv, const Cases& cases, void (*begin)()) {
   // Of several threads, where one calls MPI: other ways through the layer, and the same results.
-  const bool multiple = argc > 1 && std::string(argv[1]) == "--multiple";
-  each_sees_one = argc > 1 && std::string(argv[1]) == "--each-sees-one";
+  bool multiple = false;
+  int first = 1;
+  for (; first < argc && argv[first][0] == '-'; ++first) {
+    const std::string option = argv[first];
+    multiple = multiple || option == "--multiple";
+    each_sees_one = each_sees_one || option == "--each-sees-one";
+    if (option == "--memory") memory_kind = memory_of(argv[++first]);
+  }
   int given = 0;
   if (multiple)
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &given);
@@ -214,7 +222,7 @@ int run(int argc, char** argv, const Cases& cases, void (*begin)()) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   bool device = false;
-  for (int i = multiple || each_sees_one ? 2 : 1; i < argc; ++i) {
+  for (int i = first; i < argc; ++i) {
     current = argv[i];
     if (begins_alone.count(current) == 0 && !device) {
       take_device();

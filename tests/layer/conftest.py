@@ -121,6 +121,18 @@ def windows(
 
 
 @pytest.fixture(scope="session", params=["openmpi", "mpich"])
+def chunks(
+    request: pytest.FixtureRequest,
+    installed: Callable[[str], Library],
+    fake_cuda: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Application:
+    """That which maps device memory itself."""
+    folder = tmp_path_factory.mktemp("chunks")
+    return built(installed(request.param), "chunks", folder, fake_cuda)
+
+
+@pytest.fixture(scope="session", params=["openmpi", "mpich"])
 def uses(
     request: pytest.FixtureRequest,
     installed: Callable[[str], Library],

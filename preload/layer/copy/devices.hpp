@@ -12,6 +12,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,7 +24,9 @@
 #include "accel/reducer.hpp"
 #include "layer/copy/exported.hpp"
 #include "layer/copy/kernel_copy_crossover.hpp"
+#include "layer/copy/opened_chunks.hpp"
 #include "layer/copy/own_memory.hpp"
+#include "layer/copy/shown_chunks.hpp"
 
 namespace nearpeak::layer {
 
@@ -59,6 +62,14 @@ class Scratch {
   Devices* devices_ = nullptr;
   Located place_;
   void* data_ = nullptr;
+};
+
+// Memory of this process as others reach it.
+struct Shown {
+  std::uint64_t allocation = 0;  // the number of it, or of the first of its chunks
+  std::uint64_t offset = 0;      // of the data in it
+  Exported exported;
+  ShownChunks::Kept kept;  // others may open it while this is there
 };
 
 // A copy.
@@ -196,6 +207,11 @@ class Devices {
   Device& device_of(int device);
 
   Exported handle_of(const Located& memory);
+  // So many bytes of this memory, from `data` on; nothing where others cannot open it.
+  std::optional<Shown> show(const Located& memory, const void* data, std::size_t bytes);
+  // From now on memory in chunks is shown in this table, and opened where others show it: null
+  // where a rank shows none.
+  void share_chunks(ChunkTable& own, std::function<ChunkOwner(std::uint32_t rank)> owners);
   // From now on this process, `self` of all ranks, tells the others what is freed of that, and
   // closes what they have freed. `freed(rank)`: where one tells it, or null.
   void tell_of_freed(std::function<Freed*(std::uint32_t rank)> freed, std::uint32_t self);
@@ -207,6 +223,7 @@ class Devices {
   char* opened(int device, std::uint32_t rank, std::uint64_t allocation, const Exported& exported);
   // It is opened anew where it is asked for again.
   void close(std::uint32_t rank, std::uint64_t allocation);
+  void close(std::uint32_t rank, std::uint64_t allocation, const Exported& exported);
   void close_all();
 
   // From now on abandons what others hold of a device, too, where the application has reset it, and
@@ -279,7 +296,10 @@ class Devices {
   void close_freed();
   void make_room(int device, std::uint64_t bytes);
   std::unique_ptr<OpenedMemory> open(int device, std::uint32_t rank, const Exported& exported);
-  void look_for_freed(std::size_t few);
+  char* opened_in_chunks(int device, std::uint32_t rank, const Exported& exported);
+  std::uint64_t most_opened(int device);
+  void look_for_freed(std::size_t few, std::size_t few_chunks);
+  void tell_freed(std::uint64_t allocation);
 
   OwnMemory own_memory_;
   Question ask_ = nullptr;
@@ -297,6 +317,9 @@ class Devices {
   std::array<Located, kMostKnown> known_;              // each at the place of its allocation
   Located other_;
   std::list<Opened> opened_;  // the last used first
+  ShownChunks shown_chunks_{*this};
+  OpenedChunks opened_chunks_{[this] { await_lanes(); }};
+  std::function<ChunkOwner(std::uint32_t)> chunk_owners_;
   std::uint64_t uses_ = 0;
   std::chrono::microseconds patience_{0};
   std::function<bool(int)> alone_;

@@ -224,6 +224,7 @@ int meet(bool driver) {
     header.self = reinterpret_cast<std::uint64_t>(&header);
     if (driver) let_others_reach();
     own.fd = world.areas[self]->fd();
+    header.file = static_cast<std::int32_t>(own.fd);
     own.shares = 1;
   } catch (const std::exception&) {
     // Its messages go through host memory.
@@ -408,6 +409,11 @@ void begin() {
         return area ? &area->header().freed : nullptr;
       },
       static_cast<std::uint32_t>(world.rank));
+  if (world.mapped)
+    world.devices.share_chunks(world.area().chunks(), [](std::uint32_t rank) {
+      const auto& area = world.areas[rank];
+      return area ? ChunkOwner{&area->chunks(), world.processes[rank]} : ChunkOwner{};
+    });
   NEARPEAK_REAL(MPI_Comm_dup)(calls::comm_self(), &world.own);
   convert_through(world.own);
   NEARPEAK_REAL(MPI_Comm_dup)(calls::comm_world(), &world.everyone);

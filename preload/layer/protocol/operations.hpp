@@ -151,6 +151,7 @@ struct OfferedMemory {
   const void* data = nullptr;
   bool on_host = false;
   Located place{};                    // of a device
+  ShownChunks::Kept kept;             // as it is shown to the receiver
   Scratch packed;                     // where the application's has gaps
   bool used_before = false;           // on the host: by another message
   std::unique_ptr<Shared> set_aside;  // a copy, where it needs memory of its own

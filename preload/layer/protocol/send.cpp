@@ -3,7 +3,9 @@
 
 #include <unistd.h>
 
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "layer/copy/process_memory.hpp"
 #include "layer/datatype/types.hpp"
@@ -17,12 +19,11 @@
 namespace nearpeak::layer {
 namespace {
 
-// Whether the rank takes envelopes, and can open this memory.
+// Whether the rank takes envelopes, and can open memory of this device.
 bool takes(int rank, const Located& place) {
   const auto& area = world.areas[static_cast<std::size_t>(rank)];
   if (!area || area->header().accepts_envelopes.load(std::memory_order_acquire) == 0) return false;
-  if (rank == world.rank) return true;
-  return place.shareable && is_opened_by(rank, place);
+  return rank == world.rank || is_opened_by(rank, place);
 }
 
 // Whether the rank expects long messages of this one's host memory.
@@ -120,16 +121,19 @@ OfferedSend* offer(const Outgoing& message, Mode mode) {
     return send ? &keep_offered(std::move(send)) : nullptr;
   }
   if (!takes(rank, message.place)) return nullptr;
+  std::optional<Shown> shown(std::in_place);  // its own memory it finds by the address
+  if (rank != world.rank) shown = show_to(rank, message.place, message.data, bytes);
+  if (!shown) return nullptr;
   const std::uint32_t index = free_slot();
   if (index == FreeSlots::kNone) return nullptr;
   Slot& slot = world.area().slot(index);
   slot.on_host = 0;
-  slot.allocation = message.place.allocation;
-  slot.offset = static_cast<std::uint64_t>(static_cast<const char*>(message.data) -
-                                           static_cast<const char*>(message.place.base));
-  if (rank != world.rank) slot.handle = world.devices.handle_of(message.place);
+  slot.allocation = shown->allocation;
+  slot.offset = shown->offset;
+  slot.handle = shown->exported;
   OfferedMemory memory;
   memory.place = message.place;
+  memory.kept = std::move(shown->kept);
   return offer_in(index, std::move(memory), message, rank);
 }
 

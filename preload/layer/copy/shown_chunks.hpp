@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory that the application has mapped in chunks, as PyTorch's expandable segments: what this
+// process shows others of it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "layer/copy/chunk_table.hpp"
+#include "layer/copy/exported.hpp"
+
+namespace nearpeak::layer {
+
+class Devices;
+
+// Keeps the file descriptors of chunks, as to make one takes more than half a millisecond.
+class ShownChunks {
+ public:
+  // While it is there, others may read what they were told of chunks.
+  using Kept = std::shared_ptr<const void>;
+
+  explicit ShownChunks(Devices& devices) : devices_(devices) {}
+
+  // Where others are told, and how many files may be open for that; before, nothing is shown.
+  void begin(ChunkTable& table, std::size_t most);
+  // All chunks from that of `data` on, as far as so many bytes go. Nothing where one of them is not
+  // for other processes, or so many have no room. `gone(allocation)`: of chunks that are shown no
+  // more.
+  using Gone = std::function<void(std::uint64_t allocation)>;
+  std::optional<Exported> show(const void* data, std::size_t bytes, Kept& kept, const Gone& gone);
+  // Gives up those of the next few that are not there any more.
+  void look_for_freed(std::size_t few, const Gone& gone);
+  std::size_t size() const { return chunks_.size(); }
+  void clear() { chunks_.clear(); }
+
+ private:
+  class Chunk;
+  using Places = std::vector<std::uint32_t>;
+  using Chunks = std::map<std::uint64_t, std::shared_ptr<Chunk>>;  // by allocation
+
+  std::shared_ptr<Chunk> shown(const char* at, const Gone& gone);
+  bool make_room(const Gone& gone);
+
+  Devices& devices_;
+  ChunkTable* table_ = nullptr;
+  std::size_t most_ = 0;
+  std::shared_ptr<Places> free_ = std::make_shared<Places>();  // in the table
+  Chunks chunks_;
+  std::uint64_t looked_ = 0;  // the last of them that was looked for
+  std::uint64_t uses_ = 0;
+};
+
+}  // namespace nearpeak::layer

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Device memory without an IPC handle, with the layer before a library that knows none."""
+
+import re
+from typing import Any
+
+import pytest
+from layer_programs import cases_of
+
+CASES = cases_of("chunks")
+SENT = re.compile(r"sent (\d+) by envelope \((\d+) set aside\), (\d+) through host memory")
+REPORT = {"NEARPEAK_LAYER_REPORT": "1"}
+
+
+@pytest.fixture(scope="session")
+def of_two(chunks: Any) -> Any:
+    """All cases between two ranks, which have a device each."""
+    return chunks.run("--memory", "chunks", *CASES, env=REPORT)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_two_ranks(of_two: Any, case: str) -> None:
+    assert case in of_two.good(), (of_two.out, of_two.err)
+
+
+def test_they_go_by_envelopes(of_two: Any) -> None:
+    assert of_two.code == 0
+    sent = [[int(count) for count in counts] for counts in SENT.findall(of_two.err)]
+    assert max(enveloped for enveloped, *_ in sent) > 300
+    assert max(staged for *_, staged in sent) < 10
