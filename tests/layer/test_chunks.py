@@ -8,6 +8,9 @@ import pytest
 from layer_programs import cases_of
 
 CASES = cases_of("chunks")
+# The driver is asked of each chunk of a message, and has no room for thousands of them.
+MESSAGES = [case for case in cases_of("messages") if case not in ("asked", "many")]
+DIRECT = re.compile(r"(\d+) collectives directly")
 SENT = re.compile(r"sent (\d+) by envelope \((\d+) set aside\), (\d+) through host memory")
 REPORT = {"NEARPEAK_LAYER_REPORT": "1"}
 
@@ -28,3 +31,11 @@ def test_they_go_by_envelopes(of_two: Any) -> None:
     sent = [[int(count) for count in counts] for counts in SENT.findall(of_two.err)]
     assert max(enveloped for enveloped, *_ in sent) > 250
     assert max(staged for *_, staged in sent) < 10
+
+
+def test_messages_and_collectives(application: Any) -> None:
+    """The cases of other memory."""
+    done = application.run("--memory", "chunks", *MESSAGES, env=REPORT)
+    assert done.good() == MESSAGES, (done.out, done.err)
+    assert max(int(enveloped) for enveloped, *_ in SENT.findall(done.err)) > 1000
+    assert min(map(int, DIRECT.findall(done.err))) > 20

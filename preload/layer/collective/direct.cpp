@@ -2,6 +2,7 @@
 #include "layer/collective/direct.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -159,6 +160,7 @@ struct Own {
   const void* at = nullptr;
   Found found;
   bool shown = false;
+  std::uint64_t bytes = 0;  // where others read; 0: as in the longest buffer
   Located place;
 
   char* data() const { return static_cast<char*>(const_cast<void*>(at)); }  // NOLINT: as it is used
@@ -176,8 +178,9 @@ struct Exchange {
   Own data;
   Own in;
   std::optional<Combination> reduction;
-  bool reduces = false;        // this rank
-  std::vector<Share> given{};  // of its data, where others have to be told
+  bool reduces = false;                     // this rank
+  std::vector<Share> given{};               // of its data, where others have to be told
+  std::array<ShownChunks::Kept, 2> kept{};  // of data and in, as they are shown
 };
 
 // A collective that all have agreed to do directly.
@@ -244,16 +247,39 @@ class Direct {
   const Idle& idle_;
 };
 
-bool show(Circle& circle, const Own& buffer, std::size_t which, Offer::Memory& memory) {
+// Where others read of a buffer, from its start on.
+Span read_part(const Exchange& exchange, std::size_t which) {
+  const Own& buffer = which == 0 ? exchange.data : exchange.in;
+  Span part{0, static_cast<MPI_Aint>(buffer.bytes > 0 ? buffer.bytes : exchange.all_bytes)};
+  if (which != 0 || exchange.given.empty()) return part;
+  part.high = 0;
+  for (const Share& share : exchange.given) {
+    if (share.bytes == 0) continue;
+    part.low = std::min(part.low, static_cast<MPI_Aint>(share.place));
+    part.high = std::max(part.high, static_cast<MPI_Aint>(share.place + share.bytes));
+  }
+  return part;
+}
+
+bool show(Circle& circle, Exchange& exchange, std::size_t which) {
+  const Own& buffer = which == 0 ? exchange.data : exchange.in;
+  Offer::Memory& memory = which == 0 ? exchange.offer.data : exchange.offer.in;
   if (!buffer.shown) return true;
-  if (!buffer.place.shareable) return false;
-  memory.allocation = buffer.place.allocation;
-  memory.offset = static_cast<std::uint64_t>(static_cast<const char*>(buffer.at) -
-                                             static_cast<const char*>(buffer.place.base));
+  if (buffer.place.shareable && circle.shown[which] == buffer.place.allocation) {
+    memory.allocation = buffer.place.allocation;
+    memory.offset = static_cast<std::uint64_t>(static_cast<const char*>(buffer.at) -
+                                               static_cast<const char*>(buffer.place.base));
+    return true;
+  }
+  const Span part = read_part(exchange, which);
+  auto shown = show_to(circle.ranks, buffer.place, buffer.data() + part.low, part.bytes());
+  if (!shown) return false;
+  memory.allocation = shown->allocation;
+  memory.offset = shown->offset - static_cast<std::uint64_t>(part.low);
   // Nobody looks at it between two collectives.
-  if (circle.shown[which] != memory.allocation)
-    circle.sync.seat().handles[which] = world.devices.handle_of(buffer.place);
-  circle.shown[which] = memory.allocation;
+  circle.sync.seat().handles[which] = shown->exported;
+  circle.shown[which] = shown->exported.chunks == 0 ? shown->allocation : 0;
+  exchange.kept[which] = std::move(shown->kept);
   return true;
 }
 
@@ -281,8 +307,7 @@ bool offers(Circle& circle, Exchange& exchange) {
   }
   for (std::size_t i = 0; i < exchange.given.size(); ++i)
     circle.sync.seat().places[i] = exchange.given[i].place;
-  return show(circle, exchange.data, 0, exchange.offer.data) &&
-         show(circle, exchange.in, 1, exchange.offer.in);
+  return show(circle, exchange, 0) && show(circle, exchange, 1);
 }
 
 // Of ranks that all accept envelopes.
@@ -358,11 +383,11 @@ Offer offer_of(Collective collective, std::uint64_t bytes, int root = -1) {
   return offer;
 }
 
-Own shown(const void* at, const Found& found) {
-  return {.at = at, .found = found, .shown = true, .place = {}};
+Own shown(const void* at, const Found& found, std::uint64_t bytes = 0) {
+  return {.at = at, .found = found, .shown = true, .bytes = bytes, .place = {}};
 }
 Own hidden(const void* at, const Found& found) {
-  return {.at = at, .found = found, .shown = false, .place = {}};
+  return {.at = at, .found = found, .shown = false, .bytes = 0, .place = {}};
 }
 
 // Nothing where the type has gaps.
@@ -521,7 +546,7 @@ bool gather(const FoundBuffers& found, const void* data, MPI_Count n, MPI_Dataty
     if (has && !keeps && dense_bytes(n, type) != bytes) return std::nullopt;
     return Exchange{.offer = offer_of(kGather, bytes, root),
                     .all_bytes = bytes * size,
-                    .data = keeps ? Own{} : shown(data, found.data),
+                    .data = keeps ? Own{} : shown(data, found.data, bytes),
                     .in = has ? hidden(in, found.in) : Own{},
                     .reduction = {}};
   };
@@ -569,7 +594,7 @@ bool allgather(const FoundBuffers& found, const void* data, MPI_Count n, MPI_Dat
     const void* const its = static_cast<const char*>(in) + own * bytes;
     return Exchange{.offer = offer_of(kAllgather, bytes),
                     .all_bytes = bytes * size,
-                    .data = keeps ? shown(its, found.in) : shown(data, found.data),
+                    .data = keeps ? shown(its, found.in, bytes) : shown(data, found.data, bytes),
                     .in = hidden(in, found.in),
                     .reduction = {}};
   };
@@ -622,7 +647,7 @@ bool gatherv(const FoundBuffers& found, const void* data, MPI_Count n, MPI_Datat
     if (has && (all.empty() || (!keeps && all[own].bytes != bytes))) return std::nullopt;
     return Exchange{.offer = offer_of(kGatherv, 0, root),
                     .all_bytes = has ? sum_of(all) : bytes,
-                    .data = unless_empty(bytes, shown(data, found.data)),
+                    .data = unless_empty(bytes, shown(data, found.data, bytes)),
                     .in = has ? hidden(in, found.in) : Own{},
                     .reduction = {}};
   };
@@ -672,10 +697,11 @@ bool allgatherv(const FoundBuffers& found, const void* data, MPI_Count n, MPI_Da
     if (all.empty() || (!keeps && dense_bytes(n, type) != all[own].bytes)) return std::nullopt;
     const std::uint64_t bytes = sum_of(all);
     const void* const its = static_cast<const char*>(in) + all[own].place;
-    const Own mine = keeps ? shown(its, found.in) : shown(data, found.data);
+    const std::uint64_t own_bytes = all[own].bytes;
+    const Own mine = keeps ? shown(its, found.in, own_bytes) : shown(data, found.data, own_bytes);
     return Exchange{.offer = offer_of(kAllgatherv, bytes),
                     .all_bytes = bytes,
-                    .data = unless_empty(all[own].bytes, mine),
+                    .data = unless_empty(own_bytes, mine),
                     .in = hidden(in, found.in),
                     .reduction = {}};
   };

@@ -33,7 +33,7 @@ std::optional<Shown> Devices::show(const Located& memory, const void* data, std:
     constexpr std::size_t kFew = 16;
     if (!memory.is_chunk) return std::nullopt;
     if (++asked_ % kSeldom == 0) look_for_freed(1, kFew);
-    const auto exported = shown_chunks_.show(data, bytes, shown.kept,
+    const auto exported = shown_chunks_.show(memory, data, bytes, shown.kept,
                                              [this](std::uint64_t gone) { tell_freed(gone); });
     if (!exported) return std::nullopt;
     shown.exported = *exported;

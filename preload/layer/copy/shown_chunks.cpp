@@ -50,8 +50,8 @@ void ShownChunks::begin(ChunkTable& table, std::size_t most) {
   for (std::uint32_t i = ChunkTable::kMost; i > 0; --i) free_->push_back(i - 1);
 }
 
-std::optional<Exported> ShownChunks::show(const void* data, std::size_t bytes, Kept& kept,
-                                          const Gone& gone) {
+std::optional<Exported> ShownChunks::show(const Located& known, const void* data, std::size_t bytes,
+                                          Kept& kept, const Gone& gone) {
   if (table_ == nullptr) return std::nullopt;
   ++uses_;
   std::vector<std::shared_ptr<Chunk>> all;
@@ -59,7 +59,10 @@ std::optional<Exported> ShownChunks::show(const void* data, std::size_t bytes, K
   const auto* at = static_cast<const char*>(data);
   const char* const end = at + std::max<std::size_t>(bytes, 1);
   while (at < end) {
-    std::shared_ptr<Chunk> chunk = shown(at, gone);
+    const auto offset = static_cast<std::size_t>(at - static_cast<const char*>(known.base));
+    const Found found =
+        offset < known.bytes ? Found{true, known.allocation, at} : devices_.find(at);
+    std::shared_ptr<Chunk> chunk = shown(found, gone);
     if (!chunk) return std::nullopt;
     chunk->last = uses_;
     const GivenChunk& given = chunk->given();
@@ -78,8 +81,7 @@ std::optional<Exported> ShownChunks::show(const void* data, std::size_t bytes, K
   return exported;
 }
 
-std::shared_ptr<ShownChunks::Chunk> ShownChunks::shown(const char* at, const Gone& gone) {
-  const Found found = devices_.find(at);
+std::shared_ptr<ShownChunks::Chunk> ShownChunks::shown(const Found& found, const Gone& gone) {
   if (!found.on_device) return nullptr;
   if (const auto known = chunks_.find(found.allocation); known != chunks_.end())
     return known->second;

@@ -17,6 +17,7 @@
 namespace nearpeak::layer {
 
 class Devices;
+struct Found;
 
 // Keeps the file descriptors of chunks, as to make one takes more than half a millisecond.
 class ShownChunks {
@@ -29,10 +30,11 @@ class ShownChunks {
   // Where others are told, and how many files may be open for that; before, nothing is shown.
   void begin(ChunkTable& table, std::size_t most);
   // All chunks from that of `data` on, as far as so many bytes go. Nothing where one of them is not
-  // for other processes, or so many have no room. `gone(allocation)`: of chunks that are shown no
-  // more.
+  // for other processes, or so many have no room. `known`: a place that was asked for already.
+  // `gone(allocation)`: of chunks that are shown no more.
   using Gone = std::function<void(std::uint64_t allocation)>;
-  std::optional<Exported> show(const void* data, std::size_t bytes, Kept& kept, const Gone& gone);
+  std::optional<Exported> show(const Located& known, const void* data, std::size_t bytes,
+                               Kept& kept, const Gone& gone);
   // Gives up those of the next few that are not there any more.
   void look_for_freed(std::size_t few, const Gone& gone);
   std::size_t size() const { return chunks_.size(); }
@@ -43,7 +45,7 @@ class ShownChunks {
   using Places = std::vector<std::uint32_t>;
   using Chunks = std::map<std::uint64_t, std::shared_ptr<Chunk>>;  // by allocation
 
-  std::shared_ptr<Chunk> shown(const char* at, const Gone& gone);
+  std::shared_ptr<Chunk> shown(const Found& found, const Gone& gone);
   bool make_room(const Gone& gone);
 
   Devices& devices_;

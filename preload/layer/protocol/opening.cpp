@@ -79,8 +79,22 @@ bool is_opened_by(int rank, const Located& place) {
   return world.devices.reached_by(place.device, area.header().uuid.data());
 }
 
+namespace {
+
+// Whether that rank takes file descriptors of this one, as far as it has said.
+bool takes_own_files(int rank) { return area_of(rank).opens(world.rank) == Area::Opens::kAll; }
+
+}  // namespace
+
 std::optional<Shown> show_to(int rank, const Located& place, const void* data, std::size_t bytes) {
-  if (!place.shareable && area_of(rank).opens(world.rank) != Area::Opens::kAll) return std::nullopt;
+  if (!place.shareable && !takes_own_files(rank)) return std::nullopt;
+  return world.devices.show(place, data, bytes);
+}
+
+std::optional<Shown> show_to(const std::vector<int>& ranks, const Located& place, const void* data,
+                             std::size_t bytes) {
+  const auto takes = [](int rank) { return rank == world.rank || takes_own_files(rank); };
+  if (!place.shareable && !std::all_of(ranks.begin(), ranks.end(), takes)) return std::nullopt;
   return world.devices.show(place, data, bytes);
 }
 

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <vector>
 
 #include "layer/world/world.hpp"
 
@@ -26,5 +27,8 @@ bool takes_files_of(int rank);
 // So many bytes of this memory, for a rank that opens memory of its device; nothing where it does
 // not open this.
 std::optional<Shown> show_to(int rank, const Located& place, const void* data, std::size_t bytes);
+// The same for several, of which this one may be one.
+std::optional<Shown> show_to(const std::vector<int>& ranks, const Located& place, const void* data,
+                             std::size_t bytes);
 
 }  // namespace nearpeak::layer
