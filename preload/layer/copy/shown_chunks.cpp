@@ -10,6 +10,11 @@
 #include "layer/copy/devices.hpp"
 
 namespace nearpeak::layer {
+namespace {
+
+constexpr std::size_t kLooks = 16;
+
+}  // namespace
 
 // It has a place in the table, where others may read of it, until its end.
 class ShownChunks::Chunk {
@@ -87,7 +92,9 @@ std::shared_ptr<ShownChunks::Chunk> ShownChunks::shown(const Found& found, const
     return known->second;
   const Located place = devices_.locate(found);
   ChunkSharing* const sharing = devices_.device_of(place.device).chunk_sharing();
-  if (!place.is_chunk || sharing == nullptr || !make_room(gone)) return nullptr;
+  if (!place.is_chunk || sharing == nullptr) return nullptr;
+  look_for_freed(kLooks, gone);  // before memory is kept that others took the place of
+  if (!make_room(gone)) return nullptr;
   GivenChunk given{.allocation = place.allocation,
                    .base = reinterpret_cast<std::uint64_t>(place.base),
                    .bytes = place.bytes};
