@@ -10,6 +10,7 @@ from layer_programs import cases_of
 CASES = cases_of("chunks")
 # The driver is asked of each chunk of a message, and has no room for thousands of them.
 MESSAGES = [case for case in cases_of("messages") if case not in ("asked", "many")]
+COPIED = re.compile(r"(\d+) sends and (\d+) collectives staged on the device")
 DIRECT = re.compile(r"(\d+) collectives directly")
 SENT = re.compile(r"sent (\d+) by envelope \((\d+) set aside\), (\d+) through host memory")
 REPORT = {"NEARPEAK_LAYER_REPORT": "1"}
@@ -33,9 +34,36 @@ def test_they_go_by_envelopes(of_two: Any) -> None:
     assert max(staged for *_, staged in sent) < 10
 
 
-def test_messages_and_collectives(application: Any) -> None:
-    """The cases of other memory."""
-    done = application.run("--memory", "chunks", *MESSAGES, env=REPORT)
+@pytest.mark.parametrize("chunks", ["mpich"], indirect=True)
+def test_three_ranks(chunks: Any) -> None:
+    """Of which two share a device."""
+    done = chunks.run("--memory", "chunks", *CASES, ranks=3)
+    assert done.good() == CASES, (done.out, done.err)
+
+
+@pytest.mark.parametrize("chunks", ["mpich"], indirect=True)
+def test_few_files(chunks: Any) -> None:
+    """What a rank has no files for is copied on the device."""
+    few = ("sh", "-c", 'ulimit -n 256 && exec "$@"', "sh")
+    done = chunks.run("--memory", "chunks", *CASES, env=REPORT, before=few)
+    assert done.good() == CASES, (done.out, done.err)
+    assert max(int(sends) for sends, _ in COPIED.findall(done.err)) >= 2
+
+
+@pytest.mark.parametrize("memory", ["chunks", "own_chunks", "pool"])
+def test_messages_and_collectives(application: Any, memory: str) -> None:
+    """The cases of other memory; what ranks cannot open of each other is copied on the device."""
+    done = application.run("--memory", memory, *MESSAGES, env=REPORT)
     assert done.good() == MESSAGES, (done.out, done.err)
-    assert max(int(enveloped) for enveloped, *_ in SENT.findall(done.err)) > 1000
+    assert max(int(enveloped) for enveloped, *_ in SENT.findall(done.err)) > 200
     assert min(map(int, DIRECT.findall(done.err))) > 20
+    copied = [(int(sends), int(collectives)) for sends, collectives in COPIED.findall(done.err)]
+    assert copied == [] if memory == "chunks" else min(copied) > (100, 20)
+
+
+@pytest.mark.parametrize("application", ["mpich"], indirect=True)
+@pytest.mark.parametrize("memory", ["chunks", "pool"])
+def test_three_ranks_of_two_devices(application: Any, memory: str) -> None:
+    """With MPI's calls open to several threads."""
+    done = application.run("--multiple", "--memory", memory, *MESSAGES, ranks=3)
+    assert done.good() == MESSAGES, (done.out, done.err)

@@ -178,9 +178,14 @@ struct Exchange {
   Own data;
   Own in;
   std::optional<Combination> reduction;
-  bool reduces = false;                     // this rank
-  std::vector<Share> given{};               // of its data, where others have to be told
-  std::array<ShownChunks::Kept, 2> kept{};  // of data and in, as they are shown
+  bool reduces = false;        // this rank
+  std::vector<Share> given{};  // of its data, where others have to be told
+  // Of data and in, as they are shown: what keeps them there, and a copy of what cannot be.
+  std::array<ShownChunks::Kept, 2> kept{};
+  std::array<Scratch, 2> copies{};
+
+  // Where this rank writes what others read then.
+  char* in_at() const { return copies[1] ? copies[1].data() : in.data(); }
 };
 
 // A collective that all have agreed to do directly.
@@ -198,7 +203,7 @@ class Direct {
   // Where a rank's data is, and what it receives, while no other of its allocations is asked for.
   char* data(std::size_t i) const { return open(i, exchange_.data, offers[i].data, 0); }
   char* in(std::size_t i) const { return open(i, exchange_.in, offers[i].in, 1); }
-  char* in() const { return exchange_.in.data(); }
+  char* in() const { return exchange_.in_at(); }
   // What a rank has given to this one.
   char* given(std::size_t i) const { return data(i) + circle_.sync.seat(i).places[own]; }
 
@@ -261,6 +266,15 @@ Span read_part(const Exchange& exchange, std::size_t which) {
   return part;
 }
 
+// What others cannot open is shown as a copy, which is read, or written in its place.
+std::optional<Shown> show_copy(Exchange& exchange, std::size_t which, const Span& part) {
+  const Own& buffer = which == 0 ? exchange.data : exchange.in;
+  Scratch& copy = exchange.copies.at(which);
+  copy = which == 0 ? world.devices.copied(buffer.place, buffer.data() + part.low, part.bytes())
+                    : world.devices.scratch(buffer.place.device, part.bytes());
+  return copy ? world.devices.show(copy.place(), copy.data(), part.bytes()) : std::nullopt;
+}
+
 bool show(Circle& circle, Exchange& exchange, std::size_t which) {
   const Own& buffer = which == 0 ? exchange.data : exchange.in;
   Offer::Memory& memory = which == 0 ? exchange.offer.data : exchange.offer.in;
@@ -273,6 +287,7 @@ bool show(Circle& circle, Exchange& exchange, std::size_t which) {
   }
   const Span part = read_part(exchange, which);
   auto shown = show_to(circle.ranks, buffer.place, buffer.data() + part.low, part.bytes());
+  if (!shown) shown = show_copy(exchange, which, part);
   if (!shown) return false;
   memory.allocation = shown->allocation;
   memory.offset = shown->offset - static_cast<std::uint64_t>(part.low);
@@ -308,6 +323,26 @@ bool offers(Circle& circle, Exchange& exchange) {
   for (std::size_t i = 0; i < exchange.given.size(); ++i)
     circle.sync.seat().places[i] = exchange.given[i].place;
   return show(circle, exchange, 0) && show(circle, exchange, 1);
+}
+
+// The result goes where it is wanted, if it was written into a copy.
+void write_back(const Exchange& exchange) {
+  const Scratch& copy = exchange.copies[1];
+  if (copy)
+    world.devices.copy_between_devices(exchange.in.place, exchange.in.data(), copy.place(),
+                                       copy.data(), read_part(exchange, 1).bytes());
+}
+
+// One that was done or not: others read no more of what they were shown.
+bool end(std::optional<Exchange>& exchange, bool done) {
+  const Guard guard;
+  if (done) {
+    ++world.counts.direct_collectives;
+    if (exchange->copies[0] || exchange->copies[1]) ++world.counts.copied_collectives;
+    write_back(*exchange);
+  }
+  exchange.reset();
+  return done;
 }
 
 // Of ranks that all accept envelopes.
@@ -353,7 +388,7 @@ bool directly(const FoundBuffers& found, MPI_Comm comm, bool wrong, const Wanted
   const std::vector<Offer> all = sync.meet(exchange->offer, idle);
   if (all.empty() ||
       !std::all_of(all.begin(), all.end(), [&](const Offer& each) { return each.fits(all[0]); }))
-    return false;
+    return end(exchange, false);
   if (!circle->agreed) {
     bool opened = false;
     {
@@ -362,12 +397,10 @@ bool directly(const FoundBuffers& found, MPI_Comm comm, bool wrong, const Wanted
     }
     circle->agreed = true;
     circle->never = !sync.agree(opened, idle);
-    if (circle->never) return false;
+    if (circle->never) return end(exchange, false);
   }
   run(Direct(*circle, all, *exchange, idle));
-  const Guard guard;
-  ++world.counts.direct_collectives;
-  return true;
+  return end(exchange, true);
 }
 
 // Bytes of n of a type without gaps; 0: it has some.

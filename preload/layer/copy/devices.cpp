@@ -382,6 +382,12 @@ void Devices::begin_mover(Device& device, Carrier& carrier) {
   }
 }
 
+Scratch Devices::copied(const Located& place, const void* data, std::size_t bytes) {
+  Scratch copy = scratch(place.device, bytes);
+  if (copy) copy_between_devices(copy.place(), copy.data(), place, data, bytes);
+  return copy;
+}
+
 Scratch Devices::pack(const Located& place, const Layout& layout, const void* data) {
   BlockMover* const by = mover(place.device, layout, {&place});
   Scratch packed = by != nullptr ? scratch(place.device, layout.bytes()) : Scratch();

@@ -150,6 +150,9 @@ class Devices {
   void copy_to_host(const Located& place, const std::vector<Piece>& pieces);
   void copy_to_device(const Located& place, const std::vector<Piece>& pieces);
 
+  // A copy of memory of this device in memory of the layer's, there. Empty where it has no room.
+  Scratch copied(const Located& place, const void* data, std::size_t bytes);
+
   // What lies regularly, packed into memory of this device, out of that of any that its kernels
   // reach, or copied into the same places from the host, where it lies alike from `from` on; by a
   // kernel. Empty or false where none does it: there is none, or not yet and it is worth no

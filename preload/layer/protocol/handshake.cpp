@@ -324,6 +324,13 @@ std::string of_copy_proxy() {
          std::to_string(counts.withdrawn_requests) + " that it came too late for; ";
 }
 
+std::string of_copies() {
+  const Counts& counts = world.counts;
+  if (counts.copied_sends + counts.copied_collectives == 0) return "";
+  return std::to_string(counts.copied_sends) + " sends and " +
+         std::to_string(counts.copied_collectives) + " collectives staged on the device; ";
+}
+
 // What was found of longer copies between devices.
 std::string of_crossovers() {
   std::string text;
@@ -460,8 +467,8 @@ void end() {
           std::to_string(counts.direct_collectives) + " collectives directly, " +
           std::to_string(counts.shadowed_calls) +
           " collectives and other calls through host memory; " +
-          std::to_string(counts.window_accesses) + " accesses to windows; " + of_copy_proxy() +
-          of_kernels());
+          std::to_string(counts.window_accesses) + " accesses to windows; " + of_copies() +
+          of_copy_proxy() + of_kernels());
     if (world.settings.by_length && world.rank == 0) say("set: " + told(world.settings));
     for (const std::string& line : world.routes.lines())
       say("rank " + std::to_string(world.rank) + ": " + line);

@@ -152,7 +152,7 @@ struct OfferedMemory {
   bool on_host = false;
   Located place{};                    // of a device
   ShownChunks::Kept kept;             // as it is shown to the receiver
-  Scratch packed;                     // where the application's has gaps
+  Scratch copy;                       // of the application's, where the receiver cannot read that
   bool used_before = false;           // on the host: by another message
   std::unique_ptr<Shared> set_aside;  // a copy, where it needs memory of its own
 };

@@ -84,11 +84,39 @@ void locate(Outgoing& message) {
 
 namespace {
 
-// Of a type with gaps: packed by a kernel, and sent from there. What a short copy brings to the
-// host is not worth a kernel's launch.
+// What short copies bring to the host is not worth one within the device.
+constexpr std::size_t kLeastCopied = CopyMailbox::kStaged + 1;
+
+// Sends so many bytes from memory of the layer's in the place of the application's.
+OfferedSend* offer_copy(Scratch copy, std::size_t bytes, const Outgoing& message) {
+  Outgoing whole = message;
+  whole.data = copy.data();
+  whole.n = static_cast<MPI_Count>(bytes);
+  whole.type = calls::byte_type();
+  whole.span = {0, static_cast<MPI_Aint>(bytes)};
+  whole.place = copy.place();
+  OfferedSend* const send = offer(whole, Mode::kUsual);
+  if (send != nullptr) send->memory.copy = std::move(copy);
+  return send;
+}
+
+// Of memory that the receiver cannot open.
+OfferedSend* offer_copy(const Outgoing& message) {
+  const std::size_t bytes = message.span.bytes();
+  if (bytes < kLeastCopied) return nullptr;
+  const Copies copies;
+  Scratch copy = world.devices.copied(message.place, message.data, bytes);
+  OfferedSend* const send = copy ? offer_copy(std::move(copy), bytes, message) : nullptr;
+  if (send == nullptr) return nullptr;
+  ++world.counts.copied_sends;
+  copies.note(End::kSent, Route::kOverDevice, bytes);
+  return send;
+}
+
+// Of a type with gaps: packed by a kernel.
 OfferedSend* offer_packed(const Outgoing& message, Mode mode) {
   const std::size_t bytes = room_of(message.n, message.type);
-  if (mode != Mode::kUsual || message.span.bytes() <= CopyMailbox::kStaged ||
+  if (mode != Mode::kUsual || message.span.bytes() < kLeastCopied ||
       bytes <= world.settings.inline_bytes)
     return nullptr;
   const int rank = world_rank(message.comm, message.to);
@@ -96,16 +124,7 @@ OfferedSend* offer_packed(const Outgoing& message, Mode mode) {
   const auto layout = layout_of(message.n, message.type);
   if (!layout) return nullptr;
   Scratch packed = world.devices.pack(message.place, *layout, message.data);
-  if (!packed) return nullptr;
-  Outgoing whole = message;
-  whole.data = packed.data();
-  whole.n = static_cast<MPI_Count>(bytes);
-  whole.type = calls::byte_type();
-  whole.span = {0, static_cast<MPI_Aint>(bytes)};
-  whole.place = packed.place();
-  OfferedSend* const send = offer(whole, mode);
-  if (send != nullptr) send->memory.packed = std::move(packed);
-  return send;
+  return packed ? offer_copy(std::move(packed), bytes, message) : nullptr;
 }
 
 }  // namespace
@@ -123,7 +142,7 @@ OfferedSend* offer(const Outgoing& message, Mode mode) {
   if (!takes(rank, message.place)) return nullptr;
   std::optional<Shown> shown(std::in_place);  // its own memory it finds by the address
   if (rank != world.rank) shown = show_to(rank, message.place, message.data, bytes);
-  if (!shown) return nullptr;
+  if (!shown) return offer_copy(message);
   const std::uint32_t index = free_slot();
   if (index == FreeSlots::kNone) return nullptr;
   Slot& slot = world.area().slot(index);
