@@ -157,10 +157,49 @@ void many() {
   }
 }
 
+constexpr int kLong = 256 << 10;
+
+// Two MiB of it from rank 0, by a way that is slow in every kind of memory.
+void by_ssend() {
+  Buffer data('D', kLong);
+  for (int i = 0; i < 8; ++i) {
+    if (rank == 0) MPI_Ssend(data.data(), kLong, MPI_BYTE, 1, kTag, MPI_COMM_WORLD);
+    if (rank == 1)
+      MPI_Recv(data.data(), kLong, MPI_BYTE, 0, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  }
+}
+
+void again() {
+  Buffer data('D', kLong);
+  MPI_Request request = MPI_REQUEST_NULL;
+  if (rank == 0) MPI_Send_init(data.data(), kLong, MPI_BYTE, 1, kTag, MPI_COMM_WORLD, &request);
+  for (int i = 0; i < 8; ++i) {
+    if (rank == 0) {
+      MPI_Start(&request);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    if (rank == 1)
+      MPI_Recv(data.data(), kLong, MPI_BYTE, 0, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  }
+  if (rank == 0) MPI_Request_free(&request);
+}
+
+// In memory that both the CPU and the device reach.
+void managed() {
+  void* memory = nullptr;
+  CHECK(cuda("cuMemAllocManaged", &memory, std::size_t{kLong}, 1U) == 0);
+  for (int i = 0; i < 8; ++i) {
+    if (rank == 0) MPI_Send(memory, kLong, MPI_BYTE, 1, kTag, MPI_COMM_WORLD);
+    if (rank == 1) MPI_Recv(memory, kLong, MPI_BYTE, 0, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  }
+  CHECK(cuda("cuMemFree_v2", memory) == 0);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  const Cases cases{
-      {"spans", spans}, {"replaced", replaced}, {"given_back", given_back}, {"many", many}};
+  const Cases cases{{"spans", spans},    {"replaced", replaced}, {"given_back", given_back},
+                    {"many", many},      {"by_ssend", by_ssend}, {"again", again},
+                    {"managed", managed}};
   return run(argc, argv, cases, [] { acquaint(); });
 }

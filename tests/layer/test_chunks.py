@@ -7,7 +7,12 @@ from typing import Any
 import pytest
 from layer_programs import cases_of
 
-CASES = cases_of("chunks")
+SLOW = {
+    "by_ssend": ("device memory", "MPI_Ssend and MPI_Bsend go this way"),
+    "again": ("device memory", "persistent sends go this way"),
+    "managed": ("managed memory", "managed memory is host memory to MPI"),
+}
+CASES = [case for case in cases_of("chunks") if case not in SLOW]
 # The driver is asked of each chunk of a message, and has no room for thousands of them.
 MESSAGES = [case for case in cases_of("messages") if case not in ("asked", "many")]
 COPIED = re.compile(r"(\d+) sends and (\d+) collectives staged on the device")
@@ -25,6 +30,22 @@ def of_two(chunks: Any) -> Any:
 @pytest.mark.parametrize("case", CASES)
 def test_two_ranks(of_two: Any, case: str) -> None:
     assert case in of_two.good(), (of_two.out, of_two.err)
+
+
+@pytest.mark.parametrize("case", SLOW)
+def test_what_is_slow_is_told_at_the_end(chunks: Any, case: str) -> None:
+    done = chunks.run(case)
+    assert done.good() == [case], done.err
+    [line] = done.said()
+    memory, why = SLOW[case]
+    assert line.startswith(
+        f"nearpeak layer: rank 0: slow: 8 messages (2 MiB) went from {memory} through host memory"
+        f" to ranks of this machine: {why}. To avoid it, "
+    )
+
+
+def test_nothing_is_slow(of_two: Any) -> None:
+    assert "slow:" not in of_two.err
 
 
 def test_they_go_by_envelopes(of_two: Any) -> None:

@@ -33,6 +33,7 @@ namespace nearpeak::layer {
 // What one question to the driver tells of an address.
 struct Found {
   bool on_device = false;        // where the CPU does not reach it: of its memory
+  bool managed = false;          // where both do
   std::uint64_t allocation = 0;  // its number
   const void* at = nullptr;      // of what was asked
 };
@@ -97,6 +98,7 @@ class Devices {
     const std::array<void*, kAsked.size()> answers{&type, &managed, &found.allocation};
     if (ask_(kAsked.size(), kAsked.data(), answers.data(), data) != 0) return {};
     found.on_device = type == kTypeOfDevice && managed == 0;
+    found.managed = managed != 0;
     found.at = data;
     return found;
   }

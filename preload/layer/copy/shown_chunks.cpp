@@ -65,8 +65,9 @@ std::optional<Exported> ShownChunks::show(const Located& known, const void* data
   const char* const end = at + std::max<std::size_t>(bytes, 1);
   while (at < end) {
     const auto offset = static_cast<std::size_t>(at - static_cast<const char*>(known.base));
-    const Found found =
-        offset < known.bytes ? Found{true, known.allocation, at} : devices_.find(at);
+    const Found found = offset < known.bytes
+                            ? Found{.on_device = true, .allocation = known.allocation, .at = at}
+                            : devices_.find(at);
     std::shared_ptr<Chunk> chunk = shown(found, gone);
     if (!chunk) return std::nullopt;
     chunk->last = uses_;

@@ -10,6 +10,7 @@
 #include "layer/protocol/offered.hpp"
 #include "layer/protocol/probe.hpp"
 #include "layer/protocol/requests.hpp"
+#include "layer/protocol/slow.hpp"
 #include "layer/protocol/taken.hpp"
 #include "layer/world/world.hpp"
 
@@ -438,7 +439,9 @@ void prepare(PostedReceive& receive) {
 }
 void prepare(StagedSend& send) {
   const Copies copies;
-  copy_to_host(world.devices.locate(send.data), send.memory.get(), send.data, send.bytes);
+  const Located place = world.devices.locate(send.data);
+  note_slow(Hindrance::kPersistent, send.receiver, place, send.bytes);
+  copy_to_host(place, send.memory.get(), send.data, send.bytes);
   ++world.counts.staged_sends;
   copies.note(End::kSent, Route::kThroughHost, send.bytes);
 }

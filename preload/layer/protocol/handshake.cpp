@@ -452,6 +452,8 @@ void end() {
     world.pinned.end();
     world.trial = {};
     world.devices.close_all();
+    if (const std::string slow = world.slow_sends.line(); !slow.empty())
+      say("rank " + std::to_string(world.rank) + ": " + slow);
     const Counts& counts = world.counts;
     if (world.settings.report && !world.accepts_envelopes.load() && counts == Counts())
       say("rank " + std::to_string(world.rank) +

@@ -144,6 +144,7 @@ struct StagedSend final : Operation {
   // Of a persistent one: what each start copies there.
   const void* data = nullptr;
   std::size_t bytes = 0;
+  int receiver = -1;  // in MPI_COMM_WORLD
 };
 
 // What is offered to a receiver, which copies it from there.

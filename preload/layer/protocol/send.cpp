@@ -212,6 +212,7 @@ void keep_persistent(HostMemory memory, const Outgoing& message, MPI_Request req
   send->started = false;
   send->data = data_of(message);
   send->bytes = message.span.bytes();
+  send->receiver = world_rank(message.comm, message.to);
   keep(std::move(send), request);
 }
 

@@ -19,6 +19,7 @@
 #include "layer/world/routes.hpp"
 #include "layer/world/settings.hpp"
 #include "layer/world/slots.hpp"
+#include "layer/world/slow_sends.hpp"
 
 namespace nearpeak::layer {
 
@@ -73,6 +74,7 @@ struct World {
   FreeSlots free_slots;
   Counts counts;
   Routes routes;
+  SlowSends slow_sends;
   std::recursive_mutex mutex;
 
   Area& area() const { return *areas[static_cast<std::size_t>(rank)]; }
