@@ -214,6 +214,8 @@ class Devices {
   Exported handle_of(const Located& memory);
   // So many bytes of this memory, from `data` on; nothing where others cannot open it.
   std::optional<Shown> show(const Located& memory, const void* data, std::size_t bytes);
+  // Of them, while they are there.
+  ChunkQuestions chunk_questions();
   // From now on memory in chunks is shown in this table, and opened where others show it: null
   // where a rank shows none.
   void share_chunks(ChunkTable& own, std::function<ChunkOwner(std::uint32_t rank)> owners);
@@ -322,7 +324,7 @@ class Devices {
   std::array<Located, kMostKnown> known_;              // each at the place of its allocation
   Located other_;
   std::list<Opened> opened_;  // the last used first
-  ShownChunks shown_chunks_{*this};
+  ShownChunks shown_chunks_{chunk_questions()};
   OpenedChunks opened_chunks_{[this] { await_lanes(); }};
   std::function<ChunkOwner(std::uint32_t)> chunk_owners_;
   std::uint64_t uses_ = 0;

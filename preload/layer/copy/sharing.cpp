@@ -42,6 +42,16 @@ std::optional<Shown> Devices::show(const Located& memory, const void* data, std:
   return shown;
 }
 
+ChunkQuestions Devices::chunk_questions() {
+  return {.allocation_at =
+              [this](const void* at) {
+                const Found found = find(at);
+                return found.on_device ? found.allocation : 0;
+              },
+          .locate = [this](const void* at) { return locate(at); },
+          .sharing = [this](int device) { return device_of(device).chunk_sharing(); }};
+}
+
 void Devices::share_chunks(ChunkTable& own, std::function<ChunkOwner(std::uint32_t)> owners) {
   // Of the files that a process may have open most are the application's.
   constexpr rlim_t kPart = 4;

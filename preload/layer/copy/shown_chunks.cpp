@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "layer/copy/devices.hpp"
-
 namespace nearpeak::layer {
 namespace {
 
@@ -63,12 +61,11 @@ std::optional<Exported> ShownChunks::show(const Located& known, const void* data
   Exported exported;
   const auto* at = static_cast<const char*>(data);
   const char* const end = at + std::max<std::size_t>(bytes, 1);
+  const auto* const base = static_cast<const char*>(known.base);
   while (at < end) {
-    const auto offset = static_cast<std::size_t>(at - static_cast<const char*>(known.base));
-    const Found found = offset < known.bytes
-                            ? Found{.on_device = true, .allocation = known.allocation, .at = at}
-                            : devices_.find(at);
-    std::shared_ptr<Chunk> chunk = shown(found, gone);
+    const bool is_known = at >= base && at < base + known.bytes;
+    const std::uint64_t allocation = is_known ? known.allocation : ask_.allocation_at(at);
+    std::shared_ptr<Chunk> chunk = shown(at, allocation, gone);
     if (!chunk) return std::nullopt;
     chunk->last = uses_;
     const GivenChunk& given = chunk->given();
@@ -87,12 +84,12 @@ std::optional<Exported> ShownChunks::show(const Located& known, const void* data
   return exported;
 }
 
-std::shared_ptr<ShownChunks::Chunk> ShownChunks::shown(const Found& found, const Gone& gone) {
-  if (!found.on_device) return nullptr;
-  if (const auto known = chunks_.find(found.allocation); known != chunks_.end())
-    return known->second;
-  const Located place = devices_.locate(found);
-  ChunkSharing* const sharing = devices_.device_of(place.device).chunk_sharing();
+std::shared_ptr<ShownChunks::Chunk> ShownChunks::shown(const void* at, std::uint64_t allocation,
+                                                       const Gone& gone) {
+  if (allocation == 0) return nullptr;
+  if (const auto known = chunks_.find(allocation); known != chunks_.end()) return known->second;
+  const Located place = ask_.locate(at);
+  ChunkSharing* const sharing = ask_.sharing(place.device);
   if (!place.is_chunk || sharing == nullptr) return nullptr;
   look_for_freed(kLooks, gone);  // before memory is kept that others took the place of
   if (!make_room(gone)) return nullptr;
@@ -132,7 +129,7 @@ void ShownChunks::look_for_freed(std::size_t few, const Gone& gone) {
     if (next == chunks_.end()) next = chunks_.begin();
     looked_ = next->first;
     const auto* const base = reinterpret_cast<const void*>(next->second->given().base);
-    if (devices_.find(base).allocation == looked_) continue;
+    if (ask_.allocation_at(base) == looked_) continue;
     next->second->close_file();
     chunks_.erase(next);
     gone(looked_);

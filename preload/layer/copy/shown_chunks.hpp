@@ -9,15 +9,21 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
+#include "accel/accelerator.hpp"
 #include "layer/copy/chunk_table.hpp"
 #include "layer/copy/exported.hpp"
 
 namespace nearpeak::layer {
 
-class Devices;
-struct Found;
+// What is asked about addresses.
+struct ChunkQuestions {
+  std::function<std::uint64_t(const void* at)> allocation_at;  // its number; 0: not on a device
+  std::function<Located(const void* at)> locate;
+  std::function<ChunkSharing*(int device)> sharing;
+};
 
 // Keeps the file descriptors of chunks, as to make one takes more than half a millisecond.
 class ShownChunks {
@@ -25,7 +31,7 @@ class ShownChunks {
   // While it is there, others may read what they were told of chunks.
   using Kept = std::shared_ptr<const void>;
 
-  explicit ShownChunks(Devices& devices) : devices_(devices) {}
+  explicit ShownChunks(ChunkQuestions questions) : ask_(std::move(questions)) {}
 
   // Where others are told, and how many files may be open for that; before, nothing is shown.
   void begin(ChunkTable& table, std::size_t most);
@@ -45,10 +51,10 @@ class ShownChunks {
   using Places = std::vector<std::uint32_t>;
   using Chunks = std::map<std::uint64_t, std::shared_ptr<Chunk>>;  // by allocation
 
-  std::shared_ptr<Chunk> shown(const Found& found, const Gone& gone);
+  std::shared_ptr<Chunk> shown(const void* at, std::uint64_t allocation, const Gone& gone);
   bool make_room(const Gone& gone);
 
-  Devices& devices_;
+  ChunkQuestions ask_;
   ChunkTable* table_ = nullptr;
   std::size_t most_ = 0;
   std::shared_ptr<Places> free_ = std::make_shared<Places>();  // in the table

@@ -46,7 +46,7 @@ struct ChunksOnFake {
   Memory& in_chunks = *cuda->device(0).memory_from("vmm-chunks");
   Devices devices;
   const std::unique_ptr<ChunkTable> table = std::make_unique<ChunkTable>();
-  ShownChunks shown{devices};
+  ShownChunks shown{devices.chunk_questions()};
   std::vector<std::uint64_t> gone;
 };
 

@@ -51,7 +51,7 @@ TEST_CASE("shown chunks: nothing where the memory is for no other process, or no
   const SlotBuffer plain(owner.cuda->device(0).memory(BufferKind::kDevice), 1000, 1);
   CHECK_FALSE(owner.show(plain.slot(0), 1000, kept).has_value());
   const SlotBuffer buffer(owner.in_chunks, 1000, 1);
-  ShownChunks without(owner.devices);
+  ShownChunks without(owner.devices.chunk_questions());
   const auto none = without.show(owner.devices.locate(buffer.slot(0)), buffer.slot(0), 1000, kept,
                                  [](std::uint64_t) {});
   CHECK_FALSE(none.has_value());
