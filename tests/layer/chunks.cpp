@@ -135,13 +135,16 @@ void given_back() {
     Segment segment(kChunks);
     for (std::size_t i = 0; i < kChunks; ++i) segment.map(i);
     send(segment.data(), kChunks * kChunk, 1);
-    CHECK(rank == 0 || opened() >= static_cast<int>(kChunks));
-    CHECK(kept() >= kChunks);
+    // For a third rank, on the device of the first, that one may have copied.
+    CHECK(rank != 1 || opened() >= static_cast<int>(kChunks));
+    CHECK(rank > 1 || kept() >= kChunks);
     barrier();
   }
   go_on();
-  CHECK(opened() <= opened_before);
-  CHECK(kept() <= kept_before);
+  // What the first rank copied last for the third one it may have open.
+  const int few = size > 2 && rank != 1 ? 4 : 0;
+  CHECK(opened() <= opened_before + few);
+  CHECK(static_cast<int>(kept()) <= static_cast<int>(kept_before) + few);
 }
 
 // More of them than a rank shows at once.
