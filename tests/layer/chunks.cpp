@@ -187,6 +187,26 @@ void again() {
   if (rank == 0) MPI_Request_free(&request);
 }
 
+// In memory of any kind, where the device has no more.
+void no_room() {
+  Buffer data('D', kLong);
+  std::size_t left = 0, all = 0;
+  CHECK(cuda("cuMemGetInfo_v2", &left, &all) == 0);
+  void* rest = nullptr;
+  CHECK(cuda("cuMemAlloc_v2", &rest, left - (64 << 10)) == 0);
+  for (int i = 0; i < 8; ++i) {
+    if (rank == 0) {
+      data.fill(i);
+      MPI_Send(data.data(), kLong, MPI_BYTE, 1, kTag, MPI_COMM_WORLD);
+    }
+    if (rank == 1) {
+      MPI_Recv(data.data(), kLong, MPI_BYTE, 0, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      CHECK(data.has(i, kLong));
+    }
+  }
+  CHECK(cuda("cuMemFree_v2", rest) == 0);
+}
+
 // In memory that both the CPU and the device reach.
 void managed() {
   void* memory = nullptr;
@@ -201,8 +221,8 @@ void managed() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const Cases cases{{"spans", spans},    {"replaced", replaced}, {"given_back", given_back},
-                    {"many", many},      {"by_ssend", by_ssend}, {"again", again},
-                    {"managed", managed}};
+  const Cases cases{{"spans", spans},     {"replaced", replaced}, {"given_back", given_back},
+                    {"many", many},       {"by_ssend", by_ssend}, {"again", again},
+                    {"no_room", no_room}, {"managed", managed}};
   return run(argc, argv, cases, [] { acquaint(); });
 }
