@@ -17,7 +17,9 @@ namespace nearpeak::layer {
 namespace {
 
 bool is_collective_again(const Operation& operation) {
-  return operation.kind == Operation::Kind::kShadowedCall && operation.persistent;
+  const bool collective = operation.kind == Operation::Kind::kShadowedCall ||
+                          operation.kind == Operation::Kind::kBegunCollective;
+  return collective && operation.persistent;
 }
 
 // The records of the requests of one call, which may be none of them.
@@ -460,6 +462,7 @@ void note_started(Operation* operation, MPI_Request request) {
   operation->started = true;
   if (auto* const receive = as<PostedReceive>(operation)) open_receive(*receive);
   if (auto* const call = as<ShadowedCall>(operation)) call->written_back = false;
+  operation->note_start();
 }
 
 }  // namespace

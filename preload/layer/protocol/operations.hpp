@@ -27,10 +27,13 @@ struct Operation {
     kStagedSend,
     kOfferedSend,
     kShadowedCall,
-    kSendReceive
+    kSendReceive,
+    kBegunCollective
   };
 
   virtual ~Operation() = default;
+  // A persistent one is started.
+  virtual void note_start() {}
   Operation(const Operation&) = delete;
   Operation& operator=(const Operation&) = delete;
 
