@@ -38,8 +38,8 @@ int cuda(const char* name, Parameters... parameters) {
   return function(parameters...);
 }
 
-void* stream = nullptr;
-bool each_sees_one = false;  // device, as CUDA_VISIBLE_DEVICES can have it
+thread_local void* stream = nullptr;  // the fake driver's are for one thread each
+bool each_sees_one = false;           // device, as CUDA_VISIBLE_DEVICES can have it
 
 // The device of this rank, or that of the next one.
 int device_of(int one) {
@@ -105,6 +105,7 @@ void take_same_device() {
   void* context = nullptr;
   CHECK(cuda("cuDevicePrimaryCtxRetain", &context, device_of(rank)) == 0);
   CHECK(cuda("cuCtxSetCurrent", context) == 0);
+  CHECK(cuda("cuStreamCreateWithPriority", &stream, 1U, 0) == 0);
 }
 
 // Whether several threads may call MPI.
@@ -183,6 +184,25 @@ class Call {
   const void* function_;
   void (*call_)(const void*, Parameters...);
 };
+
+// Whether a call leaves on devices what it leaves in host memory, between its data as well.
+void alike(std::size_t bytes, const Call<void*, void*>& call) {
+  std::vector<unsigned char> given, got;
+  for (const auto& kind : {"HH", "DD", "DH", "HD"}) {
+    Buffer data(kind[0], bytes), in(kind[1], bytes, 8);
+    data.fill(rank);
+    in.fill(20 + rank);
+    call(data.data(), in.data());
+    data.read();
+    in.read();
+    if (given.empty()) {
+      given = data.bytes();
+      got = in.bytes();
+    }
+    CHECK(data.bytes() == given);
+    CHECK(in.bytes() == got);
+  }
+}
 
 // How much memory of others is open.
 int opened() { return cuda("fake_cuda_opened"); }
