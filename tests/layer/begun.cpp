@@ -43,6 +43,7 @@ class One {
         root_(root),
         seed_(seed),
         comm_(comm),
+        ranks_(ranks_of(comm)),
         data_(where, room()),
         in_(where, room()) {
     fill();
@@ -84,13 +85,13 @@ class One {
     in_.read();
     const unsigned char* const got = in_.bytes().data();
     if (kind_ == 0) CHECK(has_pattern(got, 0, kBytes, seed_));
-    for (int from = 0; from < size && (kind_ == 1 || kind_ == 3 || (kind_ == 2 && own == root_));
+    for (int from = 0; from < ranks_ && (kind_ == 1 || kind_ == 3 || (kind_ == 2 && own == root_));
          ++from)
       CHECK(std::memcmp(got + static_cast<std::size_t>(from) * kBytes,
                         given(from, kind_ == 3 ? own : 0).data(), kBytes) == 0);
     if (kind_ < 4) return;
     std::vector<unsigned char> all(kBytes);
-    for (int from = 0; from < size; ++from) {
+    for (int from = 0; from < ranks_; ++from) {
       const std::vector<unsigned char> one = given(from, 0);
       for (std::size_t i = 0; i < kBytes; ++i) all[i] ^= one[i];
     }
@@ -98,7 +99,12 @@ class One {
   }
 
  private:
-  std::size_t room() const { return kBytes * static_cast<std::size_t>(size); }
+  std::size_t room() const { return kBytes * static_cast<std::size_t>(ranks_); }
+  static int ranks_of(MPI_Comm comm) {
+    int ranks = 0;
+    MPI_Comm_size(comm, &ranks);
+    return ranks;
+  }
   // What a rank gives to another one.
   std::vector<unsigned char> given(int from, int to) const {
     std::vector<unsigned char> all(kBytes);
@@ -108,7 +114,7 @@ class One {
   void fill() {
     int own = 0;
     MPI_Comm_rank(comm_, &own);
-    for (int to = 0; to < size; ++to) {
+    for (int to = 0; to < ranks_; ++to) {
       const std::vector<unsigned char> one = given(own, kind_ == 3 ? to : 0);
       std::memcpy(data_.bytes().data() + static_cast<std::size_t>(to) * kBytes, one.data(), kBytes);
     }
@@ -121,6 +127,7 @@ class One {
 
   int kind_, root_, seed_;
   MPI_Comm comm_;
+  int ranks_;
   Buffer data_, in_;
 };
 
@@ -395,6 +402,18 @@ void crossed() {
           three.check();
         }
       }
+    // Together with messages.
+    if (rank < 2) {
+      Buffer out('D', kBytes), in('D', kBytes);
+      out.fill(round);
+      One one(round % One::kKinds, 0, round, 'D', pair, false);
+      MPI_Request all[] = {MPI_REQUEST_NULL, one.request, MPI_REQUEST_NULL};
+      MPI_Irecv(in.data(), length(kBytes), MPI_BYTE, 1 - rank, kTag, MPI_COMM_WORLD, &all[0]);
+      MPI_Isend(out.data(), length(kBytes), MPI_BYTE, 1 - rank, kTag, MPI_COMM_WORLD, &all[2]);
+      MPI_Waitall(3, all, MPI_STATUSES_IGNORE);
+      one.check();
+      CHECK(in.has(round, kBytes));
+    }
     // The same with collectives of another communicator, which the library waits in.
     One one(4, 0, round, 'D', MPI_COMM_WORLD, false);
     if (rank == 0) MPI_Barrier(pair);
