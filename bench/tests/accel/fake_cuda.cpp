@@ -1155,7 +1155,12 @@ EXPORT int cuStreamSynchronize(Stream* stream) {
     BEGIN_CONTEXT_CALL();
     return kGood;
   }
-  if (is_there(stream)) stream->finish();
+  bool there = false;
+  {
+    const std::lock_guard<std::recursive_mutex> alone{calling};
+    there = is_there(stream);
+  }
+  if (there) stream->finish();  // while other threads may call
   BEGIN_UNSAFE_CALL();
   return is_there(stream) ? kGood : kInvalidHandle;
 }
