@@ -132,10 +132,10 @@ MESSAGE = [
             Step(
                 "layer/protocol/send.cpp",
                 "offer",
-                "takes a slot if the receiver can open this memory; else: through host memory",
+                "takes a slot if the receiver can open this memory; else: copies it",
             ),
             Step(
-                "layer/copy/devices.cpp",
+                "layer/copy/sharing.cpp",
                 "Devices::handle_of",
                 "exports the allocation as IPC handle",
             ),
@@ -167,7 +167,7 @@ MESSAGE = [
             ),
             Step("layer/protocol/taken.cpp", "take", "changes the slot from offered to taken"),
             Step(
-                "layer/copy/devices.cpp",
+                "layer/copy/sharing.cpp",
                 "Devices::opened",
                 "opens the IPC handle, once for each allocation",
             ),

@@ -144,6 +144,15 @@ class OpenedMemory {
   virtual void* data() const = 0;
 };
 
+// Addresses of a device where memory of other processes may be mapped. What is mapped ends before.
+class ReservedAddresses {
+ public:
+  virtual ~ReservedAddresses() = default;
+  virtual void* data() const = 0;
+  // So many bytes behind their start, what a file descriptor is of, all of it.
+  virtual std::unique_ptr<OpenedMemory> map(std::size_t offset, int file, std::size_t bytes) = 0;
+};
+
 // Host memory that the driver has pinned, unpinned at the end.
 class RegisteredMemory {
  public:
@@ -166,6 +175,7 @@ struct Located {
   std::size_t bytes = 0;
   std::uint64_t allocation = 0;  // a number that no other one of this process has had or will have
   bool shareable = false;        // whether Ipc::export_memory takes it
+  bool is_chunk = false;         // whether ChunkSharing::file_of does
   void* context = nullptr;  // of the driver, that it belongs to; null: none, as a pool's memory
 };
 
@@ -178,6 +188,17 @@ class Ipc {
   virtual IpcHandle export_memory(void* memory) = 0;
   // Of another process; the memory must outlive what is returned.
   virtual std::unique_ptr<OpenedMemory> open(const IpcHandle& handle) = 0;
+};
+
+// Memory that somebody has created and mapped in chunks, one behind the other, which has no handle
+// of Ipc's.
+class ChunkSharing {
+ public:
+  virtual ~ChunkSharing() = default;
+  // What another process can map a chunk by; `memory` is in it. The caller closes it: its memory is
+  // not free before.
+  virtual int file_of(const void* memory) = 0;
+  virtual std::unique_ptr<ReservedAddresses> reserve(std::size_t bytes) = 0;
 };
 
 class Registration {
@@ -260,6 +281,7 @@ class Device {
 
   // Null where the backend has none; valid as long as the device.
   virtual Ipc* ipc() { return nullptr; }
+  virtual ChunkSharing* chunk_sharing() { return nullptr; }
   virtual Registration* registration() { return nullptr; }
   virtual Kernels* kernels() { return nullptr; }
 

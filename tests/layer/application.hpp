@@ -38,8 +38,8 @@ int cuda(const char* name, Parameters... parameters) {
   return function(parameters...);
 }
 
-void* stream = nullptr;
-bool each_sees_one = false;  // device, as CUDA_VISIBLE_DEVICES can have it
+thread_local void* stream = nullptr;  // the fake driver's are for one thread each
+bool each_sees_one = false;           // device, as CUDA_VISIBLE_DEVICES can have it
 
 // The device of this rank, or that of the next one.
 int device_of(int one) {
@@ -66,6 +66,8 @@ void copy(void* to, const void* from, std::size_t bytes) {
   CHECK(cuda("cuMemcpyAsync", to, const_cast<void*>(from), bytes, stream) == 0);
   CHECK(cuda("cuStreamSynchronize", stream) == 0);
 }
+
+#include "device_memory.hpp"
 
 constexpr std::size_t kPeriod = std::size_t{1} << 16;  // of a pattern
 
@@ -105,6 +107,7 @@ void take_same_device() {
   void* context = nullptr;
   CHECK(cuda("cuDevicePrimaryCtxRetain", &context, device_of(rank)) == 0);
   CHECK(cuda("cuCtxSetCurrent", context) == 0);
+  CHECK(cuda("cuStreamCreateWithPriority", &stream, 1U, 0) == 0);
 }
 
 // Whether several threads may call MPI.
@@ -120,14 +123,14 @@ class Buffer {
   Buffer(char kind, std::size_t bytes, std::size_t offset = 0)
       : kind_(kind), bytes_(bytes), offset_(offset), seen_(bytes) {
     if (kind == 'D')
-      CHECK(cuda("cuMemAlloc_v2", &base_, bytes + offset + 1) == 0);
+      base_ = device_memory(bytes + offset + 1);
     else
       base_ = std::malloc(bytes + offset + 1);
     fill(-1);
   }
   ~Buffer() {
     if (kind_ == 'D')
-      CHECK(cuda("cuMemFree_v2", base_) == 0);
+      free_device_memory(base_);
     else
       std::free(base_);
   }
@@ -184,6 +187,25 @@ class Call {
   void (*call_)(const void*, Parameters...);
 };
 
+// Whether a call leaves on devices what it leaves in host memory, between its data as well.
+void alike(std::size_t bytes, const Call<void*, void*>& call) {
+  std::vector<unsigned char> given, got;
+  for (const auto& kind : {"HH", "DD", "DH", "HD"}) {
+    Buffer data(kind[0], bytes), in(kind[1], bytes, 8);
+    data.fill(rank);
+    in.fill(20 + rank);
+    call(data.data(), in.data());
+    data.read();
+    in.read();
+    if (given.empty()) {
+      given = data.bytes();
+      got = in.bytes();
+    }
+    CHECK(data.bytes() == given);
+    CHECK(in.bytes() == got);
+  }
+}
+
 // How much memory of others is open.
 int opened() { return cuda("fake_cuda_opened"); }
 
@@ -203,8 +225,14 @@ const std::set<std::string> begins_alone{"host_alone", "joined", "probed_before"
 
 int run(int argc, char** argv, const Cases& cases, void (*begin)()) {
   // Of several threads, where one calls MPI: other ways through the layer, and the same results.
-  const bool multiple = argc > 1 && std::string(argv[1]) == "--multiple";
-  each_sees_one = argc > 1 && std::string(argv[1]) == "--each-sees-one";
+  bool multiple = false;
+  int first = 1;
+  for (; first < argc && argv[first][0] == '-'; ++first) {
+    const std::string option = argv[first];
+    multiple = multiple || option == "--multiple";
+    each_sees_one = each_sees_one || option == "--each-sees-one";
+    if (option == "--memory") memory_kind = memory_of(argv[++first]);
+  }
   int given = 0;
   if (multiple)
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &given);
@@ -214,7 +242,7 @@ int run(int argc, char** argv, const Cases& cases, void (*begin)()) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   bool device = false;
-  for (int i = multiple || each_sees_one ? 2 : 1; i < argc; ++i) {
+  for (int i = first; i < argc; ++i) {
     current = argv[i];
     if (begins_alone.count(current) == 0 && !device) {
       take_device();

@@ -109,6 +109,18 @@ def application(
 
 
 @pytest.fixture(scope="session", params=["openmpi", "mpich"])
+def begun(
+    request: pytest.FixtureRequest,
+    installed: Callable[[str], Library],
+    fake_cuda: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Application:
+    """That whose collectives do not wait."""
+    folder = tmp_path_factory.mktemp("begun")
+    return built(installed(request.param), "begun", folder, fake_cuda)
+
+
+@pytest.fixture(scope="session", params=["openmpi", "mpich"])
 def windows(
     request: pytest.FixtureRequest,
     installed: Callable[[str], Library],
@@ -118,6 +130,18 @@ def windows(
     """That which has windows."""
     folder = tmp_path_factory.mktemp("windows")
     return built(installed(request.param), "windows", folder, fake_cuda)
+
+
+@pytest.fixture(scope="session", params=["openmpi", "mpich"])
+def chunks(
+    request: pytest.FixtureRequest,
+    installed: Callable[[str], Library],
+    fake_cuda: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Application:
+    """That which maps device memory itself."""
+    folder = tmp_path_factory.mktemp("chunks")
+    return built(installed(request.param), "chunks", folder, fake_cuda)
 
 
 @pytest.fixture(scope="session", params=["openmpi", "mpich"])

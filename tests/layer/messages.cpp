@@ -1070,25 +1070,6 @@ void communicators() {
   MPI_Comm_free(&half);
 }
 
-// Whether a call leaves on devices what it leaves in host memory, between its data as well.
-void alike(std::size_t bytes, const Call<void*, void*>& call) {
-  std::vector<unsigned char> given, got;
-  for (const auto& kind : {"HH", "DD", "DH", "HD"}) {
-    Buffer data(kind[0], bytes), in(kind[1], bytes, 8);
-    data.fill(rank);
-    in.fill(20 + rank);
-    call(data.data(), in.data());
-    data.read();
-    in.read();
-    if (given.empty()) {
-      given = data.bytes();
-      got = in.bytes();
-    }
-    CHECK(data.bytes() == given);
-    CHECK(in.bytes() == got);
-  }
-}
-
 // Types without gaps, with their parts in the order of their addresses or in another one.
 std::vector<MPI_Datatype> whole_types() {
   std::vector<MPI_Datatype> types;
@@ -1340,27 +1321,23 @@ void of_all(const Call<MPI_Comm, int, std::size_t>& calls) {
   MPI_Comm_free(&turned);
 }
 
-#define SAME(name, ...) \
-  alike(bytes,          \
-        [&]([[maybe_unused]] void* data, [[maybe_unused]] void* in) { MPI_##name(__VA_ARGS__); })
-
 void direct() {
   of_all([](MPI_Comm comm, int n, std::size_t bytes) {
     int own = 0;
     MPI_Comm_rank(comm, &own);
     for (int root = 0; root < 2; ++root) {
       const bool has = own == root;
-      SAME(Bcast, in, n, MPI_INT, root, comm);
-      SAME(Gather, data, n, MPI_INT, in, n, MPI_INT, root, comm);
-      SAME(Gather, has ? MPI_IN_PLACE : data, n, MPI_INT, has ? in : nullptr, n, MPI_INT, root,
-           comm);
-      SAME(Scatter, data, n, MPI_INT, in, 4 * n, MPI_BYTE, root, comm);
-      SAME(Scatter, data, n, MPI_INT, has ? MPI_IN_PLACE : in, n, MPI_INT, root, comm);
+      ALIKE(Bcast, Ibcast, in, n, MPI_INT, root, comm);
+      ALIKE(Gather, Igather, data, n, MPI_INT, in, n, MPI_INT, root, comm);
+      ALIKE(Gather, Igather, has ? MPI_IN_PLACE : data, n, MPI_INT, has ? in : nullptr, n, MPI_INT,
+            root, comm);
+      ALIKE(Scatter, Iscatter, data, n, MPI_INT, in, 4 * n, MPI_BYTE, root, comm);
+      ALIKE(Scatter, Iscatter, data, n, MPI_INT, has ? MPI_IN_PLACE : in, n, MPI_INT, root, comm);
     }
-    SAME(Allgather, data, n, MPI_INT, in, 4 * n, MPI_BYTE, comm);
-    SAME(Allgather, MPI_IN_PLACE, 0, MPI_INT, in, n, MPI_INT, comm);
-    SAME(Alltoall, data, n, MPI_INT, in, n, MPI_INT, comm);
-    SAME(Alltoall, MPI_IN_PLACE, 0, MPI_INT, in, n, MPI_INT, comm);
+    ALIKE(Allgather, Iallgather, data, n, MPI_INT, in, 4 * n, MPI_BYTE, comm);
+    ALIKE(Allgather, Iallgather, MPI_IN_PLACE, 0, MPI_INT, in, n, MPI_INT, comm);
+    ALIKE(Alltoall, Ialltoall, data, n, MPI_INT, in, n, MPI_INT, comm);
+    ALIKE(Alltoall, Ialltoall, MPI_IN_PLACE, 0, MPI_INT, in, n, MPI_INT, comm);
     // Other counts for each pair, of rank 1 none at times; and places that leave gaps.
     std::vector<int> one, out, back, places, turned;
     const auto count = [n](int from, int to) {
@@ -1376,16 +1353,18 @@ void direct() {
     const int* const at = places.data();
     for (int root = 0; root < 2; ++root) {
       const bool has = own == root;
-      SAME(Gatherv, data, one[own], MPI_INT, in, one.data(), at, MPI_INT, root, comm);
-      SAME(Gatherv, has ? MPI_IN_PLACE : data, one[own], MPI_INT, has ? in : nullptr, one.data(),
-           at, MPI_INT, root, comm);
-      SAME(Scatterv, data, one.data(), at, MPI_INT, in, 4 * one[own], MPI_BYTE, root, comm);
-      SAME(Scatterv, data, one.data(), at, MPI_INT, has ? MPI_IN_PLACE : in, one[own], MPI_INT,
-           root, comm);
+      ALIKE(Gatherv, Igatherv, data, one[own], MPI_INT, in, one.data(), at, MPI_INT, root, comm);
+      ALIKE(Gatherv, Igatherv, has ? MPI_IN_PLACE : data, one[own], MPI_INT, has ? in : nullptr,
+            one.data(), at, MPI_INT, root, comm);
+      ALIKE(Scatterv, Iscatterv, data, one.data(), at, MPI_INT, in, 4 * one[own], MPI_BYTE, root,
+            comm);
+      ALIKE(Scatterv, Iscatterv, data, one.data(), at, MPI_INT, has ? MPI_IN_PLACE : in, one[own],
+            MPI_INT, root, comm);
     }
-    SAME(Allgatherv, data, one[own], MPI_INT, in, one.data(), at, MPI_INT, comm);
-    SAME(Allgatherv, MPI_IN_PLACE, 0, MPI_INT, in, one.data(), at, MPI_INT, comm);
-    SAME(Alltoallv, data, out.data(), at, MPI_INT, in, back.data(), turned.data(), MPI_INT, comm);
+    ALIKE(Allgatherv, Iallgatherv, data, one[own], MPI_INT, in, one.data(), at, MPI_INT, comm);
+    ALIKE(Allgatherv, Iallgatherv, MPI_IN_PLACE, 0, MPI_INT, in, one.data(), at, MPI_INT, comm);
+    ALIKE(Alltoallv, Ialltoallv, data, out.data(), at, MPI_INT, in, back.data(), turned.data(),
+          MPI_INT, comm);
   });
   // Communicators that come and go.
   constexpr std::size_t kBytes = 10000;
@@ -1449,10 +1428,10 @@ void reduced() {
   CHECK(in.bytes() == out.bytes());
   MPI_Allreduce(out.data(), in.data(), 2 * kN, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   const std::size_t bytes = 400000;
-  SAME(Allreduce, MPI_IN_PLACE, in, 99999, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-  SAME(Allreduce, data, in, 99999, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  ALIKE(Allreduce, Iallreduce, MPI_IN_PLACE, in, 99999, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  ALIKE(Allreduce, Iallreduce, data, in, 99999, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   // No sum, which Open MPI 5.0.11 saturates.
-  SAME(Allreduce, data, in, 399999, MPI_CHAR, MPI_BXOR, MPI_COMM_WORLD);
+  ALIKE(Allreduce, Iallreduce, data, in, 399999, MPI_CHAR, MPI_BXOR, MPI_COMM_WORLD);
   of_all([](MPI_Comm comm, int n, std::size_t bytes) {
     int own = 0;
     MPI_Comm_rank(comm, &own);
@@ -1460,18 +1439,19 @@ void reduced() {
       const auto at = [offset](void* data) {
         return static_cast<void*>(static_cast<char*>(data) + offset);
       };
-      SAME(Allreduce, data, at(in), n, MPI_INT, MPI_SUM, comm);
-      SAME(Allreduce, MPI_IN_PLACE, at(in), n, MPI_INT, MPI_SUM, comm);
-      SAME(Reduce_scatter_block, data, at(in), n, MPI_INT, MPI_SUM, comm);
+      ALIKE(Allreduce, Iallreduce, data, at(in), n, MPI_INT, MPI_SUM, comm);
+      ALIKE(Allreduce, Iallreduce, MPI_IN_PLACE, at(in), n, MPI_INT, MPI_SUM, comm);
+      ALIKE(Reduce_scatter_block, Ireduce_scatter_block, data, at(in), n, MPI_INT, MPI_SUM, comm);
     }
-    SAME(Reduce_scatter_block, MPI_IN_PLACE, in, n, MPI_INT, MPI_SUM, comm);
+    ALIKE(Reduce_scatter_block, Ireduce_scatter_block, MPI_IN_PLACE, in, n, MPI_INT, MPI_SUM, comm);
     std::vector<int> counts(static_cast<std::size_t>(size), n);
     counts[0] = n == 4096 ? 0 : n - 1;
-    SAME(Reduce_scatter, data, in, counts.data(), MPI_INT, MPI_SUM, comm);
-    SAME(Reduce_scatter, MPI_IN_PLACE, in, counts.data(), MPI_INT, MPI_SUM, comm);
+    ALIKE(Reduce_scatter, Ireduce_scatter, data, in, counts.data(), MPI_INT, MPI_SUM, comm);
+    ALIKE(Reduce_scatter, Ireduce_scatter, MPI_IN_PLACE, in, counts.data(), MPI_INT, MPI_SUM, comm);
     for (int root = 0; root < 2; ++root) {
-      SAME(Reduce, data, in, n, MPI_INT, MPI_SUM, root, comm);
-      SAME(Reduce, own == root ? MPI_IN_PLACE : data, in, n, MPI_INT, MPI_SUM, root, comm);
+      ALIKE(Reduce, Ireduce, data, in, n, MPI_INT, MPI_SUM, root, comm);
+      ALIKE(Reduce, Ireduce, own == root ? MPI_IN_PLACE : data, in, n, MPI_INT, MPI_SUM, root,
+            comm);
     }
   });
 }

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Are the layer's messages and windows as the standard says on the GPUs of this machine, too?
 
-Runs the cases of messages.cpp and windows.cpp, which tests run on the fake driver, with each
-library and the layer; ranks have one GPU, or two in turn. Says which cases are not good and why,
-with the exit status 1. Those that ask the fake driver are left out.
+Runs the cases of messages.cpp, begun.cpp, windows.cpp and chunks.cpp, which tests run on the fake
+driver, with each library and the layer; ranks have one GPU, or two in turn. Says which cases are not
+good and why, with the exit status 1. Those that ask the fake driver are left out.
 
     .venv/bin/python tests/layer/on_gpus.py --mpi mpich --mpi openmpi
     .venv/bin/python tests/layer/on_gpus.py --mpi intel --ranks 3 --mps
+    .venv/bin/python tests/layer/on_gpus.py --mpi mpich --memory chunks
 """
 
 import argparse
@@ -28,7 +29,12 @@ from nearpeak.libraries.discover import resolve
 from nearpeak.libraries.library import Launch, Library, Rank, Settings
 from nearpeak.libraries.preload import command_line
 
-ASK_THE_FAKE = {"messages": {"asked", "let_go"}, "windows": {"let_go", "apart", "elsewhere"}}
+ASK_THE_FAKE: dict[str, set[str]] = {
+    "messages": {"asked", "let_go"},
+    "begun": set(),
+    "windows": {"let_go", "apart", "elsewhere"},
+    "chunks": {"given_back"},
+}
 THREADS = {"one thread": [], "several threads": ["--multiple"]}
 LIMIT = 120.0  # seconds for a launch
 DRIVER = os.environ.get("NEARPEAK_CUDA_LIBRARY", "libcuda.so.1")
@@ -85,6 +91,7 @@ def main() -> int:
     parser.add_argument("--mpi", action="append", required=True, help="a library; repeatable")
     parser.add_argument("--ranks", type=int, action="append", help="default: 2 and 3")
     parser.add_argument("--mps", action="store_true", help="under a daemon of MPS")
+    parser.add_argument("--memory", help="of the device: plain, pool, chunks, own_chunks")
     chosen = parser.parse_args()
     bad = 0
     with contextlib.ExitStack() as stack:
@@ -101,7 +108,8 @@ def main() -> int:
                 made = compiled(library, program, own)
                 for ranks, threads in itertools.product(chosen.ranks or (2, 3), THREADS):
                     since = time.monotonic()
-                    words = [str(made), *THREADS[threads]]
+                    memory = ["--memory", chosen.memory] if chosen.memory else []
+                    words = [str(made), *THREADS[threads], *memory]
                     why = list(try_cases(library, words, cases, ranks, shared=chosen.mps))
                     bad += len(why)
                     print(

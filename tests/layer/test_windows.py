@@ -46,7 +46,7 @@ def test_all_are_told_why_a_window_is_not_made(of_three: Any) -> None:
     refused = [line for line in of_three.said() if "is not done" in line]
     assert len(refused) == 3
     assert all(
-        "MPI_Win_create is not done with memory of a device that has no IPC" in line
+        "MPI_Win_create is not done with memory of a device that other processes" in line
         for line in refused
     )
 

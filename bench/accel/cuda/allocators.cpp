@@ -17,18 +17,9 @@ constexpr const char* kVmmChunks = "vmm-chunks";
 constexpr const char* kSymbol = "symbol";
 constexpr const char* kVariable = "nearpeak_symbol";
 
-constexpr int kLocationDevice = 1;
 constexpr int kAllocationPinned = 1;
 constexpr int kAllocationManaged = 2;
-constexpr int kHandleFileDescriptor = 1;
-constexpr int kAccessReadWrite = 3;
 constexpr int kGranularityMinimum = 0;
-
-template <class... Parameters>
-void find(const Library& library, gpu::Call<Parameters...>& call, const char* symbol) {
-  call.name = symbol;
-  library.find(call.function, symbol);
-}
 
 // What all of them have: the calls, on one device.
 class CudaSource : public gpu::Source {
@@ -194,7 +185,7 @@ class MappedSource final : public CudaSource {
   const bool chunks_;
   const Location location_{.type = kLocationDevice, .id = context().number()};
   const AllocationProperties properties_{.type = kAllocationPinned,
-                                         .handle_types = kHandleFileDescriptor,
+                                         .handle_types = kFileDescriptor,
                                          .location = location_,
                                          .for_windows = nullptr,
                                          .flags = {}};

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "accel/cuda/allocators.hpp"
+#include "accel/cuda/chunks.hpp"
 #include "accel/cuda/nvrtc.hpp"
 #include "accel/cuda/prelude.hpp"
 #include "accel/gpu/context.hpp"
@@ -37,6 +38,9 @@ constexpr int kDeviceOrdinal = 9;
 constexpr int kIpcCapable = 10;
 constexpr int kRangeStart = 11;
 constexpr int kRangeBytes = 12;
+constexpr int kHandleTypes = 14;
+constexpr int kMappedBytes = 18;
+constexpr int kMappedStart = 19;
 constexpr unsigned kTypeOfHostMemory = 1;
 constexpr int kCaptureRelaxed = 2;  // of CUstreamCaptureMode
 
@@ -63,6 +67,9 @@ class CudaDriver final : public gpu::Driver {
                                       const gpu::Context& context) const override {
     return make_source(allocator, *this, allocator_calls_, context);
   }
+  std::unique_ptr<ChunkSharing> chunk_sharing(const gpu::Context& context) const override {
+    return make_chunk_sharing(allocator_calls_, chunk_calls_, context);
+  }
   void enter(Habits& habits) const noexcept override {
     habits.known = get_current_(&habits.context) == kSuccess;
     habits.capture = kCaptureRelaxed;
@@ -81,6 +88,8 @@ class CudaDriver final : public gpu::Driver {
  private:
   friend class PrimaryContext;
 
+  void locate_chunk(Located& found, const void* address) const;
+
   int version_ = 0;  // the CUDA version that the driver offers, 1000 * major + 10 * minor
   Call<int, const char**> get_error_name_;
   Call<int, const char**> get_error_string_;
@@ -92,6 +101,7 @@ class CudaDriver final : public gpu::Driver {
   Call<void*, int, const void*> get_pointer_attribute_;
   Call<int*, DeviceNumber, DeviceNumber> can_access_peer_;
   AllocatorCalls allocator_calls_;
+  ChunkCalls chunk_calls_;
 };
 
 // The primary context, which the CUDA runtime and so the MPI libraries use too. It is never given
@@ -170,6 +180,7 @@ CudaDriver::CudaDriver() {
   need(library, find_allocation, "cuMemGetAddressRange_v2");
   need(library, count_free, "cuMemGetInfo_v2");
   allocator_calls_ = AllocatorCalls(library);
+  chunk_calls_ = ChunkCalls(library);
   need(library, copy, "cuMemcpyAsync");
 
   need(library, find_priorities, "cuCtxGetStreamPriorityRange");
@@ -222,7 +233,23 @@ std::optional<Located> CudaDriver::locate(const void* address) const {
                : type == kTypeOfHostMemory ? BufferKind::kPinned
                                            : BufferKind::kDevice;
   found.shareable = shareable != 0;
+  if (found.kind == BufferKind::kDevice && !found.shareable) locate_chunk(found, address);
   return found;
+}
+
+// The range of memory that was mapped by hand is all that was reserved for it, mapped or not. That
+// of a pool is within what the pool has mapped.
+void CudaDriver::locate_chunk(Located& found, const void* address) const {
+  void* start = nullptr;
+  std::size_t bytes = 0;
+  unsigned long long handle_types = 0;
+  get_pointer_attribute_(&start, kMappedStart, address);
+  get_pointer_attribute_(&bytes, kMappedBytes, address);
+  get_pointer_attribute_(&handle_types, kHandleTypes, address);
+  if (bytes == 0 || bytes > found.bytes) return;  // 0: the driver does not know the question
+  found.base = start;
+  found.bytes = bytes;
+  found.is_chunk = (handle_types & kFileDescriptor) != 0;
 }
 
 std::unique_ptr<gpu::Context> CudaDriver::take(int index, DeviceNumber number) const {

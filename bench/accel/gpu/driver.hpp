@@ -86,6 +86,8 @@ class Driver : public Visited {
   virtual std::unique_ptr<Source> source(const std::string&, const Context&) const {
     return nullptr;
   }
+  // As Device has it.
+  virtual std::unique_ptr<ChunkSharing> chunk_sharing(const Context&) const { return nullptr; }
   // As Accelerator has them.
   virtual std::optional<Located> locate(const void*) const { return std::nullopt; }
   virtual bool reaches(DeviceNumber, DeviceNumber) const { return false; }

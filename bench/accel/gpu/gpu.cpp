@@ -515,6 +515,7 @@ class GpuDevice final : public Device {
   std::unique_ptr<Event> new_event() override { return std::make_unique<GpuEvent>(context_); }
 
   Ipc* ipc() override { return &ipc_; }
+  ChunkSharing* chunk_sharing() override { return chunk_sharing_.get(); }
   Registration* registration() override { return &registration_; }
   Kernels* kernels() override { return &kernels_; }
   PatternKernels* pattern() { return kernels_.pattern(); }
@@ -529,6 +530,7 @@ class GpuDevice final : public Device {
   DeviceMemory device_;
   DeviceMemory managed_;
   GpuIpc ipc_{context_};
+  const std::unique_ptr<ChunkSharing> chunk_sharing_ = driver_.chunk_sharing(context_);
   GpuRegistration registration_{context_};
   GpuKernels kernels_;
   std::map<std::string, std::unique_ptr<Memory>> allocators_;

@@ -150,6 +150,25 @@ struct Allocation {
   Address block = 0;  // that it shares
   pid_t owner = 0;    // of one that was opened,
   Device* opener = nullptr;
+  Address created = 0;  // what is mapped there
+};
+
+// Addresses where memory may be mapped.
+struct Reserved {
+  char* seen;
+  char* storage;
+  std::size_t bytes;
+};
+
+// Memory that may be mapped, as often as one likes. It is gone when nobody has it or maps it.
+struct Created {
+  Device* device;
+  std::size_t bytes;
+  int fd;
+  bool for_files;   // whether it may be given to other processes
+  bool taken;       // from one
+  int holders = 1;  // who have its handle,
+  int mappings = 0;
 };
 
 // Also a context of its own on one.
@@ -273,12 +292,13 @@ struct State {
   Device device[kMostDevices] = {{0}, {1}};
   Device unseen{-2};
   std::map<char*, Allocation> allocations;  // by the address handed out
+  std::map<char*, Reserved> reserved;       // by their first address
   std::set<Stream*> streams;
   std::set<Event*> events;
   std::set<const void*> lost;  // streams, events and modules, by a reset
   std::set<Module*> modules;
-  std::set<Device*> contexts;              // that were created
-  std::map<Address, std::size_t> created;  // memory that may be mapped
+  std::set<Device*> contexts;          // that were created
+  std::map<Address, Created> created;  // memory that may be mapped
   std::set<Address> pools;
   Stream* captured = nullptr;
   bool broken = false;  // its capture
@@ -469,13 +489,33 @@ Allocation* find(Address address) {
   return at < found.seen + found.mapped ? &found : nullptr;
 }
 
-// Where the CPU finds these bytes; null where they leave their allocation.
+// The addresses that were reserved with this one among them.
+const Reserved* find_reserved(Address address) {
+  const auto& all = state().reserved;
+  auto* const at = reinterpret_cast<char*>(address);
+  const auto next = all.upper_bound(at);
+  if (next == all.begin()) return nullptr;
+  const Reserved& found = std::prev(next)->second;
+  return at < found.seen + found.bytes ? &found : nullptr;
+}
+
+// Where the CPU finds these bytes; null where they leave their allocation, or, where that is one
+// behind the other, what is mapped and may be used.
 char* storage(Address address, std::size_t bytes) {
   auto* const at = reinterpret_cast<char*>(address);
   const Allocation* found = find(address);
-  if (found == nullptr) return at;  // pageable host memory
+  if (found == nullptr)  // pageable host memory, or nothing
+    return find_reserved(address) == nullptr ? at : nullptr;
   const auto offset = static_cast<std::size_t>(at - found->seen);
-  return offset + bytes <= found->bytes ? found->storage + offset : nullptr;
+  char* const there = found->storage + offset;
+  if (found->kind != Kind::kMapped) return offset + bytes <= found->bytes ? there : nullptr;
+  for (;;) {
+    if (found->opener == nullptr) return nullptr;
+    char* const end = found->seen + found->bytes;
+    if (at + bytes <= end) return there;
+    found = find(reinterpret_cast<Address>(end));
+    if (found == nullptr || found->kind != Kind::kMapped || found->seen != end) return nullptr;
+  }
 }
 
 // The kind of memory as CUPTI numbers it: pageable, pinned, device.
@@ -486,6 +526,11 @@ int kind_told(Address address) {
 
 std::string file_name(std::uint64_t serial) {
   return "nearpeak-fake-cuda-" + std::to_string(serial);
+}
+// Of memory that is mapped by itself.
+constexpr const char* kChunkLink = "/memfd:nearpeak-fake-cuda-chunk-of-%d-";
+std::string chunk_name(int place, std::uint64_t serial) {
+  return "nearpeak-fake-cuda-chunk-of-" + std::to_string(place) + "-" + std::to_string(serial);
 }
 
 // Addresses in the last block, or a new one.
@@ -595,7 +640,8 @@ bool can_reach(const Device* from, const Device* to) {
 bool on_cpu(Address& address) {
   const Allocation* found = find(address);
   if (found == nullptr) return false;
-  if (of_device(found->kind) && found->device != current) return false;
+  const Device* const user = found->kind == Kind::kMapped ? found->opener : found->device;
+  if (of_device(found->kind) && user != current) return false;
   const auto offset = reinterpret_cast<char*>(address) - found->seen;
   address = reinterpret_cast<Address>(found->storage + offset);
   return true;
@@ -616,13 +662,14 @@ void leave_cpu() {
 EXPORT int fake_cuda_live() {
   return static_cast<int>(state().allocations.size() + state().streams.size() +
                           state().events.size() + state().modules.size() + state().created.size() +
-                          state().pools.size() + state().contexts.size());
+                          state().reserved.size() + state().pools.size() + state().contexts.size());
 }
 
 // How much memory of other processes is open.
 EXPORT int fake_cuda_opened() {
   int opened = 0;
   for (const auto& [_, each] : state().allocations) opened += each.kind == Kind::kOpened ? 1 : 0;
+  for (const auto& [_, each] : state().created) opened += each.taken ? each.mappings : 0;
   return opened;
 }
 
@@ -760,6 +807,7 @@ EXPORT int cuDevicePrimaryCtxReset_v2(int device) {
   for (Stream* stream : state().streams) stream->finish();
   for (auto each = state().allocations.begin(); each != state().allocations.end();) {
     const Allocation& allocation = (each++)->second;
+    if (allocation.kind == Kind::kMapped) continue;  // it is no context's
     if ((allocation.opener != nullptr ? allocation.opener : allocation.device) == gone)
       release(reinterpret_cast<Address>(allocation.seen), {allocation.kind});
   }
@@ -880,63 +928,195 @@ EXPORT int cuMemGetAllocationGranularity(std::size_t* bytes, const void*, int) {
   return kGood;
 }
 
-EXPORT int cuMemCreate(Address* memory, std::size_t bytes, const void*, unsigned long long) {
+// As cuda.h has it.
+struct AllocationProperties {
+  int type;
+  int handle_types;
+  int location_type;
+  int location;
+  void* for_windows;
+  unsigned char flags[8];
+};
+constexpr int kFiles = 1;  // CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
+
+// A file tells by its name which device it is of.
+EXPORT int cuMemCreate(Address* memory, std::size_t bytes, const AllocationProperties* properties,
+                       unsigned long long) {
   BEGIN_CONTEXT_CALL();
   if (bytes == 0 || bytes % kGranularity != 0) return kInvalidValue;
-  *memory = ++state().serial;
-  state().created[*memory] = bytes;
+  if (bytes > kMemory - current->used) return kOutOfMemory;
+  const Address made = ++state().serial;
+  const std::string name = chunk_name(place_of(current->number), made);
+  const int fd = memfd_create(name.c_str(), MFD_CLOEXEC);
+  if (fd < 0 || ftruncate(fd, static_cast<off_t>(bytes)) != 0) return kOutOfMemory;
+  current->used += bytes;
+  state().created[made] = {current, bytes, fd, properties->handle_types == kFiles, false};
+  *memory = made;
   return kGood;
+}
+
+// Ends what nobody has and nobody maps.
+void let_go(std::map<Address, Created>::iterator created) {
+  const Created& gone = created->second;
+  if (gone.holders > 0 || gone.mappings > 0) return;
+  close(gone.fd);
+  if (!gone.taken) gone.device->used -= gone.bytes;
+  state().created.erase(created);
 }
 
 EXPORT int cuMemRelease(Address memory) {
   BEGIN_CONTEXT_CALL();
-  return state().created.erase(memory) == 1 ? kGood : kInvalidValue;
+  const auto created = state().created.find(memory);
+  if (created == state().created.end() || created->second.holders == 0) return kInvalidValue;
+  --created->second.holders;
+  let_go(created);
+  return kGood;
 }
 
-// The bytes are there from now on, and cannot be used before they are mapped, in order.
+EXPORT int cuMemRetainAllocationHandle(Address* memory, Address address) {
+  BEGIN_CALL();
+  const Allocation* const found = find(address);
+  if (found == nullptr || found->kind != Kind::kMapped) return kInvalidValue;
+  *memory = found->created;
+  ++state().created.at(found->created).holders;
+  return kGood;
+}
+
+EXPORT int cuMemExportToShareableHandle(int* file, Address memory, int type, unsigned long long) {
+  BEGIN_CONTEXT_CALL();
+  const auto created = state().created.find(memory);
+  if (created == state().created.end() || type != kFiles || !created->second.for_files)
+    return kInvalidValue;
+  *file = dup(created->second.fd);
+  return *file < 0 ? kOutOfMemory : kGood;
+}
+
+EXPORT int cuMemImportFromShareableHandle(Address* memory, Address file, int type) {
+  BEGIN_CONTEXT_CALL();
+  const auto fd = static_cast<int>(file);
+  char link[256] = "";
+  int place = 0;
+  struct stat status{};
+  if (type != kFiles || fstat(fd, &status) != 0 ||
+      readlink(("/proc/self/fd/" + std::to_string(fd)).c_str(), link, sizeof(link) - 1) < 0 ||
+      std::sscanf(link, kChunkLink, &place) != 1)
+    return kInvalidValue;
+  Device* const owner = device_at(place);
+  if (owner == &state().unseen && state().withheld) return kInvalidDevice;
+  *memory = ++state().serial;
+  state().created[*memory] = {owner, static_cast<std::size_t>(status.st_size), dup(fd), false,
+                              true};
+  return kGood;
+}
+
 EXPORT int cuMemAddressReserve(void** begin, std::size_t bytes, std::size_t, Address,
                                unsigned long long) {
   BEGIN_CONTEXT_CALL();
-  if (bytes % kGranularity != 0) return kInvalidValue;
-  const int result = allocate(Kind::kMapped, bytes, begin);
-  if (result == kGood) find(reinterpret_cast<Address>(*begin))->bytes = 0;
-  return result;
+  if (bytes == 0 || bytes % kGranularity != 0) return kInvalidValue;
+  auto* const storage = static_cast<char*>(map(bytes, PROT_NONE, -1));
+  auto* const seen = state().reachable ? storage : static_cast<char*>(map(bytes, PROT_NONE, -1));
+  if (storage == nullptr || seen == nullptr) return kOutOfMemory;
+  state().reserved[seen] = {seen, storage, bytes};
+  *begin = seen;
+  return kGood;
+}
+
+bool is_mapped(const char* begin, std::size_t bytes) {
+  const auto& all = state().allocations;
+  const auto next = all.lower_bound(const_cast<char*>(begin) + bytes);
+  return next != all.begin() &&
+         std::prev(next)->second.seen + std::prev(next)->second.mapped > begin;
 }
 
 EXPORT int cuMemAddressFree(Address begin, std::size_t bytes) {
   BEGIN_CONTEXT_CALL();
-  const Allocation* found = find(begin);
-  if (found == nullptr || found->bytes != 0 || found->mapped != bytes) return kInvalidValue;
-  return release(begin, {Kind::kMapped});
+  const auto found = state().reserved.find(reinterpret_cast<char*>(begin));
+  if (found == state().reserved.end() || found->second.bytes != bytes ||
+      is_mapped(found->first, bytes))
+    return kInvalidValue;
+  munmap(found->second.storage, bytes);
+  if (found->second.seen != found->second.storage) munmap(found->second.seen, bytes);
+  state().reserved.erase(found);
+  return kGood;
 }
 
+// Each mapping has a number of its own. (As seen with driver 580.)
 EXPORT int cuMemMap(Address begin, std::size_t bytes, std::size_t offset, Address memory,
                     unsigned long long) {
   BEGIN_CONTEXT_CALL();
-  Allocation* const found = find(begin);
+  const Reserved* const reserved = find_reserved(begin);
   const auto created = state().created.find(memory);
-  if (found == nullptr || found->kind != Kind::kMapped || offset != 0 ||
-      created == state().created.end() || created->second != bytes ||
-      reinterpret_cast<char*>(begin) != found->seen + found->bytes)
+  auto* const seen = reinterpret_cast<char*>(begin);
+  if (reserved == nullptr || offset != 0 || begin % kPage != 0 ||
+      created == state().created.end() || created->second.bytes != bytes ||
+      seen + bytes > reserved->seen + reserved->bytes || is_mapped(seen, bytes))
     return kInvalidValue;
-  found->bytes += bytes;
+  char* const at = reserved->storage + (seen - reserved->seen);
+  if (mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, created->second.fd, 0) ==
+      MAP_FAILED)
+    return kOutOfMemory;
+  ++created->second.mappings;
+  Allocation made{Kind::kMapped, created->second.device, bytes, bytes, seen, at};
+  made.serial = ++state().serial;
+  made.created = memory;
+  state().allocations[seen] = made;
   return kGood;
+}
+
+// Whether mappings fill this range; `what(mapping)` of each.
+template <typename What>
+bool each_mapping(Address begin, std::size_t bytes, const What& what) {
+  auto* const end = reinterpret_cast<char*>(begin) + bytes;
+  for (auto* at = reinterpret_cast<char*>(begin); at < end;) {
+    const auto found = state().allocations.find(at);
+    if (found == state().allocations.end() || found->second.kind != Kind::kMapped ||
+        at + found->second.bytes > end)
+      return false;
+    at += found->second.bytes;
+    what(found->second);
+  }
+  return true;
 }
 
 EXPORT int cuMemUnmap(Address begin, std::size_t bytes) {
   BEGIN_CONTEXT_CALL();
-  Allocation* const found = find(begin);
-  if (found == nullptr || found->kind != Kind::kMapped || found->bytes != bytes)
+  std::vector<Allocation> gone;
+  if (!each_mapping(begin, bytes, [&](const Allocation& each) { gone.push_back(each); }))
     return kInvalidValue;
   for (Stream* stream : state().streams) stream->finish();
-  found->bytes = 0;
+  for (const Allocation& each : gone) {
+    constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
+    if (mmap(each.storage, each.bytes, PROT_NONE, kFlags, -1, 0) == MAP_FAILED) std::abort();
+    const auto created = state().created.find(each.created);
+    --created->second.mappings;
+    let_go(created);
+    state().allocations.erase(each.seen);
+  }
   return kGood;
 }
 
-EXPORT int cuMemSetAccess(Address begin, std::size_t bytes, const void*, std::size_t count) {
+// CUmemAccessDesc.
+struct AccessDescription {
+  int type;
+  int device;
+  int flags;
+};
+
+EXPORT int cuMemSetAccess(Address begin, std::size_t bytes, const AccessDescription* access,
+                          std::size_t count) {
   BEGIN_CONTEXT_CALL();
-  const Allocation* found = find(begin);
-  return found != nullptr && found->bytes == bytes && count == 1 ? kGood : kInvalidValue;
+  constexpr int kDevice = 1, kReadWrite = 3;
+  if (count != 1 || access->type != kDevice || access->flags != kReadWrite || access->device < 0 ||
+      access->device >= state().devices)
+    return kInvalidValue;
+  Device* const user = &state().device[access->device];
+  bool reached = true;
+  const bool all = each_mapping(begin, bytes, [&](const Allocation& each) {
+    reached = reached && can_reach(user, each.device);
+  });
+  if (!all || !reached) return all ? kPeerUnsupported : kInvalidValue;
+  each_mapping(begin, bytes, [&](Allocation& each) { each.opener = user; });
+  return kGood;
 }
 
 EXPORT int cuMemHostAlloc(void** memory, std::size_t bytes, unsigned) {
@@ -994,9 +1174,15 @@ EXPORT int cuMemGetAddressRange_v2(Address* base, std::size_t* bytes, Address ad
 // CUpointer_attribute by number, as wide as the manual says.
 int tell(void* answer, int attribute, const Allocation* found) {
   const bool host = found->kind == Kind::kPinned || found->kind == Kind::kRegistered;
+  const Reserved* const reserved = found->kind == Kind::kMapped
+                                       ? find_reserved(reinterpret_cast<Address>(found->seen))
+                                       : nullptr;
   switch (attribute) {
     case 1:  // context
-      *static_cast<Device**>(answer) = found->opener == nullptr ? found->device : found->opener;
+      *static_cast<Device**>(answer) = found->kind == Kind::kMapped || found->kind == Kind::kAsync
+                                           ? nullptr
+                                       : found->opener == nullptr ? found->device
+                                                                  : found->opener;
       return kGood;
     case 2:  // memory type
       *static_cast<unsigned*>(answer) = host ? 1 : 2;
@@ -1014,11 +1200,22 @@ int tell(void* answer, int attribute, const Allocation* found) {
     case 10:  // can be given to other processes
       *static_cast<unsigned*>(answer) = found->kind == Kind::kDevice ? 1 : 0;
       return kGood;
-    case 11:  // where its range begins
-      *static_cast<Address*>(answer) = reinterpret_cast<Address>(found->seen);
+    case 11:  // where its range begins, which is all that was reserved
+      *static_cast<Address*>(answer) =
+          reinterpret_cast<Address>(reserved != nullptr ? reserved->seen : found->seen);
       return kGood;
     case 12:
+      *static_cast<std::size_t*>(answer) = reserved != nullptr ? reserved->bytes : found->bytes;
+      return kGood;
+    case 14:  // as what it can be given to other processes
+      *static_cast<unsigned long long*>(answer) =
+          reserved != nullptr && state().created.at(found->created).for_files ? 1 : 0;
+      return kGood;
+    case 18:  // of its mapping
       *static_cast<std::size_t*>(answer) = found->bytes;
+      return kGood;
+    case 19:
+      *static_cast<Address*>(answer) = reinterpret_cast<Address>(found->seen);
       return kGood;
     default:
       return kInvalidValue;
@@ -1156,7 +1353,12 @@ EXPORT int cuStreamSynchronize(Stream* stream) {
     BEGIN_CONTEXT_CALL();
     return kGood;
   }
-  if (is_there(stream)) stream->finish();
+  bool there = false;
+  {
+    const std::lock_guard<std::recursive_mutex> alone{calling};
+    there = is_there(stream);
+  }
+  if (there) stream->finish();  // while other threads may call
   BEGIN_UNSAFE_CALL();
   return is_there(stream) ? kGood : kInvalidHandle;
 }

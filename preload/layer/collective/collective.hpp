@@ -157,10 +157,9 @@ int with_shadows(Buffers buffers, const Needs& needs, const Call& call) {
 
 // The forms that do not wait: one that is begun, and a persistent one, which is only started later.
 template <typename Needs, typename Call>
-int with_shadows_later(Begun begun, Buffers buffers, MPI_Comm comm, const MPI_Request* request,
-                       const Needs& needs, const Call& call) {
-  const FoundBuffers found(buffers, needs);
-  if (found.none_on_device()) return call(buffers);
+int with_shadows_later(Begun begun, Buffers buffers, const FoundBuffers& found, MPI_Comm comm,
+                       MPI_Request* request, const Needs& needs, const Call& call) {
+  if (found.none_on_device()) return call(buffers, request);
   HostShadows shadows;
   {
     const Guard guard;
@@ -168,7 +167,7 @@ int with_shadows_later(Begun begun, Buffers buffers, MPI_Comm comm, const MPI_Re
     if (begun == Begun::kNow) fill(shadows);
   }
   // Without the guard: making a persistent one may wait for other ranks.
-  const int code = call(shadows.buffers);
+  const int code = call(shadows.buffers, request);
   const Guard guard;
   if (code == MPI_SUCCESS) keep_collective(begun, std::move(shadows.made), comm, *request);
   return code;

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <bit>
 #include <exception>
-#include <iterator>
 #include <utility>
 
 #include "accel/abandoned.hpp"
@@ -62,6 +61,7 @@ void Devices::abandon_all_of(int device) {
   for (Opened& opened : opened_)
     if (opened.device == device) abandon(opened.memory);
   opened_.remove_if([](const Opened& opened) { return opened.memory == nullptr; });
+  opened_chunks_.abandon_all_of(device);
   Carrier& carrier = carriers_[device];
   if (carrier.copy_kernel) short_.carried += carrier.copy_kernel->carried();
   abandon(carrier.copy_kernel);
@@ -70,11 +70,11 @@ void Devices::abandon_all_of(int device) {
   for (auto& [_, reducer] : carrier.reducers) abandon(reducer);
   carriers_.erase(device);
   stores_.erase(device);
-  look_for_freed(handles_.size());
+  look_for_freed(handles_.size(), shown_chunks_.size());
 }
 
-// No more is asked of an allocation that was asked after before: no two have one number. Of memory
-// that is put together by hand, or a pool's, it is not sure what has the number.
+// No more is asked of an allocation that was asked after before: no two have one number. (Of memory
+// that is mapped by hand each mapping has one: benchmarks/recorded/mapped-memory-h200.txt.)
 Located Devices::locate(const Found& found) {
   const void* const data = found.at;
   if (found.allocation != 0) {
@@ -88,7 +88,7 @@ Located Devices::locate(const Found& found) {
   Device& device = device_of(located->device);
   if (patience_.count() > 0)
     if (Kernels* const kernels = device.kernels()) kernels->begin_persistent_copy();
-  return (located->shareable ? known_[located->allocation % kMostKnown] : other_) = *located;
+  return (located->allocation != 0 ? known_[located->allocation % kMostKnown] : other_) = *located;
 }
 
 Located Devices::locate(const void* data) {
@@ -422,6 +422,12 @@ void Devices::begin_mover(Device& device, Carrier& carrier) {
   }
 }
 
+Scratch Devices::copied(const Located& place, const void* data, std::size_t bytes) {
+  Scratch copy = scratch(place.device, bytes);
+  if (copy) copy_between_devices(copy.place(), copy.data(), place, data, bytes);
+  return copy;
+}
+
 Scratch Devices::pack(const Located& place, const Layout& layout, const void* data) {
   BlockMover* const by = mover(place.device, layout, {&place});
   Scratch packed = by != nullptr ? scratch(place.device, layout.bytes()) : Scratch();
@@ -550,6 +556,8 @@ void Devices::close_all() {
   for (Lane& lane : lanes_) lane.stream.reset();
   begun_.clear();
   opened_.clear();
+  opened_chunks_.clear();
+  shown_chunks_.clear();
   for (auto& [_, carrier] : carriers_) {
     if (carrier.copy_kernel) short_.carried += carrier.copy_kernel->carried();
     carrier.copy_kernel.reset();
@@ -562,126 +570,6 @@ void Devices::close_all() {
     for (const auto& [_, data] : store.free)
       accelerator().device(device).memory(BufferKind::kDevice).release(data);
     store = {};
-  }
-}
-
-const Exported& Devices::handle_of(const Located& memory) {
-  constexpr std::size_t kFew = 64;
-  if (++asked_ % kSeldom == 0) look_for_freed(1);
-  const auto known = handles_.find(memory.allocation);
-  if (known != handles_.end()) return known->second;
-  look_for_freed(kFew);
-  if (handles_.size() >= kMostHandles) handles_.clear();
-  return handles_[memory.allocation] = {
-             .base = reinterpret_cast<std::uint64_t>(memory.base),
-             .bytes = memory.bytes,
-             .handle = ipc_of(device_of(memory.device)).export_memory(memory.base)};
-}
-
-void Devices::tell_of_freed(std::function<Freed*(std::uint32_t)> freed, std::uint32_t self) {
-  freed_ = std::move(freed);
-  self_ = self;
-}
-
-// Whether the next few of those that others may have opened are still there.
-void Devices::look_for_freed(std::size_t few) {
-  for (std::size_t i = std::min(few, handles_.size()); i > 0; --i) {
-    auto next = handles_.upper_bound(looked_);
-    if (next == handles_.end()) next = handles_.begin();
-    looked_ = next->first;
-    if (find(reinterpret_cast<const void*>(next->second.base)).allocation == looked_) continue;
-    handles_.erase(next);
-    if (Freed* const freed = freed_ ? freed_(self_) : nullptr) freed->add(looked_);
-  }
-}
-
-char* Devices::opened(int device, std::uint32_t rank, std::uint64_t allocation,
-                      const Exported& exported) {
-  device_of(device);
-  if (++uses_ % kSeldom == 0) close_freed();
-  const auto known = std::find_if(opened_.begin(), opened_.end(), [&](const Opened& each) {
-    return each.allocation == allocation && each.rank == rank && each.device == device;
-  });
-  if (known != opened_.end()) {
-    opened_.splice(opened_.begin(), opened_, known);
-  } else {
-    close_freed();
-    // Where it lies now nothing else can be.
-    close_if([&](const Opened& each) {
-      return each.rank == rank && each.allocation != allocation &&
-             each.base < exported.base + exported.bytes && exported.base < each.base + each.bytes;
-    });
-    make_room(device, exported.bytes);
-    opened_.push_front(
-        {device, rank, allocation, exported.base, exported.bytes, open(device, rank, exported)});
-  }
-  opened_.front().last = uses_;
-  return static_cast<char*>(opened_.front().memory->data());
-}
-
-// Their memory is not free before.
-void Devices::close_if(const std::function<bool(const Opened&)>& which) {
-  if (std::none_of(opened_.begin(), opened_.end(), which)) return;
-  await_lanes();
-  opened_.remove_if(which);
-}
-
-void Devices::close(std::uint32_t rank, std::uint64_t allocation) {
-  close_if([=](const Opened& each) { return each.rank == rank && each.allocation == allocation; });
-}
-
-void Devices::close_freed() {
-  if (!freed_) return;
-  std::vector<std::pair<std::uint32_t, std::uint64_t>> gone;
-  std::vector<std::uint32_t> missed;  // ranks that freed more than they can tell
-  for (const Opened& each : opened_) {
-    const Freed* const freed = freed_(each.rank);
-    if (freed == nullptr) continue;
-    const bool all = freed->each_since(seen_freed_[each.rank], [&](std::uint64_t allocation) {
-      gone.emplace_back(each.rank, allocation);
-    });
-    if (!all) missed.push_back(each.rank);
-  }
-  for (const auto& [rank, allocation] : gone) close(rank, allocation);
-  for (const std::uint32_t rank : missed)
-    close_if([=](const Opened& each) { return each.rank == rank; });
-}
-
-void Devices::make_room(int device, std::uint64_t bytes) {
-  const std::uint64_t most =
-      accelerator().devices().at(static_cast<std::size_t>(device)).memory_bytes / kPartOpened;
-  for (const Opened& each : opened_) bytes += each.bytes;
-  while (!opened_.empty()) {
-    const Opened& oldest = opened_.back();
-    const bool too_much = bytes > most && uses_ - oldest.last > kLong;
-    if (opened_.size() < kMostOpened && !too_much) return;
-    bytes -= oldest.bytes;
-    await_lanes();
-    opened_.pop_back();
-  }
-}
-
-// Small allocations share a block, which a driver maps once: another one in it, freed meanwhile or
-// not, is closed for this one when no copy is under way. Where none is known there, the rank's that
-// was not used for longest.
-std::unique_ptr<OpenedMemory> Devices::open(int device, std::uint32_t rank,
-                                            const Exported& exported) {
-  constexpr std::uint64_t kBlock = std::uint64_t{2} << 20;
-  for (;;) {
-    try {
-      return ipc_of(device_of(device)).open(exported.handle);
-    } catch (const AcceleratorAlreadyMapped&) {
-      auto chosen = opened_.rend();
-      for (auto each = opened_.rbegin(); each != opened_.rend(); ++each) {
-        if (each->rank != rank || each->device != device) continue;
-        const bool beside = each->base / kBlock == exported.base / kBlock;
-        if (chosen == opened_.rend() || beside) chosen = each;
-        if (beside) break;
-      }
-      if (chosen == opened_.rend()) throw;
-      await_lanes();
-      opened_.erase(std::next(chosen).base());
-    }
   }
 }
 

@@ -12,6 +12,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,13 +25,16 @@
 #include "accel/reducer.hpp"
 #include "layer/copy/exported.hpp"
 #include "layer/copy/kernel_copy_crossover.hpp"
+#include "layer/copy/opened_chunks.hpp"
 #include "layer/copy/own_memory.hpp"
+#include "layer/copy/shown_chunks.hpp"
 
 namespace nearpeak::layer {
 
 // What one question to the driver tells of an address.
 struct Found {
   bool on_device = false;        // where the CPU does not reach it: of its memory
+  bool managed = false;          // where both do
   std::uint64_t allocation = 0;  // its number
   const void* at = nullptr;      // of what was asked
 };
@@ -62,6 +66,14 @@ class Scratch {
   void* data_ = nullptr;
 };
 
+// Memory of this process as others reach it.
+struct Shown {
+  std::uint64_t allocation = 0;  // the number of it, or of the first of its chunks
+  std::uint64_t offset = 0;      // of the data in it
+  Exported exported;
+  ShownChunks::Kept kept;  // others may open it while this is there
+};
+
 // A copy.
 struct Piece {
   void* to;
@@ -87,6 +99,7 @@ class Devices {
     const std::array<void*, kAsked.size()> answers{&type, &managed, &found.allocation};
     if (ask_(kAsked.size(), kAsked.data(), answers.data(), data) != 0) return {};
     found.on_device = type == kTypeOfDevice && managed == 0;
+    found.managed = managed != 0;
     found.at = data;
     return found;
   }
@@ -147,6 +160,9 @@ class Devices {
   void copy_to_host(const Located& place, const std::vector<Piece>& pieces);
   void copy_to_device(const Located& place, const std::vector<Piece>& pieces);
 
+  // A copy of memory of this device in memory of the layer's, there. Empty where it has no room.
+  Scratch copied(const Located& place, const void* data, std::size_t bytes);
+
   // What lies regularly, packed into memory of this device, out of that of any that its kernels
   // reach, or copied into the same places from the host, where it lies alike from `from` on; by a
   // kernel. Empty or false where none does it: there is none, or not yet and it is worth no
@@ -203,7 +219,14 @@ class Devices {
   // A device, taken again first where the application has reset it.
   Device& device_of(int device);
 
-  const Exported& handle_of(const Located& memory);
+  Exported handle_of(const Located& memory);
+  // So many bytes of this memory, from `data` on; nothing where others cannot open it.
+  std::optional<Shown> show(const Located& memory, const void* data, std::size_t bytes);
+  // Of them, while they are there.
+  ChunkQuestions chunk_questions();
+  // From now on memory in chunks is shown in this table, and opened where others show it: null
+  // where a rank shows none.
+  void share_chunks(ChunkTable& own, std::function<ChunkOwner(std::uint32_t rank)> owners);
   // From now on this process, `self` of all ranks, tells the others what is freed of that, and
   // closes what they have freed. `freed(rank)`: where one tells it, or null.
   void tell_of_freed(std::function<Freed*(std::uint32_t rank)> freed, std::uint32_t self);
@@ -215,6 +238,7 @@ class Devices {
   char* opened(int device, std::uint32_t rank, std::uint64_t allocation, const Exported& exported);
   // It is opened anew where it is asked for again.
   void close(std::uint32_t rank, std::uint64_t allocation);
+  void close(std::uint32_t rank, std::uint64_t allocation, const Exported& exported);
   void close_all();
 
   // From now on abandons what others hold of a device, too, where the application has reset it, and
@@ -291,7 +315,10 @@ class Devices {
   void close_freed();
   void make_room(int device, std::uint64_t bytes);
   std::unique_ptr<OpenedMemory> open(int device, std::uint32_t rank, const Exported& exported);
-  void look_for_freed(std::size_t few);
+  char* opened_in_chunks(int device, std::uint32_t rank, const Exported& exported);
+  std::uint64_t most_opened(int device);
+  void look_for_freed(std::size_t few, std::size_t few_chunks);
+  void tell_freed(std::uint64_t allocation);
 
   OwnMemory own_memory_;
   Question ask_ = nullptr;
@@ -309,6 +336,9 @@ class Devices {
   std::array<Located, kMostKnown> known_;              // each at the place of its allocation
   Located other_;
   std::list<Opened> opened_;  // the last used first
+  ShownChunks shown_chunks_{chunk_questions()};
+  OpenedChunks opened_chunks_{[this] { await_lanes(); }};
+  std::function<ChunkOwner(std::uint32_t)> chunk_owners_;
   std::uint64_t uses_ = 0;
   std::chrono::microseconds patience_{0};
   std::function<bool(int)> alone_;

@@ -13,11 +13,19 @@
 
 namespace nearpeak::layer {
 
-// An allocation.
+// An allocation, or chunks of memory that lie one behind the other (chunk_table.hpp).
 struct Exported {
   std::uint64_t base = 0;  // as its process calls it
   std::uint64_t bytes = 0;
-  IpcHandle handle{};
+  std::uint32_t first_chunk = 0;  // its place in the table,
+  std::uint32_t chunks = 0;       // and how many they are; 0: an allocation
+  IpcHandle handle{};             // without a length: of chunks
+
+  // Whether both are the same, if they are of one allocation.
+  bool is_alike(const Exported& other) const {
+    return base == other.base && bytes == other.bytes && first_chunk == other.first_chunk &&
+           chunks == other.chunks;
+  }
 };
 
 // Throws where a part is not within an allocation that another rank says it has.

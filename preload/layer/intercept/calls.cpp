@@ -8,6 +8,7 @@
 
 #include "accel/visit.hpp"
 #include "layer/intercept/interceptions.hpp"
+#include "layer/intercept/waits.hpp"
 
 namespace nearpeak::layer {
 namespace {
@@ -63,7 +64,9 @@ REFUSES_BUFFER(MPI_Session_attach_buffer_c)
 #endif
 #undef REFUSES_BUFFER
 
-template <auto kFunction>
+struct Nothing {};
+
+template <auto kFunction, bool kWaits>
 struct Call {
   const char* name;
   decltype(kFunction) real;
@@ -72,6 +75,7 @@ struct Call {
   int operator()(Arguments... arguments) const {
     const Visit visit;
     try {
+      [[maybe_unused]] const std::conditional_t<kWaits, HandingOver, Nothing> waiting{};
       if constexpr (requires { intercept_at_start(For<kFunction>{}, arguments...); }) {
         return intercept_at_start(For<kFunction>{}, arguments...);
       } else if constexpr (requires { intercept(For<kFunction>{}, arguments...); }) {
@@ -93,10 +97,12 @@ struct Call {
 }  // namespace
 }  // namespace nearpeak::layer
 
-#define CALL(kind, function, text, parameters, arguments, ...)                            \
-  ALWAYS_PROFILED(function)                                                               \
-  extern "C" int function parameters {                                                    \
-    return nearpeak::layer::Call<&function>{text, NEARPEAK_REAL_FOR(function)} arguments; \
+#define CALL(kind, function, text, parameters, arguments, ...)      \
+  ALWAYS_PROFILED(function)                                         \
+  extern "C" int function parameters {                              \
+    using namespace nearpeak::layer;                                \
+    return Call<&function, waits_in_library(CallKind::kind, text)>{ \
+        text, NEARPEAK_REAL_FOR(function)} arguments;               \
   }
 
 #include "calls/calls.inc"

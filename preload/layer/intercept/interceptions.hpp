@@ -3,9 +3,12 @@
 // docs/contributing/layer-design.md lists them, and a test compares.
 #pragma once
 
+#include "layer/collective/begun.hpp"
+#include "layer/collective/circle.hpp"
 #include "layer/collective/collective.hpp"
 #include "layer/collective/direct.hpp"
 #include "layer/datatype/freeing.hpp"
+#include "layer/datatype/held_frees.hpp"
 #include "layer/datatype/types.hpp"
 #include "layer/intercept/for.hpp"
 #include "layer/intercept/support.hpp"
@@ -29,7 +32,7 @@ inline constexpr char kAtEnd[] = "with memory of a device in MPI_Finalize or aft
 
 // Collectives that direct.inc does not have: they go by shadows.
 template <auto kFunction, typename... Arguments>
-bool direct(For<kFunction>, const FoundBuffers&, const Arguments&...) {
+bool direct(For<kFunction>, CollectiveForm&, const FoundBuffers&, const Arguments&...) {
   return false;
 }
 
@@ -160,7 +163,36 @@ inline int intercept(For<&MPI_Comm_disconnect>, MPI_Comm* comm) {
   return free_comm(comm, NEARPEAK_REAL(MPI_Comm_disconnect));
 }
 inline int intercept(For<&MPI_Type_commit>, MPI_Datatype* type) { return commit_type(type); }
-inline int intercept(For<&MPI_Type_free>, MPI_Datatype* type) { return free_type(type); }
+inline int intercept(For<&MPI_Type_free>, MPI_Datatype* type) {
+  if (!hold_free_of_type(*type)) return free_type(type);
+  *type = calls::datatype_null();
+  return MPI_SUCCESS;
+}
+inline int intercept(For<&MPI_Op_free>, MPI_Op* operation) {
+  if (!hold_free_of_operation(*operation)) return NEARPEAK_REAL(MPI_Op_free)(operation);
+  *operation = calls::op_null();
+  return MPI_SUCCESS;
+}
+
+// Calls that do not wait, and that the MPI library orders with other collectives.
+inline int intercept(For<&MPI_Ibarrier>, MPI_Comm comm, MPI_Request* request) {
+  const Guard guard;
+  withdraw_all_of(comm);
+  return NEARPEAK_REAL(MPI_Ibarrier)(comm, request);
+}
+inline int intercept(For<&MPI_Comm_idup>, MPI_Comm comm, MPI_Comm* made, MPI_Request* request) {
+  const Guard guard;
+  withdraw_all_of(comm);
+  return NEARPEAK_REAL(MPI_Comm_idup)(comm, made, request);
+}
+#if NEARPEAK_MPI_LEVEL >= 40
+inline int intercept(For<&MPI_Comm_idup_with_info>, MPI_Comm comm, MPI_Info info, MPI_Comm* made,
+                     MPI_Request* request) {
+  const Guard guard;
+  withdraw_all_of(comm);
+  return NEARPEAK_REAL(MPI_Comm_idup_with_info)(comm, info, made, request);
+}
+#endif
 
 // What applications ask.
 inline int intercept(For<&MPI_Comm_get_info>, MPI_Comm comm, MPI_Info* info) {
@@ -185,6 +217,7 @@ inline int intercept(For<&MPI_Info_get_string>, MPI_Info info, const char* key, 
 #endif
 
 inline int intercept(For<&MPI_Finalize>) {
+  finish_openings();
   end();
   return NEARPEAK_REAL(MPI_Finalize)();
 }

@@ -3,7 +3,10 @@
 
 #include <sched.h>
 
+#include <algorithm>
+#include <array>
 #include <exception>
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -18,8 +21,11 @@
 namespace nearpeak::layer {
 namespace {
 
-int waiting = 0;                    // objects of Waiting
-bool (*advances_more)() = nullptr;  // advance_with()
+int waiting = 0;  // objects of Waiting
+using More = bool (*)();
+std::array<More, 2> advances_more{};  // advance_with()
+
+bool has_more() { return std::any_of(advances_more.begin(), advances_more.end(), std::identity()); }
 
 }  // namespace
 
@@ -40,8 +46,8 @@ void Waiting::end() {
 }
 
 bool busy() {
-  return have_freed() || have_copies() || have_arrivals() || is_asked() ||
-         advances_more != nullptr || looks_for_envelopes();
+  return have_freed() || have_copies() || have_arrivals() || is_asked() || has_more() ||
+         looks_for_envelopes();
 }
 
 void advance() {
@@ -50,7 +56,8 @@ void advance() {
   advance_offered();
   if (world.accepts_envelopes.load(std::memory_order_relaxed)) advance_receives();
   advance_arrivals();
-  if (advances_more != nullptr && !advances_more()) advances_more = nullptr;
+  for (More& more : advances_more)
+    if (more != nullptr && !more()) more = nullptr;
   if (have_freed()) advance_freed();
   if (waiting == 0) wait_copies();
 }
@@ -60,7 +67,10 @@ void advance_asked(PostedReceive& receive) {
   if (waiting == 0) wait_copies();
 }
 
-void advance_with(bool (*more)()) { advances_more = more; }
+void advance_with(bool (*more)()) {
+  if (std::find(advances_more.begin(), advances_more.end(), more) != advances_more.end()) return;
+  *std::find(advances_more.begin(), advances_more.end(), nullptr) = more;
+}
 
 void progress() {
   int there = 0;

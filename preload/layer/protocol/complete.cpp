@@ -12,6 +12,7 @@
 #include "layer/protocol/probe.hpp"
 #include "layer/protocol/receive_copies.hpp"
 #include "layer/protocol/requests.hpp"
+#include "layer/protocol/slow.hpp"
 #include "layer/protocol/taken.hpp"
 #include "layer/world/world.hpp"
 
@@ -19,7 +20,9 @@ namespace nearpeak::layer {
 namespace {
 
 bool is_collective_again(const Operation& operation) {
-  return operation.kind == Operation::Kind::kShadowedCall && operation.persistent;
+  const bool collective = operation.kind == Operation::Kind::kShadowedCall ||
+                          operation.kind == Operation::Kind::kBegunCollective;
+  return collective && operation.persistent;
 }
 
 // The records of the requests of one call, which may be none of them.
@@ -464,7 +467,9 @@ void prepare(PostedReceive& receive) {
 }
 void prepare(StagedSend& send) {
   const Copies copies;
-  copy_to_host(world.devices.locate(send.data), send.memory.get(), send.data, send.bytes);
+  const Located place = world.devices.locate(send.data);
+  note_slow(Hindrance::kPersistent, send.receiver, place, send.bytes);
+  copy_to_host(place, send.memory.get(), send.data, send.bytes);
   ++world.counts.staged_sends;
   copies.note(End::kSent, Route::kThroughHost, send.bytes);
 }
@@ -486,6 +491,7 @@ void note_started(Operation* operation, MPI_Request request) {
   operation->started = true;
   if (auto* const receive = as<PostedReceive>(operation)) open_receive(*receive);
   if (auto* const call = as<ShadowedCall>(operation)) call->written_back = false;
+  operation->note_start();
 }
 
 }  // namespace

@@ -7,9 +7,12 @@
 #include <csignal>
 #include <cstring>
 #include <exception>
+#include <optional>
 #include <stdexcept>
 #include <string_view>
+#include <utility>
 
+#include "layer/protocol/opening.hpp"
 #include "layer/protocol/pause.hpp"
 
 namespace nearpeak::layer {
@@ -116,19 +119,26 @@ bool ask(int proxy, Way way, const RequestedMemory& from, const RequestedMemory&
   return true;
 }
 
-// Of this process.
-RequestedMemory remote_of(const Located& place, const void* data) {
-  const auto offset = static_cast<const char*>(data) - static_cast<const char*>(place.base);
-  return {.rank = static_cast<std::uint32_t>(world.rank),
-          .address = reinterpret_cast<std::uint64_t>(data),
-          .allocation = place.allocation,
-          .offset = static_cast<std::uint64_t>(offset),
-          .handle = world.devices.handle_of(place)};
-}
-
-// Whom to ask for a copy from or to memory of this process; -1: nobody.
-int whom_for(const Located& place) {
-  return place.shareable && place.device == world.home ? asking.whom() : -1;
+// Memory of this process, and whom to ask for a copy from or to it; -1: nobody.
+struct Own {
+  int proxy = -1;
+  RequestedMemory memory;
+  ShownChunks::Kept kept;
+};
+Own own(const Located& place, const void* data, std::size_t bytes) {
+  Own asked;
+  if (!(place.shareable || place.is_chunk) || place.device != world.home) return asked;
+  const int proxy = asking.whom();
+  auto shown = proxy >= 0 ? show_to(proxy, place, data, bytes) : std::nullopt;
+  if (!shown) return asked;
+  asked.proxy = proxy;
+  asked.memory = {.rank = static_cast<std::uint32_t>(world.rank),
+                  .address = reinterpret_cast<std::uint64_t>(data),
+                  .allocation = shown->allocation,
+                  .offset = shown->offset,
+                  .handle = shown->exported};
+  asked.kept = std::move(shown->kept);
+  return asked;
 }
 
 // What a rank offers; its memory can be this process's own, which has no handle in its slot.
@@ -219,8 +229,8 @@ void end_serving() {
 
 void copy_to_host(const Located& place, void* host, const void* from, std::size_t bytes) {
   if (bytes > 0 && bytes <= kCopyRequestRoom) {
-    const int proxy = whom_for(place);
-    if (proxy >= 0 && ask(proxy, Way::kToHost, remote_of(place, from), {}, bytes)) {
+    const Own its = own(place, from, bytes);
+    if (its.proxy >= 0 && ask(its.proxy, Way::kToHost, its.memory, {}, bytes)) {
       std::memcpy(host, world.area().copy_request_room(), bytes);
       return;
     }
@@ -230,10 +240,10 @@ void copy_to_host(const Located& place, void* host, const void* from, std::size_
 
 void copy_to_device(const Located& place, void* to, const void* host, std::size_t bytes) {
   if (bytes > 0 && bytes <= kCopyRequestRoom) {
-    const int proxy = whom_for(place);
-    if (proxy >= 0) {
+    const Own its = own(place, to, bytes);
+    if (its.proxy >= 0) {
       std::memcpy(world.area().copy_request_room(), host, bytes);
-      if (ask(proxy, Way::kToDevice, {}, remote_of(place, to), bytes)) return;
+      if (ask(its.proxy, Way::kToDevice, {}, its.memory, bytes)) return;
     }
   }
   world.devices.copy_to_device(place, to, host, bytes);
@@ -242,9 +252,9 @@ void copy_to_device(const Located& place, void* to, const void* host, std::size_
 bool copied_to_device_by_proxy(const Located& place, void* to, int sender, const Slot& slot,
                                std::size_t bytes) {
   if (sender == world.rank || bytes == 0) return false;
-  const int proxy = whom_for(place);
-  return proxy >= 0 &&
-         ask(proxy, Way::kBetweenDevices, offered_of(sender, slot), remote_of(place, to), bytes);
+  const Own its = own(place, to, bytes);
+  return its.proxy >= 0 &&
+         ask(its.proxy, Way::kBetweenDevices, offered_of(sender, slot), its.memory, bytes);
 }
 
 bool copied_to_host_by_proxy(void* host, int sender, const Slot& slot, std::size_t bytes) {

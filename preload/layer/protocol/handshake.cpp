@@ -224,6 +224,7 @@ int meet(bool driver) {
     header.self = reinterpret_cast<std::uint64_t>(&header);
     if (driver) let_others_reach();
     own.fd = world.areas[self]->fd();
+    header.file = static_cast<std::int32_t>(own.fd);
     own.shares = 1;
   } catch (const std::exception&) {
     // Its messages go through host memory.
@@ -330,6 +331,13 @@ std::string of_batches() {
          " batches)";
 }
 
+std::string of_copies() {
+  const Counts& counts = world.counts;
+  if (counts.copied_sends + counts.copied_collectives == 0) return "";
+  return std::to_string(counts.copied_sends) + " sends and " +
+         std::to_string(counts.copied_collectives) + " collectives staged on the device; ";
+}
+
 // What was found of longer copies between devices.
 std::string of_crossovers() {
   std::string text;
@@ -415,6 +423,11 @@ void begin() {
         return area ? &area->header().freed : nullptr;
       },
       static_cast<std::uint32_t>(world.rank));
+  if (world.mapped)
+    world.devices.share_chunks(world.area().chunks(), [](std::uint32_t rank) {
+      const auto& area = world.areas[rank];
+      return area ? ChunkOwner{&area->chunks(), world.processes[rank]} : ChunkOwner{};
+    });
   NEARPEAK_REAL(MPI_Comm_dup)(calls::comm_self(), &world.own);
   convert_through(world.own);
   NEARPEAK_REAL(MPI_Comm_dup)(calls::comm_world(), &world.everyone);
@@ -446,6 +459,8 @@ void end() {
     world.pinned.end();
     world.trial = {};
     world.devices.close_all();
+    if (const std::string slow = world.slow_sends.line(); !slow.empty())
+      say("rank " + std::to_string(world.rank) + ": " + slow);
     const Counts& counts = world.counts;
     if (world.settings.report && !world.accepts_envelopes.load() && counts == Counts())
       say("rank " + std::to_string(world.rank) +
@@ -461,8 +476,8 @@ void end() {
           std::to_string(counts.direct_collectives) + " collectives directly, " +
           std::to_string(counts.shadowed_calls) +
           " collectives and other calls through host memory; " +
-          std::to_string(counts.window_accesses) + " accesses to windows; " + of_copy_proxy() +
-          of_kernels());
+          std::to_string(counts.window_accesses) + " accesses to windows; " + of_copies() +
+          of_copy_proxy() + of_kernels());
     if (world.settings.by_length && world.rank == 0) say("set: " + told(world.settings));
     for (const std::string& line : world.routes.lines())
       say("rank " + std::to_string(world.rank) + ": " + line);

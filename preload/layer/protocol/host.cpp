@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -84,11 +85,12 @@ char* opened(int rank, const Slot& slot) {
          slot.offset;
 }
 
-// Whether that rank can open memory of a device here.
-bool can_open(int rank, const Located& place) {
+// Memory of a device here, if that rank can open it.
+std::optional<Shown> shown_to(int rank, const Located& place, const void* data, std::size_t bytes) {
   const Header& header = area_of(rank).header();
-  return place.shareable && header.accepts_envelopes.load(std::memory_order_acquire) != 0 &&
-         is_opened_by(rank, place);
+  if (header.accepts_envelopes.load(std::memory_order_acquire) == 0 || !is_opened_by(rank, place))
+    return std::nullopt;
+  return show_to(rank, place, data, bytes);
 }
 
 void bring_up(const Target& target, int sender, Slot& slot, std::size_t bytes) {
@@ -96,10 +98,11 @@ void bring_up(const Target& target, int sender, Slot& slot, std::size_t bytes) {
   auto* const host = reinterpret_cast<char*>(slot.address);
   auto* const device = static_cast<char*>(target.data);
   begin_moving(slot, bytes);
-  if (can_open(sender, place)) {
-    slot.allocation = place.allocation;
-    slot.offset = static_cast<std::uint64_t>(device - static_cast<char*>(place.base));
-    slot.handle = world.devices.handle_of(place);
+  const auto shown = shown_to(sender, place, device, bytes);
+  if (shown) {
+    slot.allocation = shown->allocation;
+    slot.offset = shown->offset;
+    slot.handle = shown->exported;
     share(slot);
     if (slot.kept != 0) await_sender(slot);
   }

@@ -10,6 +10,9 @@
 
 namespace nearpeak::layer {
 
+// Which sends may go by an envelope: those that may be complete before they are received.
+enum class Mode { kUsual, kHostMemory };
+
 // What a send is given.
 struct Outgoing {
   const void* data;

@@ -72,6 +72,8 @@ void set_aside(OfferedSend& send) {
   State expected = State::kOffered;
   if (!slot.state.compare_exchange_strong(expected, State::kAside)) return;  // it is being taken
   memory.set_aside = std::move(copy);
+  memory.kept.reset();  // the receiver does not read there any more
+  memory.copy = {};
   ++world.counts.set_aside_sends;
   complete_for_application(send);
 }

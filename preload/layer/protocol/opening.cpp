@@ -7,17 +7,25 @@
 #include <exception>
 #include <string>
 
+#include "layer/copy/process_file.hpp"
 #include "layer/protocol/operations.hpp"
 
 namespace nearpeak::layer {
 
 bool opens(int rank) {
   const Area::Opens said = world.area().opens(rank);
-  if (said != Area::Opens::kUnknown) return said == Area::Opens::kYes;
+  if (said != Area::Opens::kUnknown) return said != Area::Opens::kNo;
   const Header& header = area_of(rank).header();
   const bool so = world.devices.opens(world.home, header.uuid.data(), header.trial);
-  world.area().say_opens(rank, so);
+  using Opens = Area::Opens;
+  world.area().say_opens(rank, !so ? Opens::kNo : takes_files_of(rank) ? Opens::kAll : Opens::kYes);
   return so;
+}
+
+bool takes_files_of(int rank) {
+  const ProcessFile tried(world.processes[static_cast<std::size_t>(rank)],
+                          area_of(rank).header().file);
+  return static_cast<bool>(tried);
 }
 
 void give_trial(int device) {
@@ -67,8 +75,27 @@ void accept_envelopes(int device) {
 bool is_opened_by(int rank, const Located& place) {
   const Area& area = area_of(rank);
   const Area::Opens said = area.opens(world.rank);
-  if (said != Area::Opens::kUnknown && place.device == world.home) return said == Area::Opens::kYes;
+  if (said != Area::Opens::kUnknown && place.device == world.home) return said != Area::Opens::kNo;
   return world.devices.reached_by(place.device, area.header().uuid.data());
+}
+
+namespace {
+
+// Whether that rank takes file descriptors of this one, as far as it has said.
+bool takes_own_files(int rank) { return area_of(rank).opens(world.rank) == Area::Opens::kAll; }
+
+}  // namespace
+
+std::optional<Shown> show_to(int rank, const Located& place, const void* data, std::size_t bytes) {
+  if (!place.shareable && !takes_own_files(rank)) return std::nullopt;
+  return world.devices.show(place, data, bytes);
+}
+
+std::optional<Shown> show_to(const std::vector<int>& ranks, const Located& place, const void* data,
+                             std::size_t bytes) {
+  const auto takes = [](int rank) { return rank == world.rank || takes_own_files(rank); };
+  if (!place.shareable && !std::all_of(ranks.begin(), ranks.end(), takes)) return std::nullopt;
+  return world.devices.show(place, data, bytes);
 }
 
 }  // namespace nearpeak::layer

@@ -4,6 +4,10 @@
 // process tries it (docs/contributing/layer-design.md). Who calls holds the guard.
 #pragma once
 
+#include <cstddef>
+#include <optional>
+#include <vector>
+
 #include "layer/world/world.hpp"
 
 namespace nearpeak::layer {
@@ -18,5 +22,13 @@ void accept_envelopes(int device);
 bool opens(int rank);
 // Whether that one, which accepts envelopes, opens this memory of this process, as far as is known.
 bool is_opened_by(int rank, const Located& place);
+// Whether this rank takes file descriptors of another one. The system may forbid it.
+bool takes_files_of(int rank);
+// So many bytes of this memory, for a rank that opens memory of its device; nothing where it does
+// not open this.
+std::optional<Shown> show_to(int rank, const Located& place, const void* data, std::size_t bytes);
+// The same for several, of which this one may be one.
+std::optional<Shown> show_to(const std::vector<int>& ranks, const Located& place, const void* data,
+                             std::size_t bytes);
 
 }  // namespace nearpeak::layer

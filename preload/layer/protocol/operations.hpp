@@ -28,10 +28,13 @@ struct Operation {
     kStagedSend,
     kOfferedSend,
     kShadowedCall,
-    kSendReceive
+    kSendReceive,
+    kBegunCollective
   };
 
   virtual ~Operation() = default;
+  // A persistent one is started.
+  virtual void note_start() {}
   Operation(const Operation&) = delete;
   Operation& operator=(const Operation&) = delete;
 
@@ -145,6 +148,7 @@ struct StagedSend final : Operation {
   // Of a persistent one: what each start copies there.
   const void* data = nullptr;
   std::size_t bytes = 0;
+  int receiver = -1;  // in MPI_COMM_WORLD
 };
 
 // What is offered to a receiver, which copies it from there.
@@ -152,7 +156,8 @@ struct OfferedMemory {
   const void* data = nullptr;
   bool on_host = false;
   Located place{};                    // of a device
-  Scratch packed;                     // where the application's has gaps
+  ShownChunks::Kept kept;             // as it is shown to the receiver
+  Scratch copy;                       // of the application's, where the receiver cannot read that
   bool used_before = false;           // on the host: by another message
   std::unique_ptr<Shared> set_aside;  // a copy, where it needs memory of its own
 };

@@ -3,7 +3,9 @@
 
 #include <unistd.h>
 
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "layer/copy/process_memory.hpp"
 #include "layer/datatype/types.hpp"
@@ -17,12 +19,11 @@
 namespace nearpeak::layer {
 namespace {
 
-// Whether the rank takes envelopes, and can open this memory.
+// Whether the rank takes envelopes, and can open memory of this device.
 bool takes(int rank, const Located& place) {
   const auto& area = world.areas[static_cast<std::size_t>(rank)];
   if (!area || area->header().accepts_envelopes.load(std::memory_order_acquire) == 0) return false;
-  if (rank == world.rank) return true;
-  return place.shareable && is_opened_by(rank, place);
+  return rank == world.rank || is_opened_by(rank, place);
 }
 
 // Whether the rank expects long messages of this one's host memory.
@@ -40,11 +41,13 @@ std::uint32_t free_slot() {
 
 // A slot that has the handle from a message before keeps it: the receiver's CPU has to fetch each
 // line that is written. Of host memory the receiver writes one of its own there.
-void export_in(Slot& slot, const Located& place) {
-  const Exported& exported = world.devices.handle_of(place);
-  if (slot.on_host == 0 && slot.handle.bytes > 0 && slot.allocation == place.allocation) return;
-  slot.allocation = place.allocation;
-  slot.handle = exported;
+void show_in(Slot& slot, const Shown& shown) {
+  slot.offset = shown.offset;
+  if (slot.on_host == 0 && slot.allocation == shown.allocation &&
+      slot.handle.is_alike(shown.exported))
+    return;
+  slot.allocation = shown.allocation;
+  slot.handle = shown.exported;
 }
 
 // Sends the envelope; the slot says where the memory is, but for its address.
@@ -92,11 +95,39 @@ void locate(Outgoing& message) {
 
 namespace {
 
-// Of a type with gaps: packed by a kernel, and sent from there. What a short copy brings to the
-// host is not worth a kernel's launch.
+// What short copies bring to the host is not worth one within the device.
+constexpr std::size_t kLeastCopied = CopyMailbox::kStaged + 1;
+
+// Sends so many bytes from memory of the layer's in the place of the application's.
+OfferedSend* offer_copy(Scratch copy, std::size_t bytes, const Outgoing& message) {
+  Outgoing whole = message;
+  whole.data = copy.data();
+  whole.n = static_cast<MPI_Count>(bytes);
+  whole.type = calls::byte_type();
+  whole.span = {0, static_cast<MPI_Aint>(bytes)};
+  whole.place = copy.place();
+  OfferedSend* const send = offer(whole, Mode::kUsual);
+  if (send != nullptr) send->memory.copy = std::move(copy);
+  return send;
+}
+
+// Of memory that the receiver cannot open.
+OfferedSend* offer_copy(const Outgoing& message) {
+  const std::size_t bytes = message.span.bytes();
+  if (bytes < kLeastCopied) return nullptr;
+  const Copies copies;
+  Scratch copy = world.devices.copied(message.place, message.data, bytes);
+  OfferedSend* const send = copy ? offer_copy(std::move(copy), bytes, message) : nullptr;
+  if (send == nullptr) return nullptr;
+  ++world.counts.copied_sends;
+  copies.note(End::kSent, Route::kOverDevice, bytes);
+  return send;
+}
+
+// Of a type with gaps: packed by a kernel.
 OfferedSend* offer_packed(const Outgoing& message, Mode mode) {
   const std::size_t bytes = room_of(message.n, message.type);
-  if (mode != Mode::kUsual || message.span.bytes() <= CopyMailbox::kStaged ||
+  if (mode != Mode::kUsual || message.span.bytes() < kLeastCopied ||
       bytes <= world.settings.inline_bytes)
     return nullptr;
   const int rank = world_rank(message.comm, message.to);
@@ -104,16 +135,7 @@ OfferedSend* offer_packed(const Outgoing& message, Mode mode) {
   const auto layout = layout_of(message.n, message.type);
   if (!layout) return nullptr;
   Scratch packed = world.devices.pack(message.place, *layout, message.data);
-  if (!packed) return nullptr;
-  Outgoing whole = message;
-  whole.data = packed.data();
-  whole.n = static_cast<MPI_Count>(bytes);
-  whole.type = calls::byte_type();
-  whole.span = {0, static_cast<MPI_Aint>(bytes)};
-  whole.place = packed.place();
-  OfferedSend* const send = offer(whole, mode);
-  if (send != nullptr) send->memory.packed = std::move(packed);
-  return send;
+  return packed ? offer_copy(std::move(packed), bytes, message) : nullptr;
 }
 
 }  // namespace
@@ -129,15 +151,17 @@ OfferedSend* offer(const Outgoing& message, Mode mode) {
     return send ? &keep_offered(std::move(send)) : nullptr;
   }
   if (!takes(rank, message.place)) return nullptr;
+  std::optional<Shown> shown(std::in_place);  // its own memory it finds by the address
+  if (rank != world.rank) shown = show_to(rank, message.place, message.data, bytes);
+  if (!shown) return offer_copy(message);
   const std::uint32_t index = free_slot();
   if (index == FreeSlots::kNone) return nullptr;
   Slot& slot = world.area().slot(index);
-  if (rank != world.rank) export_in(slot, message.place);
+  show_in(slot, *shown);
   slot.on_host = 0;
-  slot.offset = static_cast<std::uint64_t>(static_cast<const char*>(message.data) -
-                                           static_cast<const char*>(message.place.base));
   OfferedMemory memory;
   memory.place = message.place;
+  memory.kept = std::move(shown->kept);
   return offer_in(index, std::move(memory), message, rank);
 }
 
@@ -197,6 +221,7 @@ void keep_persistent(HostMemory memory, const Outgoing& message, MPI_Request req
   send->started = false;
   send->data = data_of(message);
   send->bytes = message.span.bytes();
+  send->receiver = world_rank(message.comm, message.to);
   keep(std::move(send), request);
 }
 

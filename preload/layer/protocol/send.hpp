@@ -11,12 +11,10 @@
 #include "layer/protocol/host.hpp"
 #include "layer/protocol/messages.hpp"
 #include "layer/protocol/operations.hpp"
+#include "layer/protocol/slow.hpp"
 #include "layer/world/world.hpp"
 
 namespace nearpeak::layer {
-
-// Which sends may go by an envelope: those that may be complete before they are received.
-enum class Mode { kUsual, kHostMemory };
 
 // Fills in the rest.
 void locate(Outgoing& message);
@@ -49,6 +47,7 @@ int send_later(Outgoing message, Mode mode, MPI_Request* request, const Begin& b
   if (moves_nothing(message)) return begin(static_cast<const void*>(kNoData), request);
   if (OfferedSend* const offered = offer(message, mode))
     return keep_offered_by_request(*offered, request);
+  note_staged(message, mode);
   HostMemory memory = staged(message);
   const int code = begin(begin_of(memory, message), request);
   if (code == MPI_SUCCESS) keep_staged(std::move(memory), message.comm, *request);
@@ -66,7 +65,10 @@ int send(Outgoing message, Mode mode, const Begin& begin) {
     const void* from = kNoData;
     if (!moves_nothing(message)) {
       offered = offer(message, mode);
-      if (offered == nullptr) memory = staged(message);
+      if (offered == nullptr) {
+        note_staged(message, mode);
+        memory = staged(message);
+      }
       from = begin_of(memory, message);
     }
     const int code = offered == nullptr ? begin(from, &request) : MPI_SUCCESS;
@@ -92,6 +94,10 @@ int send_again(Outgoing message, MPI_Request* request, const Begin& begin) {
 // From host memory: envelopes are taken while it waits.
 template <typename Begin, typename Now>
 int send_from_host(Outgoing message, Mode mode, const Begin& begin, const Now& now) {
+  if (message.found.managed) {
+    const Guard guard;
+    note_managed(message);
+  }
   if (is_expected()) {
     OfferedSend* offered = nullptr;
     {
@@ -112,6 +118,10 @@ int send_from_host(Outgoing message, Mode mode, const Begin& begin, const Now& n
 
 template <typename Begin>
 int send_later_from_host(Outgoing message, Mode mode, MPI_Request* request, const Begin& begin) {
+  if (message.found.managed) {
+    const Guard guard;
+    note_managed(message);
+  }
   if (is_expected()) {
     const Guard guard;
     if (OfferedSend* const offered = offer_from_host(message, mode))

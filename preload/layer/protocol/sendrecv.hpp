@@ -10,6 +10,7 @@
 #include "layer/protocol/complete.hpp"
 #include "layer/protocol/messages.hpp"
 #include "layer/protocol/operations.hpp"
+#include "layer/world/world.hpp"
 
 namespace nearpeak::layer {
 

@@ -24,7 +24,7 @@ const char* text_of(unsigned char why) {
   if ((why & kDriver) != 0)
     return "with memory of a device in a window of which a rank sees no GPU";
   if ((why & kHandle) != 0)
-    return "with memory of a device that has no IPC handle, as that of a pool or mapped by hand";
+    return "with memory of a device that other processes cannot open, as that of a pool";
   return "with memory of a device that a rank of the window does not reach";
 }
 
@@ -70,14 +70,15 @@ Said own_part(const Given& given, const Found& found, Window& window) {
   window.size = given.bytes;
   window.place = world.devices.locate(found);
   accept_envelopes(window.place.device);
-  if (!window.place.shareable) {
+  auto shown = world.devices.show(window.place, given.data, static_cast<std::size_t>(given.bytes));
+  if (!shown) {
     said.why = kHandle;
     return said;
   }
-  part.allocation = window.place.allocation;
-  part.offset =
-      static_cast<std::uint64_t>(window.base - static_cast<const char*>(window.place.base));
-  part.handle = world.devices.handle_of(window.place);
+  part.allocation = shown->allocation;
+  part.offset = shown->offset;
+  part.handle = shown->exported;
+  window.kept = std::move(shown->kept);
   const std::string& uuid = world.devices.uuid(window.place.device);
   std::copy_n(uuid.begin(), std::min(uuid.size(), said.uuid.size() - 1), said.uuid.begin());
   return said;
@@ -95,6 +96,14 @@ int opener_of(const Window& window, const std::vector<Said>& all) {
   return 0;
 }
 
+// Whether this rank opens what another one has.
+bool opens(int opener, const Said& said) {
+  const Exported& theirs = said.part.handle;
+  if (theirs.chunks == 0) return world.devices.opens(opener, said.uuid.data(), theirs.handle);
+  return takes_files_of(said.part.rank) &&
+         world.devices.opens(opener, said.uuid.data(), area_of(said.part.rank).header().trial);
+}
+
 // Why this rank does not reach what the others have.
 unsigned char hindrances(Window& window, const std::vector<Said>& all) {
   unsigned why = 0;
@@ -108,8 +117,7 @@ unsigned char hindrances(Window& window, const std::vector<Said>& all) {
   try {
     window.opener = opener_of(window, all);
     for (const Said& said : all)
-      if (said.part.on_device && said.part.rank != world.rank &&
-          !world.devices.opens(window.opener, said.uuid.data(), said.part.handle.handle))
+      if (said.part.on_device && said.part.rank != world.rank && !opens(window.opener, said))
         why |= kReach;
   } catch (const std::exception&) {
     why |= kDriver;
@@ -196,7 +204,7 @@ void Window::close() const {
   world.devices.await_begun();
   for (const Part& part : parts)
     if (part.on_device && part.rank != world.rank)
-      world.devices.close(static_cast<std::uint32_t>(part.rank), part.allocation);
+      world.devices.close(static_cast<std::uint32_t>(part.rank), part.allocation, part.handle);
 }
 
 void Window::hold(int rank, SharedShadows shadows) {

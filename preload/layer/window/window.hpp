@@ -61,7 +61,8 @@ class Window {
   char* base = nullptr;  // of this rank, on a device
   MPI_Aint size = 0;     // then
   Located place;
-  int opener = 0;  // the device by which this rank opens that of others
+  ShownChunks::Kept kept;  // as it is shown to the others
+  int opener = 0;          // the device by which this rank opens that of others
   std::array<char, kStandIn> stand_in{};
 
  private:

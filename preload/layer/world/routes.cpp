@@ -17,14 +17,19 @@ const char* words(By by) {
 }
 
 // Of which it is told who copies.
-bool is_one_copy(Route route) { return route == Route::kDirectly || route == Route::kThroughHost; }
+bool is_one_copy(Route route) {
+  return route == Route::kDirectly || route == Route::kThroughHost || route == Route::kOverDevice;
+}
 
 std::string words(Route route, By by) {
   if (route == Route::kGathered) return "directly, gathered with others";
   if (route == Route::kPieces) return "in pieces";
   if (route == Route::kParts) return "in parts";
   if (route == Route::kAside) return "set aside";
-  return (route == Route::kDirectly ? "directly" : "through host memory") + std::string(words(by));
+  const char* const way = route == Route::kDirectly      ? "directly"
+                          : route == Route::kThroughHost ? "through host memory"
+                                                         : "staged on the device";
+  return way + std::string(words(by));
 }
 
 }  // namespace

@@ -12,7 +12,8 @@
 namespace nearpeak::layer {
 
 enum class End { kSent, kInto, kFrom };  // of a device: sent, received into one, received from one
-enum class Route { kDirectly, kGathered, kPieces, kAside, kThroughHost, kParts };
+// kOverDevice: as far as its sender, from a copy on the device.
+enum class Route { kDirectly, kGathered, kPieces, kAside, kThroughHost, kParts, kOverDevice };
 enum class By { kEngine, kKernel, kOther };  // who copies: a copy engine, a kernel, another rank
 
 class Routes {

@@ -38,21 +38,37 @@ struct Offer {
   }
 };
 
-// What a rank shows the others of a communicator. All numbers grow, also from one communicator to
-// another that has the seat later: who looks late sees that it went on.
-struct alignas(64) Seat {
+// What a rank shows the others of one collective at a time.
+struct Lane {
   static constexpr std::size_t kWords = sizeof(Offer) / 8;
 
-  // 4 times the number of a collective, and what it says of it.
+  // 4 times the key of a collective (CollectiveSync), and what the rank says of it.
   std::atomic<std::uint64_t> told{0};
   std::array<std::atomic<std::uint64_t>, kWords> words{};  // an Offer
-  // 8 times the number, and how far it is in it.
+  // 8 times the key, and how far it is in it.
   alignas(64) std::atomic<std::uint64_t> step{0};
+  // In the first rank's seat, and written by all: twice the key by this rank's numbers, and whether
+  // a collective that does not wait is direct.
+  alignas(64) std::atomic<std::uint64_t> verdict{0};
+  static constexpr std::size_t kMost = 8;  // ranks
   // Of data and of in, where all have agreed; and how far from the start of data that is which each
   // rank reads, where they cannot know that.
   std::array<Exported, 2> handles;
-  static constexpr std::size_t kMost = 8;  // ranks
   std::array<std::int64_t, kMost> places{};
+};
+
+// What a rank shows the others of a communicator, or of a persistent collective. All numbers grow,
+// also from one that has the seat to the next: who looks late sees that it went on.
+struct alignas(64) Seat {
+  static constexpr std::size_t kLanes = 16;  // collectives under way at a time
+
+  enum Reach : std::uint32_t { kUnknown = 0, kNo, kYes };
+
+  // The key of the last collective that it has called, of which its lane says the rest.
+  std::atomic<std::uint64_t> called{0};
+  // Whether it opens the memory of all others.
+  std::atomic<std::uint32_t> reach{kUnknown};
+  std::array<Lane, kLanes> lanes{};
 };
 
 }  // namespace nearpeak::layer

@@ -13,6 +13,7 @@
 #include <memory>
 #include <vector>
 
+#include "layer/copy/chunk_table.hpp"
 #include "layer/copy/exported.hpp"
 #include "layer/world/copy_requests.hpp"
 #include "layer/world/seat.hpp"
@@ -54,6 +55,8 @@ struct Header {
   IpcHandle trial{};
   // Whether it moves for others of its GPU (copy_proxy.hpp), and how often others have asked it.
   std::atomic<std::uint32_t> serves{0};
+  // A file descriptor of the rank, which others try to take.
+  std::int32_t file = -1;
   alignas(64) std::atomic<std::uint32_t> rung{0};
   alignas(64) pthread_mutex_t combining;
   alignas(64) Freed freed;
@@ -118,14 +121,18 @@ class Area {
     if (sender < kSenders) expected_of(sender).store(so, std::memory_order_relaxed);
   }
   // Whether this rank, by the device that it uses, opens memory of that of another one, as far as
-  // it has said; of ranks beyond the room for it, it has not.
-  enum class Opens : std::uint8_t { kUnknown, kNo, kYes };
+  // it has said; kAll: also what it has in chunks, by file descriptors. Of ranks beyond the room
+  // for it, it has not.
+  enum class Opens : std::uint8_t { kUnknown, kNo, kYes, kAll };
   Opens opens(int rank) const {
     return rank < kSenders ? opens_of(rank).load(std::memory_order_relaxed) : Opens::kUnknown;
   }
-  void say_opens(int rank, bool so) const {
-    if (rank < kSenders)
-      opens_of(rank).store(so ? Opens::kYes : Opens::kNo, std::memory_order_relaxed);
+  void say_opens(int rank, Opens what) const {
+    if (rank < kSenders) opens_of(rank).store(what, std::memory_order_relaxed);
+  }
+  // What it shows of memory that is mapped in chunks.
+  ChunkTable& chunks() const {
+    return *reinterpret_cast<ChunkTable*>(static_cast<char*>(memory_.data()) + kCopyRoomEnd);
   }
   // What this rank asks of the proxy of its GPU, and the bytes that go with it.
   CopyRequest& copy_request() const {
@@ -160,7 +167,8 @@ class Area {
   static constexpr std::size_t kSlotsEnd = kHeaderBytes + kSlots * sizeof(Slot);
   static constexpr std::size_t kPlacesEnd = kSlotsEnd + kPlaces * kPlaceBytes;
   static constexpr std::size_t kSeatsEnd = kPlacesEnd + kSeats * sizeof(Seat);
-  static constexpr std::size_t kBytes = kSeatsEnd + kCopyRequestRoom;
+  static constexpr std::size_t kCopyRoomEnd = kSeatsEnd + kCopyRequestRoom;
+  static constexpr std::size_t kBytes = kCopyRoomEnd + sizeof(ChunkTable);
 
   [[noreturn]] static void throw_no_index(const char* what, std::uint32_t index);
   std::atomic<bool>& expected_of(int sender) const {

@@ -19,13 +19,15 @@
 #include "layer/world/routes.hpp"
 #include "layer/world/settings.hpp"
 #include "layer/world/slots.hpp"
+#include "layer/world/slow_sends.hpp"
 
 namespace nearpeak::layer {
 
 // Messages with a buffer on a device, for the report.
 struct Counts {
   std::uint64_t envelope_sends = 0;     // sent by an envelope,
-  std::uint64_t set_aside_sends = 0;    // of these set aside
+  std::uint64_t set_aside_sends = 0;    // of these set aside,
+  std::uint64_t copied_sends = 0;       // and from a copy on the device
   std::uint64_t staged_sends = 0;       // sent through host memory,
   std::uint64_t chunked_sends = 0;      // of these in parts
   std::uint64_t envelope_receives = 0;  // received by an envelope
@@ -34,7 +36,8 @@ struct Counts {
   std::uint64_t staged_receives = 0;    // received through host memory
   std::uint64_t chunked_receives = 0;   // received in parts, also into host memory
 
-  std::uint64_t direct_collectives = 0;  // collectives between devices
+  std::uint64_t direct_collectives = 0;  // collectives between devices,
+  std::uint64_t copied_collectives = 0;  // of these with a copy on the device
   std::uint64_t shadowed_calls = 0;
   std::uint64_t window_accesses = 0;  // to memory of devices, by windows
 
@@ -73,6 +76,7 @@ struct World {
   FreeSlots free_slots;
   Counts counts;
   Routes routes;
+  SlowSends slow_sends;
   std::recursive_mutex mutex;
 
   Area& area() const { return *areas[static_cast<std::size_t>(rank)]; }

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <thread>
@@ -18,11 +18,21 @@ namespace {
 // Ranks, each in a thread of its own.
 class Ranks {
  public:
-  explicit Ranks(std::size_t n, std::uint64_t number = 0) {
+  explicit Ranks(std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) memory_.push_back(std::make_unique<Seat>());
-    std::vector<Seat*> seats;
-    for (const auto& seat : memory_) seats.push_back(seat.get());
-    for (std::size_t i = 0; i < n; ++i) syncs_.emplace_back(seats, i, number);
+    take();
+  }
+  // Another communicator has the seats.
+  void take() {
+    syncs_.clear();
+    std::vector<const Seat*> seats;
+    std::vector<std::uint64_t> tenancies;
+    for (const auto& seat : memory_) {
+      seats.push_back(seat.get());
+      tenancies.push_back(syncs_.emplace_back(*seat).tenancy());
+    }
+    for (std::size_t i = 0; i < syncs_.size(); ++i)
+      syncs_[i].open(seats, tenancies, i, *memory_[0]);
   }
 
   CollectiveSync& operator[](std::size_t i) { return syncs_[i]; }
@@ -46,20 +56,41 @@ Offer offer_of(std::uint64_t bytes) {
 
 const auto kIdle = [] { std::this_thread::yield(); };
 
+// A step of one that is direct.
+void do_step(CollectiveSync& sync, std::uint64_t number, std::uint64_t step) {
+  sync.come(number, step);
+  while (!sync.all_came(number, step)) kIdle();
+}
+
+class Chance {
+ public:
+  explicit Chance(std::uint64_t seed) : state_(seed + 1) {}
+  bool one_in_four() {
+    state_ = state_ * 6364136223846793005U + 1442695040888963407U;
+    return state_ >> 62U == 0;
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
 }  // namespace
 
 TEST_CASE("collective sync: all learn what all offer") {
-  Ranks ranks(3, 1000);
-  ranks.run([](std::size_t rank, CollectiveSync& sync) {
-    for (std::uint64_t i = 0; i < 300; ++i) {
-      const std::vector<Offer> all = sync.meet(offer_of(10 * i + rank), kIdle);
-      REQUIRE(all.size() == 3);
-      for (std::size_t r = 0; r < all.size(); ++r) CHECK(all[r].bytes == 10 * i + r);
-      if (i == 0) CHECK(sync.agree(true, kIdle));
-      sync.await(1, kIdle);
-      sync.await(2, kIdle);
-    }
-  });
+  Ranks ranks(3);
+  for (int tenancy = 0; tenancy < 2; ++tenancy) {
+    ranks.run([](std::size_t rank, CollectiveSync& sync) {
+      for (std::uint64_t i = 0; i < 300; ++i) {
+        const std::uint64_t number = sync.next();
+        const std::vector<Offer> all = sync.meet(number, offer_of(10 * i + rank), kIdle);
+        REQUIRE(all.size() == 3);
+        for (std::size_t r = 0; r < all.size(); ++r) CHECK(all[r].bytes == 10 * i + r);
+        do_step(sync, number, 1);
+        do_step(sync, number, 2);
+      }
+    });
+    ranks.take();
+  }
 }
 
 // Some do not offer, and wait for nobody: they may be far ahead when others look.
@@ -69,18 +100,18 @@ TEST_CASE("collective sync: all decide alike where some offer nothing") {
   Ranks ranks(kRanks);
   std::vector<std::vector<bool>> direct(kRanks);
   ranks.run([&](std::size_t rank, CollectiveSync& sync) {
-    std::uint64_t state = rank + 1;
+    Chance chance(rank);
     for (int i = 0; i < kCalls; ++i) {
-      state = state * 6364136223846793005U + 1442695040888963407U;
-      if (state >> 62U == 0) {
-        sync.pass();
+      const std::uint64_t number = sync.next();
+      if (chance.one_in_four()) {
+        sync.pass(number);
         direct[rank].push_back(false);
         continue;
       }
-      const std::vector<Offer> all = sync.meet(offer_of(i), kIdle);
+      const std::vector<Offer> all = sync.meet(number, offer_of(i), kIdle);
       direct[rank].push_back(!all.empty());
       for (const Offer& each : all) CHECK(each.bytes == static_cast<std::uint64_t>(i));
-      if (!all.empty()) sync.await(1, kIdle);
+      if (!all.empty()) do_step(sync, number, 1);
     }
   });
   CHECK(direct[0] == direct[1]);
@@ -88,20 +119,71 @@ TEST_CASE("collective sync: all decide alike where some offer nothing") {
   CHECK(std::count(direct[0].begin(), direct[0].end(), true) > kCalls / 10);
 }
 
-// Also by one that has offered and looks late: the one that disagrees goes on as soon as it can.
-TEST_CASE("collective sync: one that disagrees is heard, also when it has gone on") {
-  Ranks ranks(3);
-  std::atomic<bool> offered = false;
+// Several at a time, and each rank may take its offers back.
+TEST_CASE("collective sync: all decide alike where some take their offers back") {
+  constexpr std::size_t kRanks = 3;
+  constexpr int kCalls = 1000;
+  Ranks ranks(kRanks);
+  std::vector<std::vector<bool>> direct(kRanks);
   ranks.run([&](std::size_t rank, CollectiveSync& sync) {
-    const auto late = [&] {
-      offered = true;
-      if (rank == 2) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    Chance chance(rank);
+    const auto decide = [&](std::uint64_t number) {
+      std::vector<Offer> all(kRanks);
+      for (std::size_t i = 0; i < kRanks;) {
+        if (sync.is_denied(number)) return false;
+        const CollectiveSync::Said said = sync.hear(i, number, all[i]);
+        if (said == CollectiveSync::Said::kNothing) return false;
+        if (said == CollectiveSync::Said::kNotYet && chance.one_in_four() &&
+            !sync.decide(number, false))
+          return false;
+        i += said == CollectiveSync::Said::kOffers ? 1 : 0;
+      }
+      return sync.decide(number, true);
     };
-    while (rank != 2 && !offered) kIdle();
-    REQUIRE(sync.meet(offer_of(1), late).size() == 3);
-    CHECK_FALSE(sync.agree(rank != 1, kIdle));
-    for (int i = 0; rank == 1 && i < 3; ++i) sync.pass();
+    for (int i = 0; i < kCalls; i += 4) {
+      std::vector<std::uint64_t> numbers;
+      for (int k = 0; k < 4; ++k) {
+        numbers.push_back(sync.next());
+        sync.offer(numbers.back(), offer_of(i));
+      }
+      if (chance.one_in_four()) std::reverse(numbers.begin(), numbers.end());
+      std::map<std::uint64_t, bool> decided;
+      for (const std::uint64_t number : numbers) {
+        decided[number] = decide(number);
+        if (decided[number]) sync.come(number, 1);
+      }
+      for (const auto& [number, so] : decided) {
+        direct[rank].push_back(so);
+        while (so && !sync.all_came(number, 1)) kIdle();
+      }
+    }
   });
+  CHECK(direct[0] == direct[1]);
+  CHECK(direct[0] == direct[2]);
+}
+
+TEST_CASE("collective sync: an offer that all have seen is not taken back") {
+  Ranks ranks(2);
+  for (std::size_t rank = 0; rank < 2; ++rank) ranks[rank].offer(ranks[rank].next(), offer_of(1));
+  CHECK(ranks[1].decide(1, true));
+  CHECK(ranks[0].decide(1, false));
+  CHECK_FALSE(ranks[0].is_denied(1));
+  for (std::size_t rank = 0; rank < 2; ++rank) ranks[rank].offer(ranks[rank].next(), offer_of(1));
+  CHECK_FALSE(ranks[0].decide(2, false));
+  CHECK_FALSE(ranks[1].decide(2, true));
+  CHECK(ranks[1].is_denied(2));
+}
+
+TEST_CASE("collective sync: who looks late sees that a seat went on") {
+  Ranks ranks(2);
+  CollectiveSync late = ranks[0];
+  const std::uint64_t number = late.next();
+  Offer offer;
+  CHECK(late.hear(1, number, offer) == CollectiveSync::Said::kNotYet);
+  ranks.take();
+  CHECK(late.hear(1, number, offer) == CollectiveSync::Said::kNothing);
+  ranks[1].offer(ranks[1].next(), offer_of(1));
+  CHECK(late.hear(1, number, offer) == CollectiveSync::Said::kNothing);
 }
 
 TEST_CASE("collective sync: no two ranks have the same one in a place of their orders") {

@@ -19,9 +19,11 @@ TEST_CASE("routes: lengths are told by powers of two, and each route of them") {
   routes.note(End::kFrom, Route::kPieces, By::kEngine, 1 << 20);
   routes.note(End::kSent, Route::kThroughHost, By::kOther, 0);
   routes.note(End::kSent, Route::kParts, By::kEngine, 4);
+  routes.note(End::kSent, Route::kOverDevice, By::kKernel, 8);
   const std::vector<std::string> expected{
       "sent from a device, at most 1 bytes: 1 through host memory, copied by another rank",
       "sent from a device, at most 4 bytes: 1 in parts",
+      "sent from a device, at most 8 bytes: 1 staged on the device, copied by a kernel",
       "received into a device, at most 128 bytes: 1 directly, copied by the copy engine; 3 "
       "directly, copied by a "
       "kernel",

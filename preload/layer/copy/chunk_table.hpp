@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chunks of memory that a rank has mapped itself and gives to others, in memory that all of them
+// share. What it gives begins with one of them, and goes on with those that it leads to.
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <cstdint>
+
+namespace nearpeak::layer {
+
+struct GivenChunk {
+  std::uint64_t allocation = 0;  // its number
+  std::uint64_t base = 0;        // as its process calls it
+  std::uint64_t bytes = 0;
+  std::int32_t file = -1;   // a file descriptor of its process
+  std::uint32_t after = 0;  // where the chunk is that begins behind it
+};
+
+// A place in it stays as it is while somebody may read it: the owner takes care of that.
+struct ChunkTable {
+  static constexpr std::uint32_t kMost = 1024;
+  std::array<GivenChunk, kMost> chunks;
+};
+
+// That of a rank.
+struct ChunkOwner {
+  ChunkTable* table = nullptr;
+  pid_t process = 0;
+};
+
+}  // namespace nearpeak::layer
