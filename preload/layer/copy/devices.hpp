@@ -231,9 +231,19 @@ class Devices {
   // closes what they have freed. `freed(rank)`: where one tells it, or null.
   void tell_of_freed(std::function<Freed*(std::uint32_t rank)> freed, std::uint32_t self);
   // Where this process finds an allocation of another rank, opened by `device`. To copies it is
-  // place_of_opened(device). Valid until kMostOpened others were asked for, or the rank frees it.
-  static Located place_of_opened(int device) {
-    return {.kind = BufferKind::kDevice, .device = device};
+  // place_of_opened(). Valid until kMostOpened others were asked for, or the rank frees it.
+  static Located place_of_opened(int device, const Exported& exported = {}) {
+    Located place{.kind = BufferKind::kDevice, .device = device};
+    place.is_chunk = exported.chunks > 0;
+    return place;
+  }
+  // Whether one copy goes between these: memory that is mapped by hand, or a pool's, is reached by
+  // the devices that were given access alone, which of others is not known.
+  static bool is_one_copy(const Located& to, const Located& from) {
+    const auto is_given = [](const Located& place) {
+      return place.is_chunk || (place.context == nullptr && place.base != nullptr);
+    };
+    return to.device == from.device || (!is_given(to) && !is_given(from));
   }
   char* opened(int device, std::uint32_t rank, std::uint64_t allocation, const Exported& exported);
   // It is opened anew where it is asked for again.

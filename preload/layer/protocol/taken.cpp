@@ -27,7 +27,7 @@ OfferedData reached(const Envelope& envelope, const Slot& slot, std::size_t byte
   check_part(slot.handle, slot.offset, bytes);
   const char* const opened =
       world.devices.opened(world.home, envelope.rank, slot.allocation, slot.handle);
-  return {Devices::place_of_opened(world.home), opened + slot.offset, envelope.rank};
+  return {Devices::place_of_opened(world.home, slot.handle), opened + slot.offset, envelope.rank};
 }
 
 // It goes where a receive without gaps wants it. Where others come, too, they are copied together.
@@ -87,9 +87,10 @@ Route take_offered(Receive& receive, const Envelope& envelope, Slot& slot, Until
   Route route = Route::kDirectly;
   if (!is_fetched(target, static_cast<int>(envelope.rank), slot, fits)) {
     const OfferedData from = reached(envelope, slot, fits);
-    if (target.dense) {
+    const bool one_copy = !target.on_device || Devices::is_one_copy(target.place, from.place);
+    if (target.dense && one_copy) {
       route = fetch(receive, slot, from, fits, until);
-    } else if (!fetch_apart(target, from, fits)) {
+    } else if (!one_copy || !fetch_apart(target, from, fits)) {
       route = Route::kThroughHost;
       const HostMemory packed = host_memory_of(fits);
       world.devices.copy_to_host(from.place, packed.get(), from.data, fits);

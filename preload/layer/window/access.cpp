@@ -118,8 +118,10 @@ bool copy_apart(const Side& to, const Side& from) {
 // One of both is on a device.
 void copy(const Side& to, const Side& from, Done when) {
   const std::size_t bytes = length_of(from);
-  if (!type_of(to.type).dense || !type_of(from.type).dense) {
-    if (copy_apart(to, from)) return;
+  const bool one_copy =
+      !to.on_device || !from.on_device || Devices::is_one_copy(to.place, from.place);
+  if (!one_copy || !type_of(to.type).dense || !type_of(from.type).dense) {
+    if (one_copy && copy_apart(to, from)) return;
     const auto n = static_cast<MPI_Count>(bytes);
     const HostMemory packed = gathered(from, n, calls::byte_type());
     scatter(packed.get(), n, calls::byte_type(), to);

@@ -191,7 +191,7 @@ Window::There Window::reach(int rank) {
   const Part& theirs = part(rank);
   char* const allocation = world.devices.opened(opener, static_cast<std::uint32_t>(theirs.rank),
                                                 theirs.allocation, theirs.handle);
-  return {allocation + theirs.offset, Devices::place_of_opened(opener)};
+  return {allocation + theirs.offset, Devices::place_of_opened(opener, theirs.handle)};
 }
 
 void Window::await_copies() {
