@@ -137,6 +137,18 @@ def test_the_guide_to_the_layer_has_the_times_of_a_recorded_run() -> None:
     )
 
 
+def test_the_guide_to_the_layer_has_the_windows_of_two_recorded_runs() -> None:
+    """Those of today's layer in docs/how-to/layer.md, which are newer than the study."""
+    page = (ROOT / "docs" / "how-to" / "layer.md").read_text(encoding="utf-8")
+    recorded = (ROOT / "benchmarks" / "recorded" / "layer-windows-h200x2.txt").read_text("utf-8")
+    runs = re.findall(r"^== new bw$(.*?)^==", recorded, re.DOTALL | re.MULTILINE)
+    assert len(runs) == 2
+    for size, said in ((65536, "64 KiB | 40"), (4096, "4 KiB | 2.7"), (8, "8 B | 0.00096")):
+        rates = [float(re.findall(rf"^{size} (\S+)$", run, re.MULTILINE)[0]) for run in runs]
+        assert f"{statistics.mean(rates):.2g}" == said.split()[-1]
+        assert f"| {said} |" in page
+
+
 def test_every_figure_of_the_readme_is_a_claim() -> None:
     """Every number with a unit, but for code and what claims.toml says where it is from."""
     code = re.compile(r"^ {4}.*$", re.MULTILINE)
