@@ -60,6 +60,13 @@ def present(
     return page
 
 
+def without_findings(results: Results, trace: Path) -> str:
+    """A sentence if no finding is about a call of the application of this trace; else empty."""
+    if any(finding.weighted_us for finding in results.findings):
+        return ""
+    return f"No finding is about a call in {trace}: those of the answer are about other messages."
+
+
 def conclude(results: Results) -> int:
     """Prints how each requirement was met and, last, what went wrong; returns the exit status."""
     for judgement in results.requirements:
