@@ -3,12 +3,26 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from nearpeak.report.as_shipped import notice
 from nearpeak.results.build import from_json
+from nearpeak.results.results import Finding, Results
+from nearpeak.terms.identity import Who
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def test_parts_that_did_not_load_are_named(plain: Results, finding: Finding) -> None:
+    first, second, *_ = plain.libraries
+    plain.findings, first.lacks = [], "the tables of collectives for processors other than emr"
+    assert notice(plain) == ""
+    second.broken = ["mtl_ofi"]
+    assert notice(plain) == f"Not as shipped: modules of {second.name} did not load."
+    second.broken = []
+    plain.findings = [msgspec.structs.replace(finding, kind="tuning_tables", who=Who("intel"))]
+    assert notice(plain) == "Not as shipped: intel found no tuning table."
 
 
 @pytest.mark.parametrize(
@@ -16,8 +30,9 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
     [
         (
             "h200x2-shipped",
+            # Intel MPI lacks tables for processors that this machine does not have.
             "Not as shipped: launches inherited OMPI_MCA_plm and 2 more settings and read a"
-            " settings file; intel lacks parts.",
+            " settings file.",
         ),
         # None of the inherited variables is of Intel MPI.
         ("h100x4-pairs", "Not as shipped: launches read a settings file."),

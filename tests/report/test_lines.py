@@ -68,7 +68,7 @@ def test_poor_figures_of_small_and_of_large_messages_are_sorted(plain: Results) 
 def test_of_all_pairs_the_slowest_is_named(gpu: Results) -> None:
     pairs = [line for line in lines(gpu) if line.group.place.pair]
     assert pairs
-    assert path_table(pairs).caption.endswith(" Pairs: the slowest of each kind.")
+    assert path_table(pairs).caption.endswith(" Pairs: the slowest.")
     assert len({line.label for line in pairs}) == len(pairs)
 
 

@@ -34,7 +34,8 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
         (
             "h200x4-collectives",
             "Unconfirmed, as launches are few: on vm, the best MPI library reaches from 4.27 % of"
-            " the bound in allreduce at 64 KiB to 67.1 % in reduce_scatter_block at 16 MiB.",
+            " the bound in allreduce at 64 KiB on gpu x4 to 67.1 % in reduce_scatter_block at"
+            " 16 MiB on gpu-gpu nvlink.",
         ),
     ],
 )

@@ -399,7 +399,7 @@ def test_a_library_that_crashes_everywhere_ends_with_status_1(
     last = "Exit status 1: one@broken: 2 launches crashed, and nothing was measured"
     code, out, err = nearpeak("study", *broken(tmp_path, "crash"))
     assert (code, err, out.splitlines()[-1]) == (1, "", last)
-    assert "2 launches failed: one@broken, 2 of 2 on " in out
+    assert "2 launches failed and lost figures: one@broken, 2 of 2 on " in out
     code, out, err = nearpeak("report", "there")
     assert (code, err, out.splitlines()[-1]) == (1, "", last)
     code, out, _ = nearpeak("study", "--resume", "-o", "there")

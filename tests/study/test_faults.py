@@ -232,7 +232,7 @@ def test_a_library_that_crashes_everywhere_ends_with_status_1(
         f"Exit status 1: {name}@broken: 2 launches crashed, and nothing was measured; "
         "1 of 1 requirement missed"
     )
-    assert out.count("2 launches failed: mpich@broken, 2 of 2 on ") == 1
+    assert out.count("2 launches failed and lost figures: mpich@broken, 2 of 2 on ") == 1
     assert json.loads((command.folder / "results.json").read_text())["failures"]
 
 

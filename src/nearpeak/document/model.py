@@ -173,7 +173,8 @@ class Finding:
     action: str = ""  # what to do, in words
     command: str = ""  # what to run
     doubt: str = ""  # why it is not confirmed
-    reason: str = ""  # the same in a word or two: `7 blocks`
+    reason: str = ""  # the same in a word or two: `4 launches`
+    further: "Code | None" = None  # another command, which a terminal may have no room for
     origin: str = ""  # of the loss, in a word: software, settings, placement or hardware
     evidence: Sequence[str] = ()
     sources: Sequence[tuple[str, str]] = ()  # a text, and its address
@@ -192,6 +193,14 @@ class Finding:
         if not (self.origin and self.action):
             return self.action
         return f"{self.origin.capitalize()}: {_continued(self.action)}"
+
+    @property
+    def with_further(self) -> "Finding":
+        """The same with its other command as its own, if it has none."""
+        if self.command or not self.further:
+            return self
+        action = f"{self.action} {self.further.title}".lstrip()
+        return replace(self, action=action, command=self.further.text, further=None)
 
 
 def _continued(text: str) -> str:

@@ -11,8 +11,9 @@ BRIEF = "Not as shipped."
 
 
 def notice(results: Results) -> str:
-    """`Not as shipped: launches inherited OMPI_MCA_plm and 2 more settings; intel lacks parts.`;
-    empty if nothing changed what was measured."""
+    """`Not as shipped: launches inherited OMPI_MCA_plm and 2 more settings; modules of openmpi did
+    not load.`; empty if nothing changed what was measured. Parts that a library did not look for
+    are no reason."""
     text = "; ".join([*_settings(results), *_libraries(results)])
     return f"{BRIEF.removesuffix('.')}: {text}." if text else ""
 
@@ -45,5 +46,8 @@ def _facts(results: Results, kind: FindingKind) -> Iterator[str]:
 
 
 def _libraries(results: Results) -> Iterator[str]:
-    if names := [library.name for library in results.libraries if library.lacks or library.broken]:
-        yield f"{listed(names)} {'lacks' if len(names) == 1 else 'lack'} parts"
+    if names := [library.name for library in results.libraries if library.broken]:
+        yield f"modules of {listed(names)} did not load"
+    tables = [one.who.label for one in results.findings if one.kind == "tuning_tables" and one.who]
+    if tables:
+        yield f"{listed(list(dict.fromkeys(tables)))} found no tuning table"

@@ -36,8 +36,10 @@ from nearpeak.report.notices import scopes
 from nearpeak.report.path_table import path_table
 from nearpeak.report.tables import table_one
 from nearpeak.results.results import Results
+from nearpeak.terms.buffers import WAYS
 
 MOST_SENTENCES = 3
+ENDS = "H,D: a host buffer at one end and a GPU buffer at the other, as osu_latency H D."
 MOST_LINES, WIDTH = 25, 100  # of an answer on a terminal
 
 
@@ -59,13 +61,44 @@ def digest(results: Results, folder: Path = Path("DIR")) -> Document:
 
 
 def fitted(blocks: Sequence[Block]) -> list[Block]:
-    """The blocks of an answer; of the details those that it has room for, the first ones first."""
+    """The blocks of an answer, with what it has room for: the first of the details, the further
+    commands of findings, the other details."""
     shown = list(blocks)
+    details = [
+        number
+        for number, block in enumerate(blocks)
+        if isinstance(block, Prose | Notice) and block.medium == "details"
+    ]
+    for number in details[:1]:
+        shown = _if_room(shown, number, _without_medium(shown[number]))
     for number, block in enumerate(blocks):
-        if isinstance(block, Prose | Notice) and block.medium == "details":
-            more = [*shown[:number], replace(block, medium=""), *shown[number + 1 :]]
-            shown = more if _lines(more) <= MOST_LINES else shown
+        if isinstance(block, Findings):
+            for place in range(len(block.findings)):
+                shown = _if_room(shown, number, _with_further(shown[number], place))
+    for number in details[1:]:
+        shown = _if_room(shown, number, _without_medium(shown[number]))
     return shown
+
+
+def _without_medium(block: Block) -> Block:
+    return replace(block, medium="")
+
+
+def _with_further(block: Block, place: int) -> Block:
+    """The block with the further command of one finding."""
+    if not isinstance(block, Findings):
+        return block
+    findings = list(block.findings)
+    further = findings[place].further
+    if further and further.medium == "details":
+        findings[place] = findings[place].with_further
+    return replace(block, findings=findings)
+
+
+def _if_room(shown: list[Block], number: int, block: Block) -> list[Block]:
+    """The blocks with another one in the place of one, if they are not too long then."""
+    more = [*shown[:number], block, *shown[number + 1 :]]
+    return more if _lines(more) <= MOST_LINES else shown
 
 
 def _lines(blocks: Sequence[Block]) -> int:
@@ -79,18 +112,18 @@ def _lines(blocks: Sequence[Block]) -> int:
 
 def _said(blocks: Sequence[Block]) -> list[Block]:
     """The blocks; if libraries are not as shipped and the notice of it has no room, a paragraph
-    says at least that."""
+    says at least that: the first one whose lines have room, the muted ones before the others."""
     said = list(blocks)
     if any(isinstance(block, Notice) and block.medium == "details" for block in blocks):
-        texts = {
-            block.tone: number
+        texts = [
+            [*said[:number], longer, *said[number + 1 :]]
+            for tone in ("muted", "")
             for number, block in enumerate(blocks)
-            if isinstance(block, Prose) and block.medium == ""
-        }
-        number = texts.get("muted", texts.get("", 0))
-        block = blocks[number]
-        if isinstance(block, Prose):
-            said[number] = replace(block, text=f"{block.text} {as_shipped.BRIEF}")
+            if isinstance(block, Prose) and (block.medium, block.tone) == ("", tone)
+            for longer in [replace(block, text=f"{block.text} {as_shipped.BRIEF}")]
+        ]
+        lines = _lines(said)
+        return next((text for text in texts if _lines(text) <= lines), (texts or [said])[0])
     return said
 
 
@@ -100,8 +133,6 @@ def answer(results: Results, folder: Path) -> Iterator[Block]:
     yield Prose(sentence(results, shown), strong=True)
     if missing := gaps(results):
         yield Prose(missing, tone="muted")
-    for text in far_behind(results, shown):
-        yield Prose(text)
     if text := wording.conditions(results):
         yield Notice(text, tone="bad")
     if results.failure_kinds:
@@ -113,17 +144,25 @@ def answer(results: Results, folder: Path) -> Iterator[Block]:
 
 
 def _details(results: Results, shown: Sequence[Line]) -> Iterator[Block]:
-    """Yields the parts of an answer that it can do without, the most important first."""
-    if text := as_shipped.notice(results):
-        yield Notice(text, tone="note", medium="details")
+    """Yields the parts of an answer that it can do without, the most important first, and the worst
+    of the libraries that are far behind, which it cannot."""
     if rates := links(results, shown):
         yield Prose(rates, medium="details")
+    for number, line in enumerate(far_behind(results, shown)):
+        yield Prose(line, medium="details" if number else "")
+    if text := as_shipped.notice(results):
+        yield Notice(text, tone="note", medium="details")
+    if any(line.group.buffers in WAYS for line in shown):
+        yield Prose(ENDS, tone="muted", medium="details")
 
 
-def paths(results: Results) -> Iterator[Block]:
-    """Yields a row for each path, or what else was measured."""
+def paths(results: Results, *, everywhere: bool = False) -> Iterator[Block]:
+    """Yields a row for each path, or what else was measured; the size at which a library is
+    furthest from the ceiling only where lines of `WIDTH` have room, or everywhere."""
     if shown := lines(results):
-        yield path_table(shown)
+        with_least, without = path_table(shown, least=True), path_table(shown)
+        fits = everywhere or _lines([with_least]) == _lines([without])
+        yield with_least if fits else without
         if titles := _also(results):
             yield Prose(titles, tone="muted", medium="details")
     else:

@@ -10,7 +10,8 @@ from nearpeak.document.model import Tone
 from nearpeak.numbers import size
 from nearpeak.report import wording
 from nearpeak.report.headlines import Group, groups
-from nearpeak.results.results import Headline, Results
+from nearpeak.results.results import Cell, Headline, Results
+from nearpeak.terms.buffers import WAYS
 from nearpeak.terms.ratings import FAIR, GOOD
 
 RATINGS: tuple[tuple[float, str, Tone], ...] = (
@@ -20,7 +21,6 @@ RATINGS: tuple[tuple[float, str, Tone], ...] = (
 )
 UNCONFIRMED = "unconfirmed"
 FEW = "Unconfirmed, as launches are few"  # begins a sentence of such figures
-WAYS = {"H,D": "to GPU", "D,H": "from GPU"}
 BOTH_WAYS = "round trip"  # of which a time is half
 
 
@@ -30,6 +30,7 @@ class Line(NamedTuple):
     group: Group
     time: Headline | None  # of a small message
     rate: Headline | None  # of large messages
+    least: Cell | None = None  # of the same library and curve, the size with the least share
 
     @property
     def label(self) -> str:
@@ -95,7 +96,22 @@ def _lines(results: Results) -> Iterator[Line]:
         times = [head for head in heads if head.better == "lower"]
         rates = [head for head in heads if head.better == "higher"]
         if heads:
-            yield Line(group, *(next(iter(of_kind), None) for of_kind in (times, rates)))
+            time, rate = (next(iter(of_kind), None) for of_kind in (times, rates))
+            yield Line(group, time, rate, _least(results, rate or time))
+
+
+def _least(results: Results, head: Headline | None) -> Cell | None:
+    """The size at which the best library of a figure is furthest from the ceiling, in its curve."""
+    if head is None:
+        return None
+    curve = (head.best, head.place, head.case.curve)
+    cells = [
+        cell
+        for cell in results.cells
+        if (cell.who, cell.place, cell.case.curve) == curve and cell.case.x and cell.fraction
+        if cell.ceiling and cell.ceiling.kind == "measured"
+    ]
+    return min(cells, key=lambda cell: cell.fraction or 0.0, default=None)
 
 
 def judged_at(shown: Sequence[Line]) -> str:

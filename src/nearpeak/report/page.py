@@ -135,7 +135,7 @@ def render(results: Results, machines: Sequence[Published] = (), study: Path = P
         picture=Markup(picture(results)),  # its texts are escaped
         answer=list(digest.answer(results, study)),
         cards=list(digest.actions(results, study)),
-        paths_table=list(digest.paths(results)),
+        paths_table=list(digest.paths(results, everywhere=True)),
         findings_all=results.findings,
         findings_block=digest.all_findings(results),
         glossary=[GLOSSARY],

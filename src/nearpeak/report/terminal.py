@@ -33,7 +33,7 @@ from nearpeak.report import (
 from nearpeak.report.advice import advice
 from nearpeak.report.beside import Published, beside, lines
 from nearpeak.report.beside import tables as beside_tables
-from nearpeak.report.digest import digest
+from nearpeak.report.digest import WIDTH, digest
 from nearpeak.report.families import families
 from nearpeak.report.headlines import Group, groups
 from nearpeak.report.notices import notices
@@ -64,7 +64,13 @@ def print_study(
     else:
         for machine in machines:
             _print_beside(results, machine, widened(None))
-    print_document(digest(results, study), page)
+    print_document(digest(results, study), page, _console())
+
+
+def _console() -> PlainConsole:
+    """A console that folds the answer in a file, too, where lines have no width of their own."""
+    console = PlainConsole()
+    return PlainConsole(width=WIDTH) if console.soft_wrap else console
 
 
 def print_details(
