@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What each path carries: the best library at the largest message, and who does not count."""
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from xml.etree import ElementTree
@@ -11,7 +12,7 @@ import pytest
 from nearpeak.machine.machine import Gpu
 from nearpeak.picture.layout import layout
 from nearpeak.picture.measured import Measured, summed
-from nearpeak.report.picture import measured, picture
+from nearpeak.report.picture import PAIRED, measured, picture
 from nearpeak.results.results import Failure, Results
 from nearpeak.terms.identity import CEILING
 from nearpeak.terms.path import DataPath, Endpoint
@@ -102,6 +103,18 @@ def test_a_size_that_all_libraries_left_out(plain: Results, tell: Tell) -> None:
     tell(plain)
     first = by_name(plain)["host-host same-numa"]
     assert (first.size_bytes, first.who) == (1 << 24, "openmpi")
+
+
+def test_a_share_that_its_two_rates_do_not_give_is_explained(plain: Results) -> None:
+    assert PAIRED not in picture(plain)
+    (at,) = largest(plain, "host-host same-numa", "openmpi")
+    cell = plain.cells[at]
+    assert cell.median is not None
+    cell.median *= 0.98
+    row = by_name(plain)["host-host same-numa"]
+    assert not row.divides
+    words = " ".join(re.sub("<[^>]*>", " ", picture(plain)).split())
+    assert PAIRED in words
 
 
 def test_a_fraction_without_an_interval_is_unconfirmed(plain: Results) -> None:

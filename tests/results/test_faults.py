@@ -17,8 +17,16 @@ def test_who_failed_how_and_whether_anything_is_left(make_study: MakeStudy) -> N
         study.launch(block, "gamma", "bw", {8: 5.0}, status=["ok", "hung"][block])
     assert faults(study.results()) == [
         "beta: 2 launches crashed, and nothing was measured",
-        "gamma: 1 launch hung",
+        "gamma: 1 launch hung after its figures",
     ]
+
+
+def test_launches_that_gave_all_their_figures_are_named_so(make_study: MakeStudy) -> None:
+    study = make_study("alpha")
+    for block in range(2):
+        study.ceiling(block, {("bw", "ring", 8): 10.0})
+        study.end(study.launch(block, "alpha", "bw", {8: 5.0}, status=None), "crashed")
+    assert faults(study.results()) == ["alpha: 2 launches crashed after their figures"]
 
 
 def test_where_all_is_well_there_is_none(make_study: MakeStudy) -> None:

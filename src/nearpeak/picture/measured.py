@@ -9,6 +9,7 @@ from nearpeak.picture.shapes import joined
 from nearpeak.terms.path import DataPath, Endpoint
 from nearpeak.terms.ratings import FAIR, GOOD
 
+ALIKE = 0.01  # of a ratio: two that read alike
 STATES = {"near": GOOD, "half": FAIR, "far": float("-inf")}
 
 
@@ -45,6 +46,13 @@ class Measured:
         if self.back is None or self.back.fraction is None or self.fraction is None:
             return self
         return min(self, self.back, key=lambda row: row.fraction or 0.0)
+
+    @property
+    def divides(self) -> bool:
+        """True unless the share differs from the ratio of the two rates that stand with it."""
+        if not self.fraction or not self.value or not self.ceiling:
+            return True
+        return abs(self.value / self.ceiling / self.fraction - 1) <= ALIKE
 
     @property
     def badge(self) -> str:

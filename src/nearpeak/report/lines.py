@@ -96,7 +96,8 @@ def _lines(results: Results) -> Iterator[Line]:
         times = [head for head in heads if head.better == "lower"]
         rates = [head for head in heads if head.better == "higher"]
         if heads:
-            time, rate = (next(iter(of_kind), None) for of_kind in (times, rates))
+            time = next(iter(times), None)
+            rate = max(rates, key=lambda head: head.value or 0.0, default=None)
             yield Line(group, time, rate, _least(results, rate or time))
 
 

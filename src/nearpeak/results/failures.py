@@ -16,6 +16,7 @@ from nearpeak.terms.outcomes import TOO_SLOW, failure
 def failures(observations: Observations) -> list[Failure]:
     """The launches that did not end well; one that was interrupted from outside is none."""
     lost = Counter(gap.launch.number for gap in observations.gaps if _is_lost(gap))
+    imported = {library.who for library in observations.libraries if library.imported}
     return [
         Failure(
             launch=launch.number,
@@ -29,7 +30,8 @@ def failures(observations: Observations) -> list[Failure]:
             cause=launch.cause,
             message=launch.message,
             given_up_after=launch.given_up_after,
-            lost=lost[launch.number] if launch.curves else None,
+            # Of another tool it is not known what it was to measure.
+            lost=lost[launch.number] if launch.curves and launch.who not in imported else None,
             command=launch.command,
             log=launch.log,
         )

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from nearpeak.grouping import grouped
-from nearpeak.numbers import count
+from nearpeak.numbers import agreeing, count
 from nearpeak.results.results import Failure, Results
 from nearpeak.terms.identity import CEILING
 
@@ -26,7 +26,9 @@ def faults(results: Results) -> list[str]:
 
 def _counted(failed: Sequence[Failure]) -> str:
     statuses = Counter(failure.status for failure in failed)
-    return ", ".join(
+    text = ", ".join(
         f"{count(number, 'launch')} {SAID.get(status, status)}"
         for status, number in statuses.items()
     )
+    after = all(failure.lost == 0 for failure in failed)
+    return f"{text} after {agreeing(len(failed), 'its', 'their')} figures" if after else text
