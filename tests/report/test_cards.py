@@ -57,6 +57,16 @@ def test_no_command_that_would_launch_something_else(plain: Results, finding: Fi
         assert not shown.action.endswith(":")
 
 
+def test_what_no_other_command_is_for_is_measured_again_from_the_page() -> None:
+    first, *_ = shown_of(read("h200x4-collectives"))  # of four ranks
+    assert first.command == ""
+    assert first.further is not None
+    assert first.further.medium == "page"
+    assert first.further.text == (
+        "nearpeak run allgather --mpi intel --path 'gpu x4' --buffers D,D --sizes 16M"
+    )
+
+
 def test_the_furthest_path_has_a_card(plain: Results, finding: Finding) -> None:
     poor = _rate(plain)
     assert finding.place is not None

@@ -60,13 +60,11 @@ def test_the_rates_of_links_are_the_ceilings_of_the_table(plain: Results) -> Non
     head.ceiling.value = 3.0
     peak.value = 4.0
     assert links(plain, lines(plain)) == (
-        f"Without MPI at {size(head.case.x)}, of theoretical GB/s: host-host same-numa 3.00 of"
-        " 25.0."
+        f"Without MPI at {size(head.case.x)}: host-host same-numa 3.00 of a theoretical 25.0 GB/s."
     )
     head.ceiling = None
     assert links(plain, lines(plain)) == (
-        f"Without MPI at {size(peak.case.x)}, of theoretical GB/s: host-host same-numa 4.00 of"
-        " 25.0."
+        f"Without MPI at {size(peak.case.x)}: host-host same-numa 4.00 of a theoretical 25.0 GB/s."
     )
 
 

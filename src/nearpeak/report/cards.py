@@ -20,7 +20,7 @@ from nearpeak.results.results import Advice, AdviceKind, Cell, Finding, Headline
 from nearpeak.statistics.comparisons import better_by
 from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL
 from nearpeak.terms.axes import STAGING, staging
-from nearpeak.terms.commands import explaining
+from nearpeak.terms.commands import explaining, running
 from nearpeak.terms.identity import Case, Place, Who
 from nearpeak.terms.ratings import GOOD
 
@@ -246,10 +246,14 @@ def _explain(finding: Finding) -> str:
 
 def _explaining(who: Who | None, place: Place, case_: Case) -> str:
     """The command that explains such messages; empty if `nearpeak explain` cannot launch them."""
-    usual = who is not None and who.settings == Who("").settings and staging(case_.axes) is None
-    if who is None or not usual or place.hosts != 1 or len(place.ends) != PAIR:
+    if who is None or not _usual(who, place, case_) or len(place.ends) != PAIR:
         return ""
     return explaining(who.label, place, case_)
+
+
+def _usual(who: Who, place: Place, case_: Case) -> bool:
+    """True if a command that names no settings, staging and hosts launches such messages."""
+    return who.settings == Who("").settings and staging(case_.axes) is None and place.hosts == 1
 
 
 def _key(given: Advice) -> tuple[Place | None, Case | None]:
@@ -305,16 +309,24 @@ def card(finding: Finding, results: Results, others: Sequence[str] = ()) -> Card
         evidence=[findings.sentence(finding), findings.lost(finding), findings.advised(finding)],
         sources=[(source.text, source.address) for source in finding.sources],
     )
-    return _doubted(plain if better else plain.with_further, finding, cell)
+    further = plain.further
+    first = further is not None and further.medium == "details" and not better
+    return _doubted(plain.with_further if first else plain, finding, cell)
 
 
 def _command(finding: Finding, *, besides: bool) -> Code | None:
-    """The command that searches for settings, else the one that shows the reason; None without.
-    `besides`: another library is advised."""
+    """The command that searches for settings, else the one that shows the reason, else, for the
+    page, the one that measures the case again; None without. `besides`: another library is
+    advised."""
     if tune := finding.remedy.tune:
         title = "Or search for settings:" if besides else "Search for settings:"
         return Code(tune, title, medium="details")
-    return _why(_explain(finding))
+    if explain := _explain(finding):
+        return Code(explain, "See why:", medium="page" if besides else "details")
+    who, place, case_ = finding.who, finding.place, finding.case
+    if who and place and case_ and not finding.apart and _usual(who, place, case_):
+        return Code(running(who.label, place, case_), "Measure it again:", medium="page")
+    return None
 
 
 def _same(others: Sequence[str], advice: str) -> str:

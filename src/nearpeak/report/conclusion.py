@@ -107,11 +107,12 @@ def links(results: Results, shown: Sequence[Line]) -> str:
     }
     sizes = {x for _, x, _ in rates.values()}
     once = f" at {size(sizes.pop())}" if len(sizes) == 1 else ""
-    parts = [
-        f"{path} {number(value)} of {number(most)}{'' if once else f' at {size(x)}'}"
-        for path, (value, x, most) in rates.items()
-    ]
-    return f"Without MPI{once}, of theoretical GB/s: {', '.join(parts)}." if rates else ""
+    parts: list[str] = []
+    for path, (value, x, most) in rates.items():
+        theoretical = number(most) if parts else f"a theoretical {number(most)} GB/s"
+        at_size = "" if once else f" at {size(x)}"
+        parts.append(f"{path} {number(value)} of {theoretical}{at_size}")
+    return f"Without MPI{once}: {', '.join(parts)}." if parts else ""
 
 
 def gaps(results: Results) -> str:
