@@ -210,6 +210,7 @@ def test_settings_are_named_with_what_they_cost() -> None:
         " But bw to GPU 16 KiB is then 2.29x slower."
     )
     assert any("UCX_RNDV_THRESH=intra:11585,inter:auto" in text for text in first.evidence)
+    assert first.with_further.remedy.endswith(" slower. Measure it again:")
 
 
 def test_pieces_have_their_size_and_the_message_its_time() -> None:

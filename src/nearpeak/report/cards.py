@@ -324,7 +324,8 @@ def _command(finding: Finding, *, besides: bool) -> Code | None:
     if explain := _explain(finding):
         return Code(explain, "See why:", medium="page" if besides else "details")
     who, place, case_ = finding.who, finding.place, finding.case
-    if who and place and case_ and not finding.apart and _usual(who, place, case_):
+    plain = finding.apart.keys() <= {STAGING}
+    if who and place and case_ and plain and _usual(who, place, case_):
         return Code(running(who.label, place, case_), "Measure it again:", medium="page")
     return None
 

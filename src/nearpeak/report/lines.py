@@ -78,7 +78,7 @@ def lines(results: Results) -> list[Line]:
         place = line.group.place
         kind = place.kind if place.pair else place.path
         key = (kind, line.group.buffers)
-        slowest[key] = min(slowest.get(key, line), line, key=by_share)
+        slowest[key] = min(slowest.get(key, line), line, key=_by_rate)
     return [_with_round_trip(line, slowest) for line in slowest.values()]
 
 
@@ -125,6 +125,12 @@ def judged_at(shown: Sequence[Line]) -> str:
 def by_share(line: Line) -> float:
     """Sorts the smallest share first, and lines without a share last."""
     return float("inf") if line.share is None else line.share
+
+
+def _by_rate(line: Line) -> tuple[float, float]:
+    """Sorts the slowest rate first, as in the machine's diagram; of times the smallest share."""
+    rate = line.rate.value if line.rate else None
+    return rate or float("inf"), by_share(line)
 
 
 def poor(shown: Sequence[Line]) -> list[Headline]:
