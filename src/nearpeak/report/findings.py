@@ -9,7 +9,7 @@ from nearpeak.findings.rules import all_rules
 from nearpeak.findings.sentences import Phrases, change
 from nearpeak.numbers import agreeing, count, number, size, unit
 from nearpeak.results.names import axes_words
-from nearpeak.results.results import Finding, SettingChange
+from nearpeak.results.results import Finding, SettingChange, Tried
 from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL
 from nearpeak.terms.benchmarks import Benchmark
 
@@ -117,13 +117,24 @@ def remedied(finding: Finding) -> str:
         axes = ", ".join(axes_words(tried.axes))
         parts.append(
             f"In this study {axes} has {number(tried.value)} {unit(tried.unit)},"
-            f" {number(tried.ratio)} times as good in {count(tried.blocks, 'block')}."
+            f" {_times_as_good(finding, tried)} in {count(tried.blocks, 'block')}."
         )
     if remedy.changes and not remedy.settings:
         parts.append(f"To try: {', '.join(map(_named, remedy.changes))}.")
     if remedy.tune:
         parts.append(f"To search for settings: `{remedy.tune}`.")
     return " ".join(parts)
+
+
+def _times_as_good(finding: Finding, tried: Tried) -> str:
+    """`2.00 times as good`, by the figure of the finding; with the median of the blocks, if that
+    reads otherwise."""
+    blocks = number(tried.ratio)
+    mine = [one.value for one in finding.evidence if (one.of, one.unit) == ("own", tried.unit)]
+    ratio = tried.value / mine[0] if mine else tried.ratio
+    figures = number(max(ratio, 1 / ratio))
+    within = "" if figures == blocks else f" (within blocks {blocks})"
+    return f"{figures} times as good{within}"
 
 
 def _named(named: SettingChange) -> str:
