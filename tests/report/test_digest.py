@@ -11,7 +11,7 @@ from answers import printed
 from nearpeak.document.model import Notice, Prose
 from nearpeak.numbers import size
 from nearpeak.report.conclusion import gaps, links, sentence
-from nearpeak.report.digest import MOST_LINES, answer, digest, fitted, paths
+from nearpeak.report.digest import MOST_LINES, answer, digest, fitted, legend, paths
 from nearpeak.report.failures import by_library
 from nearpeak.report.lines import lines
 from nearpeak.results.build import from_json
@@ -149,8 +149,24 @@ def test_that_a_library_is_not_as_shipped_is_said_even_without_room() -> None:
     def text(name: str) -> str:
         return printed(digest(from_json((EXAMPLES / name / "results.json").read_bytes())))
 
-    assert "Not as shipped: launches inherited " in text("h200x4-scaling")
+    named = "Not as shipped: OMPI_MCA_plm and 2 more were set; a settings file was read.\n"
+    assert named in text("h200x4-scaling")
+    assert named in text("h200x2-halo")
     assert " by mpich+layer. Not as shipped.\n" in text("h200x2-shipped")
-    assert " left out. Not as shipped.\n" in text("h100x4-pairs")
-    assert "Not as shipped: launches inherited " in text("h200x2-halo")
+    assert " measured. OMPI_MCA_plm and 2 more were set.\n" in text("h200x2-shipped")
+    assert " launches). Not as shipped: a settings file was read.\n" in text("h100x4-pairs")
     assert "Not as shipped" not in text("lammps")
+
+
+def test_what_the_table_leaves_open_is_explained() -> None:
+    (block,) = legend(from_json((EXAMPLES / "h200x2-shipped" / "results.json").read_bytes()))
+    assert isinstance(block, Prose)
+    assert block.text == (
+        "mpich+layer: mpich with Nearpeak's layer for GPU buffers. latency: one message at a time,"
+        " in the same buffer; bw: several in flight, each in its own. H,D: a host buffer at one end"
+        " and a GPU buffer at the other, as osu_latency H D."
+    )
+
+
+def test_where_nothing_is_open_there_is_no_legend(plain: Results) -> None:
+    assert list(legend(plain)) == []

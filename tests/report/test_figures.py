@@ -75,7 +75,7 @@ def test_ratios_that_do_not_divide_are_seen() -> None:
 @pytest.mark.parametrize("file", RECORDINGS, ids=lambda file: file.parent.name)
 def test_each_ratio_is_that_of_the_figures_beside_it(file: Path) -> None:
     results = read(file)
-    shown = [*cards(results, Path("DIR"), poor(lines(results)))]
+    shown = [*cards(results, Path("DIR"), poor(lines(results))).findings]
     shown += [card(finding, results) for finding in results.findings]
     assert [one for each in shown for one in disagreeing(each.text, each.remedy)] == []
 
@@ -93,7 +93,7 @@ def test_each_library_is_as_far_behind_as_its_figure_says(file: Path) -> None:
 @pytest.mark.parametrize("file", RECORDINGS, ids=lambda file: file.parent.name)
 def test_a_finding_of_the_answer_has_the_figures_of_the_table(file: Path) -> None:
     results = read(file)
-    texts = [one.text for one in cards(results, Path("DIR"), poor(lines(results)))]
+    texts = [one.text for one in cards(results, Path("DIR"), poor(lines(results))).findings]
     heads = {
         (head.best, head.place, head.case): number(head.value)
         for line in lines(results)

@@ -115,7 +115,7 @@ def test_the_first_screen_has_all_findings(browser: Browser, tmp_path: Path, nam
     recorded = from_json((EXAMPLES / name / "results.json").read_bytes())
     browser.open(write_page(recorded, tmp_path), 1280, height=1000)
     bottoms = browser.evaluate(
-        "[...document.querySelectorAll('.answer > ol.cards > li, .answer .picture.wide')]"
+        "[...document.querySelectorAll('.answer ol.cards > li, .answer .picture.wide')]"
         ".map((node) => node.getBoundingClientRect()).map((box) => [box.left, box.bottom])"
     )
     picture, *findings = bottoms

@@ -44,11 +44,11 @@ def test_of_many_paths_the_furthest_are_shown(plain: Results) -> None:
 
 def test_the_caption_has_the_size_that_is_judged(plain: Results) -> None:
     assert path_table(lines(plain)).caption.startswith(
-        "Ceiling: without MPI. Rating: bw 64 MiB alone, good from 80 %, fair from 50."
+        "Ceiling: best time or rate without MPI. bw 64 MiB: good from 80 %, fair from 50."
     )
     times = [line._replace(rate=None) for line in lines(plain)]
     assert path_table(times).caption.startswith(
-        "Ceiling: without MPI. Rating: latency 4 B, good from 80 %, fair from 50."
+        "Ceiling: best time or rate without MPI. latency 4 B: good from 80 %, fair from 50."
     )
 
 

@@ -4,6 +4,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from xml.etree import ElementTree
 
 import msgspec
@@ -13,10 +14,13 @@ from nearpeak.machine.machine import Gpu
 from nearpeak.picture.layout import layout
 from nearpeak.picture.measured import Measured, summed
 from nearpeak.report.picture import PAIRED, measured, picture
+from nearpeak.results.build import from_json
 from nearpeak.results.results import Failure, Results
 from nearpeak.terms.identity import CEILING
 from nearpeak.terms.path import DataPath, Endpoint
+from nearpeak.terms.ratings import TIES
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
 Tell = Callable[[Results], None]
 
 
@@ -55,14 +59,14 @@ def test_the_best_library_at_the_largest_message(plain: Results) -> None:
     assert first.fraction == pytest.approx(0.85)
     assert first.value == pytest.approx(0.85 * (first.ceiling or 0))
     assert first.state == "near"
-    assert first.figures == "openmpi 11.9 of 14.0 GB/s"
+    assert first.figures == "openmpi* 11.9 of 14.0 GB/s"
     assert (
         first.sentence == "host-host same-numa, inside NUMA node 0, 64 MiB: "
-        "openmpi 11.9 of 14.0 GB/s (85.0 % [82.5, 86.7])"
+        "openmpi* 11.9 of 14.0 GB/s (85.0 % [82.5, 86.7])"
     )
     assert first.confirmed
     lower = replace(first, ceiling=11.0)  # of other blocks than most of the library's
-    assert lower.figures == "openmpi 11.9 GB/s"
+    assert lower.figures == "openmpi* 11.9 GB/s"
     assert rows[1].who == "openmpi"
     assert rows[2].figures.endswith("GB/s, no MPI")
     assert rows[2].state == "alone"
@@ -75,7 +79,7 @@ def test_a_ceiling_that_goes_on_beyond_the_libraries(plain: Results) -> None:
             case = point.case.curve.at(1 << 28)
             plain.ceilings.append(msgspec.structs.replace(point, case=case, value=99.0))
     first = by_name(plain)["host-host same-numa"]
-    assert (first.size_bytes, first.figures) == (1 << 26, "openmpi 11.9 of 14.0 GB/s")
+    assert (first.size_bytes, first.figures) == (1 << 26, "openmpi* 11.9 of 14.0 GB/s")
 
 
 def test_one_sided_rates_have_no_ceiling_and_are_not_drawn(plain: Results) -> None:
@@ -257,3 +261,17 @@ def test_all_memories_stand_in_one_row(plain: Results) -> None:
     assert [row.name for row in whole] == ["host-memory"]
     assert " to " in whole[0].figures
     assert summed([local]) == [local]
+
+
+def test_a_best_library_that_is_not_proven_is_marked_and_so_is_half_of_a_memorys_rate() -> None:
+    results = from_json((EXAMPLES / "h200x2-shipped" / "results.json").read_bytes())
+    drawn = picture(results)
+    assert "openmpi-cuda* 357 of 368 GB/s" in drawn
+    assert TIES in drawn
+    assert "GB/s, half for a copy" in drawn.replace("\N{NO-BREAK SPACE}", " ")
+    for head in results.headlines:
+        head.tied = []
+    results.paths = [path for path in results.paths if not path.shares_gpu]
+    drawn = picture(results)
+    assert TIES not in drawn
+    assert "half for a copy" not in drawn.replace("\N{NO-BREAK SPACE}", " ")

@@ -129,7 +129,7 @@ def test_the_links_of_the_machine_come_first(plain: Results) -> None:
     lines = [" ".join(line.split()) for line in _printed(plain).splitlines()]
     assert (
         lines[3]
-        == "host-host same-numa: inside NUMA node 0 64 MiB openmpi 11.9 of 14.0 GB/s 85.0 %"
+        == "host-host same-numa: inside NUMA node 0 64 MiB openmpi* 11.9 of 14.0 GB/s 85.0 %"
     )
     assert lines[6].startswith("host-memory node0: inside NUMA node 0 64 MiB ceiling")
     assert lines[7].startswith("Rate in one direction at this size: the best library")

@@ -213,6 +213,7 @@ class Findings:
     """Numbered findings, the costliest first."""
 
     findings: Sequence[Finding]
+    title: str = ""  # above them: their order
     medium: Medium = ""
 
 

@@ -7,7 +7,7 @@ from nearpeak.machine.machine import Machine
 from nearpeak.numbers import number, percent, size, unit
 from nearpeak.picture.shapes import joined
 from nearpeak.terms.path import DataPath, Endpoint
-from nearpeak.terms.ratings import FAIR, GOOD
+from nearpeak.terms.ratings import FAIR, GOOD, TIED
 
 ALIKE = 0.01  # of a ratio: two that read alike
 STATES = {"near": GOOD, "half": FAIR, "far": float("-inf")}
@@ -31,6 +31,7 @@ class Measured:
     highest: float | None = None  # of several memories: the highest ceiling, the lowest is above
     spread: str = ""  # of the fraction, in percent: its interval, or its range
     confirmed: bool = True  # whether the fraction has an interval
+    tied: bool = False  # whether other libraries may be as good
     back: "Measured | None" = None  # the other direction, on a badge of both
 
     @property
@@ -83,15 +84,15 @@ class Measured:
         return self._figures(f" at {size(self.size_bytes)}")
 
     def _figures(self, suffix: str) -> str:
-        shown = f"{unit(self.unit)}{suffix}"
+        shown, who = f"{unit(self.unit)}{suffix}", f"{self.who}{TIED if self.tied else ''}"
         if self.who is None:
             return f"ceiling {self._ceiling} {shown}, {self.why}"
         if self.ceiling is None:
-            return f"{self.who} {number(self.value)} {shown}, no ceiling"
+            return f"{who} {number(self.value)} {shown}, no ceiling"
         above = self.value is not None and self.value > self.ceiling
         if self.fraction is not None and above != (self.fraction > 1):
-            return f"{self.who} {number(self.value)} {shown}"
-        return f"{self.who} {number(self.value)} of {number(self.ceiling)} {shown}"
+            return f"{who} {number(self.value)} {shown}"
+        return f"{who} {number(self.value)} of {number(self.ceiling)} {shown}"
 
     @property
     def sentence(self) -> str:

@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from nearpeak.document.model import Code
+from nearpeak.document.model import Code, Findings
 from nearpeak.document.model import Finding as Card
 from nearpeak.grouping import present
 from nearpeak.journal import resume_study
-from nearpeak.numbers import count, listed, number, percent, size, unit
+from nearpeak.numbers import agreeing, count, listed, number, percent, size, unit
 from nearpeak.observations.explained import ExplainedCase
 from nearpeak.report import findings
 from nearpeak.report.advice import sentence as advised
@@ -25,23 +25,26 @@ from nearpeak.terms.identity import Case, Place, Who
 from nearpeak.terms.ratings import GOOD
 
 MOST = 3
+DATATYPES, BY_KERNEL = "datatype", "--pack kernel"  # a family, and a way to send its messages
 PAIR = 2  # ranks that `nearpeak explain` follows
 SMALL_BYTES = 8 << 10  # up to which messages cost latency, not bandwidth
 NOT_THE_PATH = "software or settings"  # the origin of a loss where the path sustains more
 OF_LIBRARY = ("software", "settings")  # origins of losses that another library may not have
 
 ALIKE = 0.01  # of a ratio: two that read alike
-TOO_FEW = "Launches are too few for an interval."
 
 Subject = tuple[Place | None, str, bool]  # with the buffers, and whether messages are small
 
 
-def cards(results: Results, folder: Path, poor: Sequence[Headline] = ()) -> Iterator[Card]:
-    """Yields the findings that cost most, one for each rule and each library, path and buffers;
-    without any, the advice. `folder`: the study's, which commands name; `poor`: figures far from
-    their ceilings, the furthest first. Of those without a finding the first has a card in any case,
+def cards(
+    results: Results, folder: Path, poor: Sequence[Headline] = (), worst: Cell | None = None
+) -> Findings:
+    """The findings that cost most, one for each rule and each library, path and buffers; without
+    any, the advice. `folder`: the study's, which commands name; `poor`: figures far from their
+    ceilings, the furthest first. Of those without a finding the first has a card in any case,
     unless it is unconfirmed and a finding is not; the others where there is room. Of those that are
-    as good as a library can attain, one has a card that says so, where there is room."""
+    as good as a library can attain, one has a card that says so, where there is room. `worst`: the
+    operation furthest from its bound, with a card where there is room."""
     costly = _costly(results)[:MOST]
     if costly:
         shown = [_subject_of(finding.place, finding.case) for finding, _ in costly]
@@ -55,9 +58,50 @@ def cards(results: Results, folder: Path, poor: Sequence[Headline] = ()) -> Iter
     certain = all(not one.doubt for one in made[MOST - 1 :])
     displaces = bad and (bad[0].fraction_ci95 is not None or not certain)
     kept = made[: MOST - 1] if displaces else made[:MOST]
-    yield from kept
-    for head in [*bad, *good][: MOST - len(kept)]:
-        yield _of_figure(results, head)
+    room = MOST - len(kept)
+    far = [_of_figure(results, head) for head in [*bad, *good][:room]]
+    if worst and len(far) < room:
+        far.append(_of_bound(results, worst))
+    return Findings([*kept, *far], _title(bool(costly), far, worst))
+
+
+def _title(costly: bool, far: Sequence[Card], worst: Cell | None) -> str:
+    """The order of the cards: findings by their cost, then figures by their shares."""
+    reference = "its bound" if worst else "its ceiling"
+    parts = [
+        "What loses most time per message" if costly else "",
+        f"what is furthest from {reference}" if far else "",
+    ]
+    text = ", then ".join(filter(None, parts))
+    return f"{text[:1].upper()}{text[1:]}:" if text else ""
+
+
+def _of_bound(results: Results, cell: Cell) -> Card:
+    """The card of an operation that is far from the bound of its benchmark."""
+    who, place, case_ = cell.who, cell.place, cell.case
+    family = next(one.family for one in results.benchmarks if one.name == case_.benchmark)
+    bound = f"; bound: {number(cell.ceiling.value)} {unit(cell.unit)}" if cell.ceiling else ""
+    value = f"{number(cell.median)} {unit(cell.unit)}{bound} ({percent(cell.fraction)} %)"
+    few = cell.fraction_ci95 is None
+    plain = Card(
+        f"{who.label}, {place.path}: {short(case_, results.benchmarks)}: {value}",
+        doubt=_too_few(cell.fraction_blocks or cell.launches) if few else "",
+        reason=findings.FEW if few else "",
+    )
+    if family == DATATYPES and _usual(who, place, case_):
+        return replace(
+            plain,
+            action="Gather the data in the application, if this is faster:",
+            command=f"{running(who.label, place, case_)} {BY_KERNEL}",
+            origin="software",
+        )
+    command = _explaining(who, place, case_)
+    action = "Even the best operation may be far from a bound."
+    return replace(
+        plain,
+        action=f"{action} See why:" if command else action,
+        command=command,
+    )
 
 
 def _attained(results: Results, head: Headline) -> bool:
@@ -179,10 +223,15 @@ def _doubt_of_figure(results: Results, head: Headline) -> tuple[str, str]:
     if head.fraction_ci95:
         return "", ""
     if cell is None or cell.launches < FEWEST_FOR_INTERVAL:
-        launches = count(cell.launches, "launch") if cell else "few launches"
-        return launches, TOO_FEW
+        return findings.FEW, _too_few(cell.launches if cell else 0)
     launches = count(cell.fraction_blocks, "launch")
-    return launches, f"Only {launches} had its CPUs as far apart as its ceiling."
+    return findings.FEW, f"Only {launches} had its CPUs as far apart as its ceiling."
+
+
+def _too_few(launches: int) -> str:
+    """`4 launches are too few for an interval.`"""
+    few = count(launches, "launch") if launches else "Few launches"
+    return f"{few} {agreeing(launches, 'is', 'are')} too few for an interval."
 
 
 def _why(command: str) -> Code | None:
@@ -331,9 +380,10 @@ def _command(finding: Finding, *, besides: bool) -> Code | None:
 
 
 def _same(others: Sequence[str], advice: str) -> str:
-    """`The same with intel.`: the other libraries, but for one that is advised."""
+    """`intel has the same loss.`: the other libraries, but for one that is advised."""
     names = [name for name in others if not advice.startswith(f"Use {name}:")]
-    return f"The same with {listed(names)}." if names else ""
+    have = agreeing(len(names), "has", "have")
+    return f"{listed(names)} {have} the same loss." if names else ""
 
 
 def _figure(finding: Finding, cell: Cell) -> str:
@@ -358,7 +408,7 @@ def _doubted(plain: Card, finding: Finding, cell: Cell | None) -> Card:
     evidence = [*plain.evidence, f"The cause is unconfirmed: {doubt}"]
     if cell.ci95:
         return replace(plain, evidence=evidence)
-    return replace(plain, doubt=TOO_FEW, reason=count(cell.launches, "launch"), evidence=evidence)
+    return replace(plain, doubt=_too_few(cell.launches), reason=findings.FEW, evidence=evidence)
 
 
 def _price(results: Results, finding: Finding) -> str:

@@ -118,6 +118,12 @@ def links(results: Results, shown: Sequence[Line]) -> str:
 def gaps(results: Results) -> str:
     """`43 of 207 figures unconfirmed (under 6 launches), 42 on host-host same-numa; 5 not measured,
     8 left out.`; empty if nothing is missing."""
+    texts = gap_texts(results)
+    return next((text for text in texts if len(text) <= WIDEST), texts[-1])
+
+
+def gap_texts(results: Results, *, paths: bool = True) -> list[str]:
+    """The gaps in fewer words each time. `paths`: with those that have most of them."""
     imported = {library.name for library in results.libraries if library.imported}
     measured = [cell for cell in results.timed if cell.median is not None]
     few = [
@@ -127,16 +133,15 @@ def gaps(results: Results) -> str:
     ]
     unconfirmed = [
         f"unconfirmed (under {FEWEST_FOR_INTERVAL} launches){where}"
-        for where in _where(few, measured)
+        for where in (_where(few, measured) if paths else [""])
     ]
     missing = len(results.timed) - len(measured)
     left = len(results.left_out)
-    texts = [
+    return [
         _gaps(len(results.timed), [(len(few), state), (missing, "not measured")], left_out)
         for state in unconfirmed
         for left_out in (left, 0)
     ]
-    return next((text for text in texts if len(text) <= WIDEST), texts[-1])
 
 
 def _gaps(total: int, figures: Sequence[tuple[int, str]], left_out: int) -> str:

@@ -13,6 +13,7 @@ from nearpeak.results.results import Finding, SettingChange, Tried
 from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL
 from nearpeak.terms.benchmarks import Benchmark
 
+FEW = f"under {FEWEST_FOR_INTERVAL} launches"
 CHANCE = "noise"  # may be all, of launches that are enough for an interval
 
 
@@ -64,13 +65,12 @@ def doubt(finding: Finding) -> str:
 
 
 def reason(finding: Finding) -> str:
-    """`4 launches`, `noise`, `1 message`: why a finding is not confirmed; empty if it is."""
+    """`under 6 launches`, `noise`, `1 message`: why a finding is not confirmed; empty if it is."""
     if finding.sure:
         return ""
     if finding.cost is not None:
-        launches = finding.cost.blocks
-        return count(launches, "launch") if launches < FEWEST_FOR_INTERVAL else CHANCE
-    return count(finding.message.messages, "message") if finding.message else "few launches"
+        return FEW if finding.cost.blocks < FEWEST_FOR_INTERVAL else CHANCE
+    return count(finding.message.messages, "message") if finding.message else FEW
 
 
 def lost(finding: Finding) -> str:

@@ -21,6 +21,7 @@ RATINGS: tuple[tuple[float, str, Tone], ...] = (
 )
 UNCONFIRMED = "unconfirmed"
 FEW = "Unconfirmed, as launches are few"  # begins a sentence of such figures
+FASTER = 1.05  # times the rate of several messages: of one that is faster
 BOTH_WAYS = "round trip"  # of which a time is half
 
 
@@ -120,6 +121,30 @@ def judged_at(shown: Sequence[Line]) -> str:
     differ."""
     sizes = {line.judged.case.x for line in shown if line.judged and line.share is not None}
     return f" at {size(sizes.pop())}" if len(sizes) == 1 else ""
+
+
+def single(results: Results, line: Line) -> str:
+    """Says how times and rates are measured, if large messages are faster one at a time than in the
+    rate of a path; else empty."""
+    if not (line.time and line.rate and line.rate.value):
+        return ""
+    rate, x = line.rate, line.rate.case.x
+    times, rates = (
+        [
+            cell
+            for cell in results.cells
+            if (cell.place, cell.case) == (line.group.place, case) and cell.median
+        ]
+        for case in (line.time.case.curve.at(x), rate.case)
+    )
+    window = next((cell.window for cell in rates if cell.who == rate.best), None) or 1
+    fastest = max((x / (1000 * cell.median) for cell in times if cell.median), default=0.0)  # GB/s
+    if window == 1 or rate.unit != "GB/s" or fastest < FASTER * (rate.value or 0.0):
+        return ""
+    return (
+        f"{line.time.case.figure}: one message at a time, in the same buffer;"
+        f" {rate.case.figure}: several in flight, each in its own."
+    )
 
 
 def by_share(line: Line) -> float:

@@ -134,6 +134,7 @@ def render(results: Results, machines: Sequence[Published] = (), study: Path = P
         results=results,
         picture=Markup(picture(results)),  # its texts are escaped
         answer=list(digest.answer(results, study)),
+        legend=list(digest.legend(results)),
         cards=list(digest.actions(results, study)),
         paths_table=list(digest.paths(results, everywhere=True)),
         findings_all=results.findings,

@@ -9,14 +9,13 @@ from nearpeak.numbers import count, listed, number, percent, size, unit
 from nearpeak.report.lines import Line, by_share, judged_at, share
 from nearpeak.results.results import Headline
 from nearpeak.terms.buffers import WAYS
-from nearpeak.terms.ratings import FAIR, GOOD
+from nearpeak.terms.ratings import FAIR, GOOD, TIED, TIES
 
 MOST_ROWS = 6
 HALF = "half round trip"  # the time between unlike memories, which is of both ways
 LEVELS = f"good from {100 * GOOD:.0f} %, fair from {100 * FAIR:.0f}."
+CEILING = "Ceiling: best time or rate without MPI."
 PAIRS = " Pairs: the slowest."
-TIED = "*"  # behind the best library, if others may be as good
-TIES = f" {TIED}: others may tie."
 SHARES = [Column("share", "", "%"), Column("bar", "", figure=False)]
 LEAST = Column("least", "lowest", "% at size", figure=False)
 
@@ -71,9 +70,9 @@ def path_table(lines: Sequence[Line], *, least: bool = False) -> Table:
     rates = _Figures.of(line.rate for line in shown)
     of_time = any(line.rate and share(line.time) for line in shown)
     both_ways = any(line.time and line.group.buffers in WAYS for line in shown)
-    meaning = _meaning(lines, several=bool(times.cases and rates.cases)) if has_shares else ""
+    meaning = _meaning(lines) if has_shares else ""
     if any(head.tied for line in shown for head in (line.time, line.rate) if head):
-        meaning += TIES
+        meaning += f" {TIES}"
     return Table(
         title="",
         caption=f"{meaning}{pairs}{rest}".strip(),
@@ -91,12 +90,11 @@ def path_table(lines: Sequence[Line], *, least: bool = False) -> Table:
     )
 
 
-def _meaning(lines: Sequence[Line], *, several: bool) -> str:
-    """The meaning of shares and ratings: of `several` figures, one alone is rated."""
+def _meaning(lines: Sequence[Line]) -> str:
+    """The meaning of shares, and of the ratings, with the figure that is rated."""
     judged = {line.judged.case.figure for line in lines if line.judged and line.share is not None}
-    alone = " alone" if several else ""
-    of_figures = f"{listed(sorted(judged))}{judged_at(lines).replace(' at', '')}{alone}"
-    return f"Ceiling: without MPI. Rating: {of_figures}, {LEVELS}"
+    of_figures = f"{listed(sorted(judged))}{judged_at(lines).replace(' at', '')}"
+    return f"{CEILING} {of_figures}: {LEVELS}"
 
 
 def _row(line: Line, times: _Figures, rates: _Figures) -> Row:

@@ -126,7 +126,8 @@ def _of_headline(
     ]
     best = next((cell for cell in cells if cell.who == headline.best), None)
     top, unit = headline.ceiling, headline.unit
-    return _row(results, path, headline.case, top, best, unit, measured=bool(cells))
+    way, row = _row(results, path, headline.case, top, best, unit, measured=bool(cells))
+    return way, row and replace(row, tied=bool(best and headline.tied))
 
 
 def _of_ceiling(results: Results, path: DataPath, curve: Curve) -> tuple[Way, Measured | None]:

@@ -41,6 +41,7 @@ from nearpeak.report.picture import measured
 from nearpeak.report.remarks import PAIRED
 from nearpeak.results.order import figures
 from nearpeak.results.results import Results
+from nearpeak.terms.ratings import TIES
 
 _SHOWN = 8  # lines of failures, of defects, ...; the page has all of them
 _FINDINGS = 5
@@ -138,6 +139,8 @@ def _print_links(results: Results, console: PlainConsole) -> None:
         "Rate in one direction at this size: the best library, and its fraction of the ceiling (the"
         " median over blocks, which may differ from the ratio of both figures)"
     )
+    if any(row.tied for row in rows):
+        caption += f"; {TIES.removesuffix('.')}"
     if any(row.path.transport == "local" for row in rows):
         caption += "; of memory, what a copy moves, with each byte counted once"
     console.print(plain(caption, "dim"))
