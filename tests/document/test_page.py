@@ -9,6 +9,7 @@ from markupsafe import Markup
 from answers import printed
 from nearpeak.document import markdown
 from nearpeak.document.model import (
+    Code,
     Column,
     Document,
     Drawing,
@@ -57,6 +58,13 @@ def test_the_page_says_once_why_a_finding_is_unconfirmed() -> None:
     page = render(Document("title", "heading", [], [Section("Slow", [Findings([finding])])]))
     assert page.count("In 3 blocks this may be chance.") == 1
     assert "Unconfirmed: slow" in page
+
+
+def test_the_page_has_the_further_command_of_a_finding() -> None:
+    for medium in ("details", "page"):
+        finding = Finding("slow", "Use it.", further=Code("nearpeak tune", "Or try:", medium))
+        page = render(Document("title", "heading", [], [Section("Slow", [Findings([finding])])]))
+        assert "Use it. Or try: <code>nearpeak tune</code>" in page
 
 
 DETAILED = Document(

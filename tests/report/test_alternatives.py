@@ -8,6 +8,7 @@ import pytest
 
 from nearpeak.report.alternatives import better_library, better_path
 from nearpeak.report.cards import card
+from nearpeak.report.findings import headline
 from nearpeak.results.build import from_json
 from nearpeak.results.results import Comparison, Finding, Headline, Results
 from nearpeak.statistics.verdicts import Word
@@ -44,9 +45,9 @@ def test_the_best_library_that_is_significantly_better_is_named(
         first, first=THIRD, second=first.first, verdict="slower", ratio=0.25
     )
     plain.comparisons = [first, undecided]
-    assert better_library(plain, finding) == "Use other here (2.00x)."
+    assert better_library(plain, finding, "") == "Use other here (2.00x)."
     plain.comparisons = [first, undecided, turned]
-    assert better_library(plain, finding) == "Use third here (4.00x)."
+    assert better_library(plain, finding, "") == "Use third here (4.00x)."
     assert "Use third" not in card(finding, plain).action  # the placement is the reason
     of_software = msgspec.structs.replace(finding, kind="calls")
     assert card(of_software, plain).action == "Use third here (4.00x)."
@@ -57,10 +58,10 @@ def test_a_library_that_is_not_better_is_not_named(
     plain: Results, finding: Finding, verdict: Word
 ) -> None:
     plain.comparisons = [compared(finding, OTHER, verdict, 2.0)]
-    assert better_library(plain, finding) == ""
+    assert better_library(plain, finding, "") == ""
     elsewhere = msgspec.structs.replace(finding, place=None)
     plain.comparisons = [compared(finding, OTHER, "faster", 2.0)]
-    assert better_library(plain, elsewhere) == ""
+    assert better_library(plain, elsewhere, "") == ""
 
 
 def read(name: str) -> tuple[Results, Finding]:
@@ -71,9 +72,15 @@ def read(name: str) -> tuple[Results, Finding]:
 
 def test_failures_of_the_better_library_stand_beside_it() -> None:
     results, slow = read("h200")
-    assert better_library(results, slow) == (
-        "Use intel: 7.57 GB/s (7.84x; crashed in 2 of 9 launches here)."
+    assert better_library(results, slow, headline(slow)) == (
+        "Use intel: 7.57 GB/s (8.05x; crashed at the end of 2 of 9 launches)."
     )
+
+
+def test_a_figure_that_the_finding_does_not_have_stands_beside_the_better_one() -> None:
+    results, slow = read("h200")
+    text = better_library(results, slow, "overlaps little")
+    assert text.startswith("Use intel: 7.57 instead of 0.941 GB/s (8.05x; ")
 
 
 def test_a_library_that_lost_half_of_its_launches_is_not_named() -> None:
@@ -81,7 +88,7 @@ def test_a_library_that_lost_half_of_its_launches_is_not_named() -> None:
     (lost,) = (kind for kind in results.failure_kinds if kind.who.library == "intel")
     lost.launches = [1, 2, 3, 4, 5]
     assert lost.of == 9
-    assert "Use intel" not in better_library(results, slow)
+    assert "Use intel" not in better_library(results, slow, "")
 
 
 def variant(head: Headline, *, mps: bool, value: float) -> Headline:

@@ -24,24 +24,32 @@ def sentences(results: Results) -> list[str]:
     return far_behind(results, lines(results))
 
 
-def test_a_library_far_behind_is_named_with_its_worst_figures() -> None:
+def test_a_library_far_behind_has_its_path_and_both_figures() -> None:
     assert sentences(read("h200x4")) == [
-        "openmpi-cuda is far behind the best: latency 17.7x on gpu-gpu nvlink, bw 10.8x on gpu-gpu"
-        " same-gpu."
+        "gpu-gpu nvlink, latency 8 B: best 12.2 µs, openmpi-cuda 214 (17.5x behind).",
+        "gpu-gpu same-gpu, bw 16 MiB: best 1470 GB/s, openmpi-cuda 136 (10.8x behind).",
     ]
 
 
-def test_libraries_that_are_worst_in_the_same_figure_share_a_line() -> None:
-    assert sentences(read("h200x2-shipped")) == [
-        "openmpi-cuda and intel are far behind the best: latency 21.5x and 21.0x on gpu-gpu"
-        " same-gpu."
-    ]
+def test_libraries_that_are_behind_by_less_are_named_where_the_line_has_room() -> None:
+    first, _ = sentences(read("h200x2-shipped"))
+    assert first == (
+        "gpu-gpu same-gpu, latency 8 B: best 7.28 µs, openmpi-cuda 155 (21.3x behind), intel 151"
+        " (20.7x)."
+    )
+    _, second = sentences(read("h200"))
+    assert second == (
+        "host-gpu near, latency 8 B: best 4.37 µs, intel 9.80 (2.24x behind), openmpi-cuda 7.83"
+        " (1.79x)."
+    )
 
 
-def test_several_libraries_have_a_line_each() -> None:
+def test_the_second_line_is_of_another_library() -> None:
     first, second = sentences(read("h200"))
-    assert first == "mpich+layer is far behind the best: bw 10.6x on host-gpu near (from GPU)."
-    assert second.startswith("openmpi-cuda is far behind the best: bw 7.84x on host-gpu near (to ")
+    assert first == (
+        "host-gpu near (from GPU), bw 16 MiB: best 13.3 GB/s, mpich+layer 1.30 (10.2x behind)."
+    )
+    assert "intel" in second
 
 
 def test_what_is_not_proven_is_not_said() -> None:
@@ -73,7 +81,14 @@ def test_failures_are_counted_among_the_launches_of_their_path() -> None:
     intel = next(failed for failed in results.failures if failed.who.library == "intel")
     lost = losses(results, intel.who, intel.place)
     assert (lost.failed, lost.launches) == (2, 9)
-    assert str(lost) == "crashed in 2 of 9 launches"
+    assert str(lost) == "crashed at the end of 2 of 9 launches"
+    for kind in results.failure_kinds:
+        kind.lost = 3
+    lost = losses(results, intel.who, intel.place)
+    assert str(lost) == "crashed in 2 of 9 launches and lost figures"
+    for kind in results.failure_kinds:
+        kind.lost = None
+    assert str(losses(results, intel.who, intel.place)) == "crashed in 2 of 9 launches"
     assert not lost.unfit
     results = read("h200x2-shipped")
     lost = losses(results, intel.who, results.failures[0].place)

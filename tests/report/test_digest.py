@@ -5,12 +5,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from answers import printed
 from nearpeak.document.model import Notice, Prose
 from nearpeak.numbers import size
 from nearpeak.report.conclusion import gaps, links, sentence
-from nearpeak.report.digest import MOST_LINES, answer, digest, fitted, paths
+from nearpeak.report.digest import MOST_LINES, answer, digest, fitted, legend, paths
 from nearpeak.report.failures import by_library
 from nearpeak.report.lines import lines
 from nearpeak.results.build import from_json
@@ -46,12 +47,12 @@ def test_of_many_paths_the_sentence_counts_the_ratings(plain: Results) -> None:
         for share, ci95 in ((0.7, (0.6, 0.8)), (0.3, (0.2, 0.4)), (0.1, None))
     ]
     text = sentence(plain, [first, *others])
-    assert " is good at 64 MiB on 1 of 4 paths, fair on 1, poor on 1 and unconfirmed on 1. " in text
-    assert f"The furthest from its ceiling is {first.label}, 30.0 %" in text  # the confirmed one
-    assert " is good at 64 MiB on all 4 paths. " in sentence(plain, [first] * 4)
+    assert " is good at 64 MiB on 1 of 4 paths, fair on 1, poor on 1, unconfirmed on 1; " in text
+    assert f"worst confirmed: {first.label}, 30.0 % of the ceiling by " in text
+    assert " is good at 64 MiB on all 4 paths; " in sentence(plain, [first] * 4)
 
 
-def test_the_rates_of_links_say_what_each_is(plain: Results) -> None:
+def test_the_rates_of_links_are_the_ceilings_of_the_table(plain: Results) -> None:
     (peak,) = [peak for peak in plain.peaks if peak.of_theoretical]
     head = next(line.rate for line in lines(plain) if line.rate and line.group.place == peak.place)
     head.case = msgspec.structs.replace(head.case, x=2 * peak.case.x)
@@ -59,8 +60,11 @@ def test_the_rates_of_links_say_what_each_is(plain: Results) -> None:
     head.ceiling.value = 3.0
     peak.value = 4.0
     assert links(plain, lines(plain)) == (
-        "Without MPI, links carry 4.00 of a theoretical 25.0 GB/s on host-host same-numa"
-        f" (3.00 with {size(head.case.x)}, its ceiling here)."
+        f"Without MPI at {size(head.case.x)}: host-host same-numa 3.00 of a theoretical 25.0 GB/s."
+    )
+    head.ceiling = None
+    assert links(plain, lines(plain)) == (
+        f"Without MPI at {size(peak.case.x)}: host-host same-numa 4.00 of a theoretical 25.0 GB/s."
     )
 
 
@@ -108,9 +112,24 @@ def test_gaps_are_counted(plain: Results) -> None:
     assert gaps(plain) == ""
     plain.cells[0].launches = 2
     many = len(plain.cells)
-    assert gaps(plain) == f"1 of {many} figures unconfirmed (fewer than 6 launches)."
+    assert gaps(plain) == f"1 of {many} figures unconfirmed (under 6 launches), with openmpi."
     plain.cells[1].median = None
-    assert gaps(plain).endswith(" launches), 1 not measured.")
+    assert gaps(plain).endswith(" launches), with openmpi; 1 not measured.")
+
+
+@pytest.mark.parametrize(
+    ("recording", "text"),
+    [
+        ("h200x2-shipped", "(under 6 launches), 42 on host-host same-numa; 5 not measured."),
+        ("h200x2-families", "(under 6 launches), all with intel; 44 not measured."),
+        ("h100x4-pairs", "(under 6 launches), all on gpu-gpu pairs; 3 left out."),
+        ("h200x4-scaling", "6 of 6 figures unconfirmed (under 6 launches)."),
+    ],
+)
+def test_the_paths_or_the_library_with_most_gaps_are_named(recording: str, text: str) -> None:
+    results = from_json((EXAMPLES / recording / "results.json").read_bytes())
+    assert gaps(results).endswith(text)
+    assert len(gaps(results)) <= 100
 
 
 def test_what_has_no_room_is_left_to_the_page() -> None:
@@ -130,7 +149,24 @@ def test_that_a_library_is_not_as_shipped_is_said_even_without_room() -> None:
     def text(name: str) -> str:
         return printed(digest(from_json((EXAMPLES / name / "results.json").read_bytes())))
 
-    assert "Not as shipped: launches inherited " in text("h200x4-scaling")
-    assert " left out. Not as shipped.\n" in text("h200x2-shipped")
-    assert " with openmpi+layer. Not as shipped. " in " ".join(text("h200x2-halo").split())
+    named = "Not as shipped: OMPI_MCA_plm and 2 more were set; a settings file was read.\n"
+    assert named in text("h200x4-scaling")
+    assert named in text("h200x2-halo")
+    assert " by mpich+layer. Not as shipped.\n" in text("h200x2-shipped")
+    assert " measured. OMPI_MCA_plm and 2 more were set.\n" in text("h200x2-shipped")
+    assert " launches). Not as shipped: a settings file was read.\n" in text("h100x4-pairs")
     assert "Not as shipped" not in text("lammps")
+
+
+def test_what_the_table_leaves_open_is_explained() -> None:
+    (block,) = legend(from_json((EXAMPLES / "h200x2-shipped" / "results.json").read_bytes()))
+    assert isinstance(block, Prose)
+    assert block.text == (
+        "mpich+layer: mpich with Nearpeak's layer for GPU buffers. latency: one message at a time,"
+        " in the same buffer; bw: several in flight, each in its own. H,D: a host buffer at one end"
+        " and a GPU buffer at the other, as osu_latency H D."
+    )
+
+
+def test_where_nothing_is_open_there_is_no_legend(plain: Results) -> None:
+    assert list(legend(plain)) == []

@@ -69,22 +69,34 @@ def test_cases_that_were_left_out(plain: Results) -> None:
 @pytest.mark.parametrize(
     ("recording", "text"),
     [
-        ("h200x2-shipped", "6 launches failed: intel, 6 of 7 on host-gpu near (SIGSEGV)"),
+        (
+            "h200x2-shipped",
+            "6 launches crashed at the end, after their figures: intel, 6 of 7 on host-gpu near"
+            " (SIGSEGV)",
+        ),
         (
             "h100x4-pairs",
-            "16 launches failed: intel, 6 of 18 on host-gpu pairs (SIGSEGV) and 10 of 48 on gpu-gpu"
-            " pairs (7 Abort, 3 MPIDI_GPU_ipc_allgather_open)",
+            "16 launches failed: intel, 6 of 18 on host-gpu pairs (SIGSEGV at the end, after their"
+            " figures) and 10 of 48 on gpu-gpu pairs (7 Abort, 3 MPIDI_GPU_ipc_allgather_open;"
+            " figures lost)",
         ),
         (
             "h200x4-collectives",
-            "5 launches failed: intel, 4 of 8 on gpu x4 (SIGSEGV) and 1 of 8 on gpu-gpu nvlink"
-            " (MPIDI_GPU_ipc_allgather_open)",
+            "5 launches failed and lost figures: intel, 4 of 8 on gpu x4 (SIGSEGV) and 1 of 8 on"
+            " gpu-gpu nvlink (MPIDI_GPU_ipc_allgather_open)",
         ),
     ],
 )
 def test_each_library_has_its_paths_its_launches_and_all_causes(recording: str, text: str) -> None:
     results = from_json((EXAMPLES / recording / "results.json").read_bytes())
     assert by_library(results) == text
+
+
+def test_one_launch_and_other_ends(plain: Results) -> None:
+    plain.failure_kinds = [msgspec.structs.replace(kind([3]), lost=0, status="hung")]
+    assert by_library(plain) == (
+        "1 launch hung at the end, after its figures: mpich, 1 on host-host same-numa (SIGSEGV)"
+    )
 
 
 def test_many_libraries_paths_and_causes_are_counted(plain: Results) -> None:

@@ -55,8 +55,8 @@ def test_a_family_has_every_operation_at_three_sizes(of_family: Results) -> None
     }  # fmt: skip
     assert family.sentences == [
         "host-host same-numa: furthest from the bound: at 8 B allgather of openmpi, 50.0 %"
-        " (48.5 to 51.0 % in 6 blocks); at 1 MiB allgather of openmpi, 50.0 % (48.5 to 51.0 % in 6"
-        " blocks)."
+        " (48.5 to 51.0 % in 6 launches); at 1 MiB allgather of openmpi, 50.0 % (48.5 to 51.0 % in"
+        " 6 launches)."
     ]
     place = of_family.paths[0].place
     assert [curve.benchmark for curve in family.charts[place, "H,H"]] == ["allgather", "barrier"]
@@ -86,7 +86,7 @@ def test_where_nothing_is_furthest_the_sentence_is_not_empty(of_family: Results)
     of_family.furthest = []
     of_family.cells = [cell for cell in of_family.cells if cell.fraction is not None]
     (sentence,) = families(of_family)[0].sentences
-    assert sentence.endswith(": in too few blocks to say more than the table.")
+    assert sentence.endswith(": too few launches to say more than the table.")
 
 
 def test_what_has_no_size_is_told_where_it_is_alone(of_family: Results, tell: Tell) -> None:
@@ -95,7 +95,7 @@ def test_what_has_no_size_is_told_where_it_is_alone(of_family: Results, tell: Te
     (family,) = families(of_family)
     assert family.sentences == [
         "host-host same-numa: furthest from the bound: barrier of openmpi, 50.0 % (48.5 to"
-        " 51.0 % in 6 blocks)."
+        " 51.0 % in 6 launches)."
     ]
 
 
@@ -166,7 +166,7 @@ def test_what_some_launches_lost_is_marked(of_family: Results) -> None:
     value = found["allgather"]["openmpi 8"]
     assert (value.text, value.tone) == ("1.00", "bad")
     assert value.remark == "crashed in 2 of 8 launches"
-    assert "crashed in 2 of 8 launches: allgather of openmpi" in family.sentences[0]
+    assert "crashed in 2 of its 8 launches: allgather of openmpi" in family.sentences[0]
 
 
 def test_a_sentence_has_the_worst_operation_and_nccl_beside_it(
@@ -178,7 +178,7 @@ def test_a_sentence_has_the_worst_operation_and_nccl_beside_it(
     tell(of_family)
     (family,) = families(of_family)
     assert (
-        "at 8 B allgather of openmpi, 30.0 % (48.5 to 51.0 % in 6 blocks); at 1 MiB"
+        "at 8 B allgather of openmpi, 30.0 % (48.5 to 51.0 % in 6 launches); at 1 MiB"
         in family.sentences[0]
     )
     of_family.libraries = [
@@ -188,7 +188,7 @@ def test_a_sentence_has_the_worst_operation_and_nccl_beside_it(
     tell(of_family)
     (family,) = families(of_family)
     assert (
-        "at 8 B allgather of openmpi, 30.0 % (48.5 to 51.0 % in 6 blocks; mpich 90.0 %);"
+        "at 8 B allgather of openmpi, 30.0 % (48.5 to 51.0 % in 6 launches; mpich 90.0 %);"
         in (family.sentences[0])
     )
     assert family.about[-1].startswith("The size of allgather is the size of one rank's block")

@@ -67,8 +67,8 @@ def test_puts_say_on_which_blocks_they_stand_and_which_window_is_better(by_hand:
     )
     cells[0].launch_medians[:] = [1.0, 1.0, 1.0, 9.0, 9.0, 9.0]
     assert (
-        "in 6 of 9 blocks; this is the median of the ratios within single blocks, the ratio of the"
-        " two figures is 4.00)."
+        "of bw, messages of as many bytes, 4.00 times (within blocks 6.67, 2.22 to 20.0 in 6 of 9"
+        " blocks)."
     ) in sentence(
         next(one for one in find_in(by_hand.view(cells)) if one.case.axes["win"] == "created")
     )

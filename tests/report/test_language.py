@@ -11,7 +11,7 @@ from answers import check_short, count_words
 from nearpeak.document.markdown import render
 from nearpeak.document.model import Document, Section
 from nearpeak.findings.rules import all_rules
-from nearpeak.report.digest import actions, answer, digest
+from nearpeak.report.digest import actions, answer, digest, legend
 from nearpeak.results.build import from_json
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -62,7 +62,7 @@ def test_the_answer_of_a_recording_is_plain(file: Path) -> None:
 def test_the_answer_is_read_in_a_minute(file: Path) -> None:
     results = from_json(file.read_bytes())
     check_short(digest(results))
-    blocks = [*answer(results, Path()), *actions(results, Path())]
+    blocks = [*answer(results, Path()), *legend(results), *actions(results, Path())]
     above = render(Document("", "", [], [Section("", blocks)]))
     assert count_words(above) <= MOST_ABOVE
 

@@ -7,6 +7,7 @@ import msgspec
 
 from nearpeak.report.lines import Line, by_share, judged_at, lines, poor, share
 from nearpeak.report.path_table import path_table
+from nearpeak.report.picture import measured
 from nearpeak.results.build import from_json
 from nearpeak.results.results import Results
 from nearpeak.terms.ratings import FAIR
@@ -68,8 +69,14 @@ def test_poor_figures_of_small_and_of_large_messages_are_sorted(plain: Results) 
 def test_of_all_pairs_the_slowest_is_named(gpu: Results) -> None:
     pairs = [line for line in lines(gpu) if line.group.place.pair]
     assert pairs
-    assert path_table(pairs).caption.endswith(" Pairs: the slowest of each kind.")
+    assert path_table(pairs).caption.endswith(" Pairs: the slowest.")
     assert len({line.label for line in pairs}) == len(pairs)
+
+
+def test_the_slowest_pair_is_that_of_the_diagram() -> None:
+    results = recording("h100x4-pairs")
+    shown = {line.group.place.path for line in lines(results)}
+    assert shown == {row.path.id for row in measured(results) if row.path.pair}
 
 
 def test_half_a_round_trip_is_of_both_ways() -> None:

@@ -110,6 +110,19 @@ def test_charts_side_by_side_have_titles_of_their_own(
     assert browser.evaluate(ALIKE) == []
 
 
+@pytest.mark.parametrize("name", ["h200x2-shipped", "h200x4", "h200"])
+def test_the_first_screen_has_all_findings(browser: Browser, tmp_path: Path, name: str) -> None:
+    recorded = from_json((EXAMPLES / name / "results.json").read_bytes())
+    browser.open(write_page(recorded, tmp_path), 1280, height=1000)
+    bottoms = browser.evaluate(
+        "[...document.querySelectorAll('.answer ol.cards > li, .answer .picture.wide')]"
+        ".map((node) => node.getBoundingClientRect()).map((box) => [box.left, box.bottom])"
+    )
+    picture, *findings = bottoms
+    assert len(findings) == 3
+    assert all(left > picture[0] and bottom <= 1000 for left, bottom in findings)
+
+
 def test_bars_of_an_iteration_are_as_wide_as_a_narrow_window(
     browser: Browser, made_applications: Any, tmp_path: Path
 ) -> None:

@@ -44,7 +44,11 @@ def test_of_many_paths_the_furthest_are_shown(plain: Results) -> None:
 
 def test_the_caption_has_the_size_that_is_judged(plain: Results) -> None:
     assert path_table(lines(plain)).caption.startswith(
-        "%: of the ceiling at 64 MiB, without MPI. good: from 80; fair: from 50."
+        "Ceiling: best time or rate without MPI. bw 64 MiB: good from 80 %, fair from 50."
+    )
+    times = [line._replace(rate=None) for line in lines(plain)]
+    assert path_table(times).caption.startswith(
+        "Ceiling: best time or rate without MPI. latency 4 B: good from 80 %, fair from 50."
     )
 
 
@@ -55,9 +59,9 @@ def test_a_best_library_that_is_not_proven_is_marked(plain: Results) -> None:
             head.tied = []
     first = shown[0].rate
     assert first is not None
-    assert "proven" not in path_table(shown).caption
+    assert "tie" not in path_table(shown).caption
     first.tied, first.standing = [Who("intel")], "tie"
     table = path_table(shown)
-    assert table.caption.endswith(" *: no proven difference.")
+    assert table.caption.endswith(" *: others may tie.")
     texts = [row.values["rate"].text for row in table.groups[0].rows]
     assert [text.endswith("*") for text in texts] == [True] + [False] * (len(texts) - 1)

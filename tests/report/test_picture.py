@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What each path carries: the best library at the largest message, and who does not count."""
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from xml.etree import ElementTree
 
 import msgspec
@@ -11,11 +13,14 @@ import pytest
 from nearpeak.machine.machine import Gpu
 from nearpeak.picture.layout import layout
 from nearpeak.picture.measured import Measured, summed
-from nearpeak.report.picture import measured, picture
+from nearpeak.report.picture import PAIRED, measured, picture
+from nearpeak.results.build import from_json
 from nearpeak.results.results import Failure, Results
 from nearpeak.terms.identity import CEILING
 from nearpeak.terms.path import DataPath, Endpoint
+from nearpeak.terms.ratings import TIES
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
 Tell = Callable[[Results], None]
 
 
@@ -54,14 +59,14 @@ def test_the_best_library_at_the_largest_message(plain: Results) -> None:
     assert first.fraction == pytest.approx(0.85)
     assert first.value == pytest.approx(0.85 * (first.ceiling or 0))
     assert first.state == "near"
-    assert first.figures == "openmpi 11.9 of 14.0 GB/s"
+    assert first.figures == "openmpi* 11.9 of 14.0 GB/s"
     assert (
         first.sentence == "host-host same-numa, inside NUMA node 0, 64 MiB: "
-        "openmpi 11.9 of 14.0 GB/s (85.0 % [82.5, 86.7])"
+        "openmpi* 11.9 of 14.0 GB/s (85.0 % [82.5, 86.7])"
     )
     assert first.confirmed
     lower = replace(first, ceiling=11.0)  # of other blocks than most of the library's
-    assert lower.figures == "openmpi 11.9 GB/s"
+    assert lower.figures == "openmpi* 11.9 GB/s"
     assert rows[1].who == "openmpi"
     assert rows[2].figures.endswith("GB/s, no MPI")
     assert rows[2].state == "alone"
@@ -74,7 +79,7 @@ def test_a_ceiling_that_goes_on_beyond_the_libraries(plain: Results) -> None:
             case = point.case.curve.at(1 << 28)
             plain.ceilings.append(msgspec.structs.replace(point, case=case, value=99.0))
     first = by_name(plain)["host-host same-numa"]
-    assert (first.size_bytes, first.figures) == (1 << 26, "openmpi 11.9 of 14.0 GB/s")
+    assert (first.size_bytes, first.figures) == (1 << 26, "openmpi* 11.9 of 14.0 GB/s")
 
 
 def test_one_sided_rates_have_no_ceiling_and_are_not_drawn(plain: Results) -> None:
@@ -102,6 +107,18 @@ def test_a_size_that_all_libraries_left_out(plain: Results, tell: Tell) -> None:
     tell(plain)
     first = by_name(plain)["host-host same-numa"]
     assert (first.size_bytes, first.who) == (1 << 24, "openmpi")
+
+
+def test_a_share_that_its_two_rates_do_not_give_is_explained(plain: Results) -> None:
+    assert PAIRED not in picture(plain)
+    (at,) = largest(plain, "host-host same-numa", "openmpi")
+    cell = plain.cells[at]
+    assert cell.median is not None
+    cell.median *= 0.98
+    row = by_name(plain)["host-host same-numa"]
+    assert not row.divides
+    words = " ".join(re.sub("<[^>]*>", " ", picture(plain)).split())
+    assert PAIRED in words
 
 
 def test_a_fraction_without_an_interval_is_unconfirmed(plain: Results) -> None:
@@ -244,3 +261,17 @@ def test_all_memories_stand_in_one_row(plain: Results) -> None:
     assert [row.name for row in whole] == ["host-memory"]
     assert " to " in whole[0].figures
     assert summed([local]) == [local]
+
+
+def test_a_best_library_that_is_not_proven_is_marked_and_so_is_half_of_a_memorys_rate() -> None:
+    results = from_json((EXAMPLES / "h200x2-shipped" / "results.json").read_bytes())
+    drawn = picture(results)
+    assert "openmpi-cuda* 357 of 368 GB/s" in drawn
+    assert TIES in drawn
+    assert "GB/s, half for a copy" in drawn.replace("\N{NO-BREAK SPACE}", " ")
+    for head in results.headlines:
+        head.tied = []
+    results.paths = [path for path in results.paths if not path.shares_gpu]
+    drawn = picture(results)
+    assert TIES not in drawn
+    assert "half for a copy" not in drawn.replace("\N{NO-BREAK SPACE}", " ")

@@ -28,13 +28,14 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
         (
             "h200x2-families",
             "On host1, the best MPI library reaches from 0.0141 % of the bound in hindexed at 1 MiB"
-            " to 90.6 % in put_latency at 64 KiB. Largest confirmed difference: acc_latency D,D at"
-            " 8 B, mpich+layer 3.63x as fast as intel.",
+            " (mpich+layer) to 90.6 % in put_latency at 64 KiB (mpich+layer). Largest confirmed"
+            " difference: acc_latency D,D at 8 B, mpich+layer 3.63x as fast as intel.",
         ),
         (
             "h200x4-collectives",
             "Unconfirmed, as launches are few: on vm, the best MPI library reaches from 4.27 % of"
-            " the bound in allreduce at 64 KiB to 67.1 % in reduce_scatter_block at 16 MiB.",
+            " the bound in allreduce at 64 KiB on gpu x4 (openmpi+layer) to 67.1 % in"
+            " reduce_scatter_block at 16 MiB on gpu-gpu nvlink (openmpi+layer).",
         ),
     ],
 )

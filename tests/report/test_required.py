@@ -54,4 +54,4 @@ def test_what_is_missed_fails_and_so_do_launches_that_failed(make_study: MakeStu
     study.end(study.launch(6, "beta", "bw", {8: 5.0}, status=None), "crashed")
     root = ElementTree.fromstring(to_junit(study.results()))
     [failure] = root.iter("failure")
-    assert failure.get("message") == "beta: 1 launch crashed"
+    assert failure.get("message") == "beta crashed in 1 launch, after its figures"

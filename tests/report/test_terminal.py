@@ -3,16 +3,20 @@
 
 import io
 import re
+from pathlib import Path
 
 import msgspec
 import pytest
 
 from nearpeak.console import PlainConsole
 from nearpeak.report import beside
-from nearpeak.report.terminal import print_details
+from nearpeak.report.terminal import print_details, print_study
 from nearpeak.results import failures
+from nearpeak.results.build import from_json
 from nearpeak.results.results import Conditions, Finding, Results, Skip
 from nearpeak.terms.identity import Who
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 def _printed(results: Results, width: int = 80, *machines: str) -> str:
@@ -34,6 +38,20 @@ def test_no_figure_is_cut_off(plain: Results, width: int) -> None:
     assert "[0.229, 0.240]" in text
     assert "…" not in text
     assert "\x1b" not in text
+
+
+def test_the_answer_in_a_file_has_lines_of_a_hundred_columns(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    for file in EXAMPLES.glob("*/results.json"):
+        print_study(from_json(file.read_bytes()), None)
+    lines = capsys.readouterr().out.splitlines()
+    long = [line for line in lines if len(line) > 100]
+    assert [line for line in long if not line.startswith("   nearpeak ")] == []
+    monkeypatch.setenv("COLUMNS", "120")
+    print_study(from_json((EXAMPLES / "h200" / "results.json").read_bytes()), None)
+    assert 100 < max(map(len, capsys.readouterr().out.splitlines())) <= 120
 
 
 def test_long_ranges_stand_below_each_other(plain: Results) -> None:
@@ -111,7 +129,7 @@ def test_the_links_of_the_machine_come_first(plain: Results) -> None:
     lines = [" ".join(line.split()) for line in _printed(plain).splitlines()]
     assert (
         lines[3]
-        == "host-host same-numa: inside NUMA node 0 64 MiB openmpi 11.9 of 14.0 GB/s 85.0 %"
+        == "host-host same-numa: inside NUMA node 0 64 MiB openmpi* 11.9 of 14.0 GB/s 85.0 %"
     )
     assert lines[6].startswith("host-memory node0: inside NUMA node 0 64 MiB ceiling")
     assert lines[7].startswith("Rate in one direction at this size: the best library")

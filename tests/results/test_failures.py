@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Launches that failed alike are of one kind."""
 
+from pathlib import Path
+
+from nearpeak.observations.load import load
 from nearpeak.observations.observed import Block, Launch
-from nearpeak.results.failures import kinds
+from nearpeak.results.failures import failures, kinds
 from nearpeak.results.results import EndedIn, Failure
 from nearpeak.terms.identity import Place, Who
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 def failure(launch: int, cause: str, **other: object) -> Failure:
@@ -83,3 +88,17 @@ def test_a_kind_counts_all_launches_of_its_library_on_its_path() -> None:
     (kind,) = kinds([failed], launches)
     assert kind.of == 2
     assert kinds([failed])[0].of == 0
+
+
+def test_a_kind_has_the_figures_that_its_launches_lost() -> None:
+    assert kinds([failure(1, "a", lost=2), failure(2, "a", lost=0)])[0].lost == 2
+    assert kinds([failure(1, "a", lost=0)])[0].lost == 0
+    assert kinds([failure(1, "a", lost=2), failure(2, "a")])[0].lost is None
+
+
+def test_a_launch_that_crashes_after_its_figures_loses_none() -> None:
+    ended = failures(load(EXAMPLES / "h200x2-shipped"))  # cases that are too slow are no loss
+    assert [failed.lost for failed in ended] == [0] * 6
+    assert {failed.status for failed in ended} == {"crashed"}
+    in_allreduce, *_ = failures(load(EXAMPLES / "h200-layer"))
+    assert (in_allreduce.benchmarks, in_allreduce.lost) == (["allreduce"], 9)

@@ -396,10 +396,13 @@ def broken(tmp_path: Path, mode: str) -> tuple[str, ...]:
 def test_a_library_that_crashes_everywhere_ends_with_status_1(
     nearpeak: Nearpeak, tmp_path: Path
 ) -> None:
-    last = "Exit status 1: one@broken: 2 launches crashed, and nothing was measured"
+    last = (
+        "Exit status 1: the report lacks figures: one@broken crashed in 2 launches, and nothing was"
+        " measured"
+    )
     code, out, err = nearpeak("study", *broken(tmp_path, "crash"))
     assert (code, err, out.splitlines()[-1]) == (1, "", last)
-    assert "2 launches failed: one@broken, 2 of 2 on " in out
+    assert "2 launches failed and lost figures: one@broken, 2 of 2 on " in out
     code, out, err = nearpeak("report", "there")
     assert (code, err, out.splitlines()[-1]) == (1, "", last)
     code, out, _ = nearpeak("study", "--resume", "-o", "there")
@@ -415,7 +418,7 @@ def test_wrong_data_has_status_1_though_the_rest_was_measured(
     code, out, _ = nearpeak("study", *broken(tmp_path, "wrong"))
     assert code == 1
     assert out.splitlines()[-1].startswith(
-        "Exit status 1: one@broken: 2 launches received wrong data"
+        "Exit status 1: the report lacks figures: one@broken received wrong data in 2 launches"
     )
 
 

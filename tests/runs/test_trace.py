@@ -8,8 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
+from made_trace import entry, ran, trace
 
+from nearpeak.libraries import discover
 from nearpeak.trace.trace import SCHEMA, Trace
 
 Nearpeak = Callable[..., tuple[int, str, str]]
@@ -119,6 +122,29 @@ def test_a_page_is_written_beside_the_json(
     code, _, err = nearpeak("trace", "--mpi", "one", "-o", str(tmp_path / "t.html"), "--", "app")
     assert code == 2
     assert "the page is written beside the JSON: give a name like trace.json" in err
+
+
+def tuned(out: str) -> str:
+    """The library in the command that searches for settings."""
+    (line,) = [line for line in out.splitlines() if "nearpeak tune --mpi " in line]
+    return line.partition(" --mpi ")[2].split()[0]
+
+
+def test_the_search_for_settings_has_the_library_as_it_was_named(
+    nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    traced = trace(entry("MPI_Bcast", 16), ranks=[ran(rank, world=2) for rank in (0, 1)])
+    monkeypatch.setattr("nearpeak.trace.run.run", lambda *_: (traced, None))
+    target = ("-o", str(tmp_path / "t.json"), "--", "app")
+    assert tuned(nearpeak("trace", "--mpi", "one", *target)[1]) == "one"
+    known = msgspec.structs.replace(discover.resolve("one"), libmpi=tmp_path)
+    monkeypatch.setattr("nearpeak.libraries.discover.find_libraries", lambda: [known])
+    linked = msgspec.structs.replace(known, name="openmpi")
+    monkeypatch.setattr("nearpeak.runs.trace.library_of", lambda _: linked)
+    assert tuned(nearpeak("trace", *target)[1]) == "one"
+    unknown = msgspec.structs.replace(linked, libmpi=tmp_path.parent)
+    monkeypatch.setattr("nearpeak.runs.trace.library_of", lambda _: unknown)
+    assert tuned(nearpeak("trace", *target)[1]) == "openmpi"
 
 
 def test_the_table_comes_before_the_file(

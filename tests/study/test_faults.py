@@ -158,9 +158,9 @@ def test_a_library_that_crashes_hangs_or_corrupts_costs_no_other_launch(
     code, out, err = command.run(study_file(tmp_path, text))
     assert (code, err) == (1, "")
     assert out.splitlines()[-1].startswith("Exit status 1: ")
-    for words in ("crash: 2 launches crashed", "hang: 2 launches hung"):
+    for words in ("crash crashed in 2 launches", "hang hung in 2 launches"):
         assert f"{name}@{words}" in out.splitlines()[-1]
-    assert f"{name}@corrupt: 2 launches received wrong data" in out.splitlines()[-1]
+    assert f"{name}@corrupt received wrong data in 2 launches" in out.splitlines()[-1]
     assert command.left_behind() == []
 
     begins = {record.launch: record for record in command.records(LaunchRecord)}
@@ -229,10 +229,10 @@ def test_a_library_that_crashes_everywhere_ends_with_status_1(
         f"Required {required}: {name}@broken missed it: latency at 8 B was not measured (crashed in"
     )
     assert last == (
-        f"Exit status 1: {name}@broken: 2 launches crashed, and nothing was measured; "
-        "1 of 1 requirement missed"
+        f"Exit status 1: the report lacks figures: {name}@broken crashed in 2 launches, and nothing"
+        " was measured; 1 of 1 requirement missed"
     )
-    assert out.count("2 launches failed: mpich@broken, 2 of 2 on ") == 1
+    assert out.count("2 launches failed and lost figures: mpich@broken, 2 of 2 on ") == 1
     assert json.loads((command.folder / "results.json").read_text())["failures"]
 
 

@@ -246,6 +246,8 @@ def _study(
         write_whole(as_junit, to_junit(results))
     written.summarise(digest(results, written.folder))
     written.show(judged.present(results, target, written.folder, machines, verbose=verbose))
+    if trace and (text := judged.without_findings(results, trace)):
+        print(text)
     if results.requirements and not require:
         print("Judged by the requirements of the study's plan (--require gives others):")
     return judged.conclude(results)

@@ -82,7 +82,9 @@ def _(block: Notice) -> list[str]:
 
 @lines_of.register
 def _(block: Findings) -> list[str]:
-    return [line for number, one in enumerate(block.findings, 1) for line in _finding(number, one)]
+    title = [_escaped(block.title), ""] if block.title else []
+    numbered = enumerate(block.findings, 1)
+    return [*title, *(line for number, one in numbered for line in _finding(number, one))]
 
 
 def _finding(number: int, finding: Finding) -> Iterator[str]:

@@ -173,7 +173,8 @@ class Finding:
     action: str = ""  # what to do, in words
     command: str = ""  # what to run
     doubt: str = ""  # why it is not confirmed
-    reason: str = ""  # the same in a word or two: `7 blocks`
+    reason: str = ""  # the same in a word or two: `4 launches`
+    further: "Code | None" = None  # another command, which a terminal may have no room for
     origin: str = ""  # of the loss, in a word: software, settings, placement or hardware
     evidence: Sequence[str] = ()
     sources: Sequence[tuple[str, str]] = ()  # a text, and its address
@@ -193,6 +194,14 @@ class Finding:
             return self.action
         return f"{self.origin.capitalize()}: {_continued(self.action)}"
 
+    @property
+    def with_further(self) -> "Finding":
+        """The same with its other command as its own, if it has none."""
+        if self.command or not self.further:
+            return self
+        action = f"{self.action} {self.further.title}".lstrip()
+        return replace(self, action=action, command=self.further.text, further=None)
+
 
 def _continued(text: str) -> str:
     """A sentence behind a colon: its first letter is small, but for names such as MPI."""
@@ -204,6 +213,7 @@ class Findings:
     """Numbered findings, the costliest first."""
 
     findings: Sequence[Finding]
+    title: str = ""  # above them: their order
     medium: Medium = ""
 
 

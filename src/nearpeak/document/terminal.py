@@ -113,7 +113,7 @@ def _(block: Code, console: PlainConsole) -> None:
 
 @print_block.register
 def _(block: Findings, console: PlainConsole) -> None:
-    console.print()
+    console.print(plain(block.title, "bold"))  # or an empty line
     for number, finding in enumerate(block.findings, 1):
         _print_indented(f"{number}. {finding.labelled}", console, "bold")
         together = f"{INDENT}{finding.remedy} {finding.command}"

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The phrases that rules make the sentences of a finding of."""
 
+from collections.abc import Iterable
 from typing import TypeVar
 
 from nearpeak.numbers import count, number, resting, size, unit
-from nearpeak.results.names import axes_words
+from nearpeak.results.names import axes_words, short
 from nearpeak.results.results import Alternative, Cost, Evidence, Finding, SettingChange
+from nearpeak.terms.benchmarks import Benchmark
 from nearpeak.terms.identity import Case, Place, Who
 
 T = TypeVar("T")
@@ -14,8 +16,10 @@ T = TypeVar("T")
 class Phrases:
     """Phrases about one finding. ValueError for a part that it lacks, and its rule always gives."""
 
-    def __init__(self, finding: Finding) -> None:
+    def __init__(self, finding: Finding, benchmarks: Iterable[Benchmark] = ()) -> None:
+        """`benchmarks`: of the study, whose cases `short` names by their direction."""
         self.finding = finding
+        self.benchmarks = benchmarks
 
     @property
     def who(self) -> Who:
@@ -58,8 +62,7 @@ class Phrases:
     @property
     def short(self) -> str:
         """`latency D,D 8 B`."""
-        case = self.finding_case
-        return f"{case.figure} {case.buffers} {size(case.x)}"
+        return short(self.finding_case, self.benchmarks)
 
     @property
     def size(self) -> str:
@@ -92,6 +95,11 @@ class Phrases:
         return number(self.evidence("alternative").value)
 
     @property
+    def attainable(self) -> str:
+        """The best that a library can reach, in the unit of the figure that loses."""
+        return number(self.evidence("own ceiling").value)
+
+    @property
     def better_each(self) -> str:
         """The time of one message at the rate of the alternative."""
         return f"{number(self.finding_case.x / self.evidence('alternative').value / 1e3)} µs"
@@ -120,11 +128,21 @@ class Phrases:
     def times(self) -> str:
         """`14.4x`: the factor by which the alternative is better, as a reader works it out of the
         two figures; where they differ in kind, the median of the blocks."""
+        return f"{number(self.cost.ratio if self._of_figures is None else self._of_figures)}x"
+
+    @property
+    def times_in_blocks(self) -> str:
+        """`14.4x`: the median of the blocks, of more than the two figures."""
+        return f"{number(self.cost.ratio)}x"
+
+    @property
+    def _of_figures(self) -> float | None:
+        """The factor between the two figures; None where they have no unit in common."""
         measured, better = self.evidence("own", self._unit), self.evidence("alternative")
-        if measured.unit != better.unit or better.scaled != 1:
-            return f"{number(self.cost.ratio)}x"
+        if measured.unit != better.unit:
+            return None
         ratio = measured.value / better.value
-        return f"{number(max(ratio, 1 / ratio))}x"
+        return max(ratio, 1 / ratio)
 
     @property
     def _unit(self) -> str:
@@ -135,19 +153,27 @@ class Phrases:
 
     @property
     def ratio(self) -> str:
+        """`2.1 times (95 % interval 1.9 to 2.4, 12 blocks)`: as a reader works it out of the two
+        figures; where the blocks have another one, `2.2 times (within blocks 2.1, ...)`."""
+        figures, blocks = self._of_figures, number(self.cost.ratio)
+        if figures is None or number(figures) == blocks:
+            return self.ratio_in_blocks
+        return f"{number(figures)} times (within blocks {blocks}, {self._basis})"
+
+    @property
+    def ratio_in_blocks(self) -> str:
         """`2.1 times (95 % interval 1.9 to 2.4, 12 blocks)`, or with a range `(1.9 to 2.4 in 6
-        blocks)`; `6 of 9 blocks` if the tables show more blocks."""
+        blocks)`: the median of the blocks, of more than the two figures."""
+        return f"{number(self.cost.ratio)} times ({self._basis})"
+
+    @property
+    def _basis(self) -> str:
+        """Interval or range, and blocks: `6 of 9 blocks` if the tables show more of them."""
         cost = self.cost
         blocks = count(cost.blocks, "block")
         if cost.launches > cost.blocks:
             blocks = f"{cost.blocks} of {count(cost.launches, 'block')}"
-        basis = resting(cost.ci95, cost.range, blocks)
-        if cost.of_medians is not None:
-            basis += (
-                "; this is the median of the ratios within single blocks, the ratio of the two"
-                f" figures is {number(cost.of_medians)}"
-            )
-        return f"{number(cost.ratio)} times ({basis})"
+        return resting(cost.ci95, cost.range, blocks)
 
     @property
     def all_facts(self) -> str:

@@ -5,7 +5,7 @@ from nearpeak.numbers import size
 from nearpeak.picture.canvas import Canvas
 from nearpeak.picture.measured import Measured, summed
 from nearpeak.picture.shapes import LINE, PILL, SIZE, Pill, text_width, wrapped
-from nearpeak.terms.ratings import FAIR, GOOD
+from nearpeak.terms.ratings import FAIR, GOOD, TIES
 
 INDENT = PILL + 8  # of text beside a letter
 GAUGE = 108.0  # the width of a gauge
@@ -101,4 +101,8 @@ def _add_legend(canvas: Canvas, rows: list[Measured]) -> None:
         canvas.picture.pills.append(Pill(x, y, MARK, "", filled, state, label, confirmed))
         canvas.text(label, x + MARK + 6, y + SIZE + 1, text_width(label))
         x += width + 14
+    if any(row.tied for row in rows):
+        if x + text_width(TIES) > canvas.width:
+            x, y = 0.0, y + PILL + 4
+        canvas.text(TIES, x, y + SIZE + 1, text_width(TIES))
     canvas.picture.height = y + PILL + 2

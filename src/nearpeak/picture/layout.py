@@ -67,8 +67,10 @@ def _add_heading(canvas: Canvas, machine_sockets: list[Socket]) -> None:
     lines = [", ".join(filter(None, [f"{name}: {cores}", memory]))]
     gpus = canvas.machine.gpus
     kinds = Counter((gpu.name, gpu.memory_bytes, gpu.memory_gbs) for gpu in gpus)
+    # A copy reads and writes each byte: the ceiling within a GPU is at most half of its rate.
+    copies = ", half for a copy" if any(row.path.shares_gpu for row in canvas.rows) else ""
     for (name, size_bytes, gbs), many in kinds.items():
-        facts = [gib(size_bytes or 0), glued(f"{number(gbs)} GB/s") if gbs else ""]
+        facts = [gib(size_bytes or 0), glued(f"{number(gbs)} GB/s{copies}") if gbs else ""]
         memories = " at ".join(filter(None, facts))
         lines.append(": ".join(filter(None, [_times(many, name), memories])))
     for line in lines:

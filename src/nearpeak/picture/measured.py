@@ -7,8 +7,9 @@ from nearpeak.machine.machine import Machine
 from nearpeak.numbers import number, percent, size, unit
 from nearpeak.picture.shapes import joined
 from nearpeak.terms.path import DataPath, Endpoint
-from nearpeak.terms.ratings import FAIR, GOOD
+from nearpeak.terms.ratings import FAIR, GOOD, TIED
 
+ALIKE = 0.01  # of a ratio: two that read alike
 STATES = {"near": GOOD, "half": FAIR, "far": float("-inf")}
 
 
@@ -30,6 +31,7 @@ class Measured:
     highest: float | None = None  # of several memories: the highest ceiling, the lowest is above
     spread: str = ""  # of the fraction, in percent: its interval, or its range
     confirmed: bool = True  # whether the fraction has an interval
+    tied: bool = False  # whether other libraries may be as good
     back: "Measured | None" = None  # the other direction, on a badge of both
 
     @property
@@ -45,6 +47,13 @@ class Measured:
         if self.back is None or self.back.fraction is None or self.fraction is None:
             return self
         return min(self, self.back, key=lambda row: row.fraction or 0.0)
+
+    @property
+    def divides(self) -> bool:
+        """True unless the share differs from the ratio of the two rates that stand with it."""
+        if not self.fraction or not self.value or not self.ceiling:
+            return True
+        return abs(self.value / self.ceiling / self.fraction - 1) <= ALIKE
 
     @property
     def badge(self) -> str:
@@ -75,15 +84,15 @@ class Measured:
         return self._figures(f" at {size(self.size_bytes)}")
 
     def _figures(self, suffix: str) -> str:
-        shown = f"{unit(self.unit)}{suffix}"
+        shown, who = f"{unit(self.unit)}{suffix}", f"{self.who}{TIED if self.tied else ''}"
         if self.who is None:
             return f"ceiling {self._ceiling} {shown}, {self.why}"
         if self.ceiling is None:
-            return f"{self.who} {number(self.value)} {shown}, no ceiling"
+            return f"{who} {number(self.value)} {shown}, no ceiling"
         above = self.value is not None and self.value > self.ceiling
         if self.fraction is not None and above != (self.fraction > 1):
-            return f"{self.who} {number(self.value)} {shown}"
-        return f"{self.who} {number(self.value)} of {number(self.ceiling)} {shown}"
+            return f"{who} {number(self.value)} {shown}"
+        return f"{who} {number(self.value)} of {number(self.ceiling)} {shown}"
 
     @property
     def sentence(self) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from nearpeak.numbers import number, unit
 from nearpeak.report.behind import losses
 from nearpeak.results.order import guests, no_mpi
-from nearpeak.results.results import Comparison, Finding, Headline, Results
+from nearpeak.results.results import Cell, Comparison, Finding, Headline, Results
 from nearpeak.statistics.comparisons import better_by
 from nearpeak.terms.axes import staging
 from nearpeak.terms.identity import Who
@@ -15,10 +15,11 @@ from nearpeak.terms.identity import Who
 WORTH = 1.5  # times better, from which another placement is named
 
 
-def better_library(results: Results, finding: Finding) -> str:
-    """`Use mpich+layer: 14.2 GB/s (1.48x).`: the best library that is significantly
-    better in the case of a finding, with how often its launches fail on this path; empty without
-    one. A library that lost half of its launches there is none."""
+def better_library(results: Results, finding: Finding, headline: str) -> str:
+    """`Use mpich+layer: 14.2 GB/s (1.57x).`: the best library that is significantly better in the
+    case of a finding, with how often its launches fail on this path; empty without one. A library
+    that lost half of its launches there is none. The ratio is that of its figure and the one of the
+    finding, which `headline` has, or else this: `964 instead of 9140 µs`."""
     if finding.case is None or finding.who is None or staging(finding.case.axes) is not None:
         return ""
     no_library = no_mpi(results) | guests(results)
@@ -33,25 +34,44 @@ def better_library(results: Results, finding: Finding) -> str:
     if not ratios or finding.place is None:
         return ""
     best = max(ratios, key=ratios.__getitem__)
-    lost = losses(results, best, finding.place)
-    warning = f"; {lost} here" if lost.failed else ""
-    figures = _figures(results, finding, best)
-    return f"Use {best.label}{figures} ({number(ratios[best])}x{warning})."
+    failed = str(losses(results, best, finding.place))
+    figures, ratio = _figures(results, finding, best, headline) or (" here", ratios[best])
+    return f"Use {best.label}{figures} ({'; '.join(filter(None, [f'{number(ratio)}x', failed]))})."
 
 
-def _figures(results: Results, finding: Finding, best: Who) -> str:
-    """`: 7.57 GB/s`, of the better library; ` here` without. Where the finding names no figure of
-    its own, `: 942 instead of 9140 µs`."""
-    medians = {
-        cell.who: cell
-        for cell in results.cells
-        if (cell.place, cell.case) == (finding.place, finding.case) and cell.median
-    }
-    mine, better = medians.get(finding.who or best), medians.get(best)
-    if mine is None or better is None:
-        return " here"
-    instead = "" if finding.cost else f" instead of {number(mine.median)}"
-    return f": {number(better.median)}{instead} {unit(mine.unit)}"
+def _figures(
+    results: Results, finding: Finding, best: Who, headline: str
+) -> tuple[str, float] | None:
+    """`: 7.57 GB/s`, of the better library, and how many times that is better than the figure of
+    the finding; None without both."""
+    better = figure_of(results, best, finding)
+    cell = finding.who and figure_of(results, finding.who, finding)
+    if not (better and better.median and cell and cell.median):
+        return None
+    value = _value(finding, cell.unit) or cell.median
+    shown = f"{number(value)} {unit(cell.unit)}"
+    instead = "" if shown in headline else f" instead of {number(value)}"
+    text = f": {number(better.median)}{instead} {unit(cell.unit)}"
+    return text, better_by(better.median, value, cell.better)
+
+
+def figure_of(results: Results, who: Who, finding: Finding) -> Cell | None:
+    """The cell of a library in the case of a finding; None without a figure."""
+    subject = (who, finding.place, finding.case)
+    return next(
+        (
+            cell
+            for cell in results.cells
+            if (cell.who, cell.place, cell.case) == subject and cell.median
+        ),
+        None,
+    )
+
+
+def _value(finding: Finding, unit: str) -> float | None:
+    """The figure that loses, in the blocks of the finding; None if it has none in this unit."""
+    values = (one.value for one in finding.evidence if (one.of, one.unit) == ("own", unit))
+    return next(values, None)
 
 
 def _better(compared: Comparison, who: Who) -> Iterator[tuple[Who, float]]:

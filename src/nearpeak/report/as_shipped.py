@@ -4,30 +4,39 @@
 from collections.abc import Iterator
 
 from nearpeak.libraries.variables import may_read
-from nearpeak.numbers import count, listed
+from nearpeak.numbers import agreeing, listed
 from nearpeak.results.results import FindingKind, Results
 
 BRIEF = "Not as shipped."
+MOST_NAMED = 6  # variables on the page, which links to all of them and their values
 
 
-def notice(results: Results) -> str:
-    """`Not as shipped: launches inherited OMPI_MCA_plm and 2 more settings; intel lacks parts.`;
-    empty if nothing changed what was measured."""
-    text = "; ".join([*_settings(results), *_libraries(results)])
+def notice(results: Results, most: int = MOST_NAMED) -> str:
+    """`Not as shipped: OMPI_MCA_plm and 2 more were set; modules of openmpi did not load.`; empty
+    if nothing changed what was measured. Parts that a library did not look for are no reason.
+    `most`: the number of variables from which on one is named."""
+    text = "; ".join([*_settings(results, most), *_libraries(results)])
     return f"{BRIEF.removesuffix('.')}: {text}." if text else ""
 
 
-def _settings(results: Results) -> Iterator[str]:
+def briefs(results: Results) -> list[str]:
+    """The notice in fewer words each time, the last one without what changed; empty without one."""
+    if not notice(results):
+        return []
+    first, *_ = [*_settings(results, most=1), *_libraries(results)]
+    named = f"{first[:1].upper()}{first[1:]}."
+    return [f"{BRIEF.removesuffix('.')}: {first}.", named, BRIEF]
+
+
+def _settings(results: Results, most: int) -> Iterator[str]:
     """Names the variables that a measured library may read, and files with settings."""
-    sources = []
     inherited = [name for name in _facts(results, "inherited") if _is_read(results, name)]
     if names := sorted(inherited, key=len):
-        rest = f" and {count(len(names) - 1, 'more setting')}" if names[1:] else ""
-        sources.append(f"inherited {names[0]}{rest}")
+        rest = [] if len(names) <= most else [f"{len(names) - 1} more"]
+        shown = [*(names[:1] if rest else names), *rest]
+        yield f"{listed(shown)} {agreeing(len(names), 'was', 'were')} set"
     if list(_facts(results, "settings_files")):
-        sources.append("read a settings file")
-    if sources:
-        yield f"launches {listed(sources)}"
+        yield "a settings file was read"
 
 
 def _is_read(results: Results, name: str) -> bool:
@@ -45,5 +54,8 @@ def _facts(results: Results, kind: FindingKind) -> Iterator[str]:
 
 
 def _libraries(results: Results) -> Iterator[str]:
-    if names := [library.name for library in results.libraries if library.lacks or library.broken]:
-        yield f"{listed(names)} {'lacks' if len(names) == 1 else 'lack'} parts"
+    if names := [library.name for library in results.libraries if library.broken]:
+        yield f"modules of {listed(names)} did not load"
+    tables = [one.who.label for one in results.findings if one.kind == "tuning_tables" and one.who]
+    if tables:
+        yield f"{listed(list(dict.fromkeys(tables)))} found no tuning table"

@@ -5,54 +5,70 @@ fail there."""
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from nearpeak.grouping import firsts, grouped
-from nearpeak.numbers import count, listed, number
+from nearpeak.grouping import present
+from nearpeak.numbers import count, number, size, unit
+from nearpeak.report import failures
 from nearpeak.report.lines import Line
 from nearpeak.results.order import guests, no_mpi
 from nearpeak.results.results import Comparison, Headline, Results
+from nearpeak.statistics.comparisons import better_by
 from nearpeak.terms.identity import Place, Who
 
 FAR = 2.0  # times worse than the best library
-MOST_LIBRARIES = 2  # that have a line
+LESS = 1.2  # times worse: named with one that is far behind
+MOST_LINES = 2
 WIDEST = 100  # letters of a line
 TOO_MANY = 0.5  # of the launches of a library on a path
 
 
-class _Figure(NamedTuple):
-    """A figure of a library that is far behind the best one of its path."""
+class _Behind(NamedTuple):
+    """A library that is significantly worse than the best one in a figure."""
 
     who: Who
-    name: str  # `latency`
+    value: float
+    times: float  # worse than the best one, as both figures say
+    far: bool
+
+
+class _Figure(NamedTuple):
+    """A figure of a path in which a library is far behind the best one."""
+
     path: str
-    times: float  # worse than the best one
+    head: Headline
+    behind: list[_Behind]  # the worst first
+
+    @property
+    def far(self) -> set[str]:
+        """The libraries that are far behind."""
+        return {one.who.label for one in self.behind if one.far}
 
 
 def far_behind(results: Results, shown: Sequence[Line]) -> list[str]:
-    """A line for each library that is significantly far behind the best one, the worst first:
-    `openmpi is far behind the best: latency 17.7x on gpu-gpu nvlink, bw 10.8x on gpu-gpu ipc.`
-    Libraries that are worst in the same figure share a line."""
-    figures = sorted(_figures(results, shown), key=lambda figure: -figure.times)
-    libraries = list(grouped(figures, lambda figure: figure.who.label).values())[:MOST_LIBRARIES]
-    alike = grouped(libraries, lambda figures: (figures[0].name, figures[0].path))
-    return [_together(few) if len(few) > 1 else _line(*few) for few in alike.values()]
+    """The figures in which libraries are far behind the best one, the worst first:
+    `gpu-gpu nvlink, latency 8 B: best 12.2 µs, openmpi 216 (17.7x behind).` The second one is of
+    another library, or of another path."""
+    figures = sorted(_figures(results, shown), key=lambda figure: -figure.behind[0].times)
+    return [_line(figure) for figure in _chosen(figures)]
 
 
-def _together(libraries: Sequence[Sequence[_Figure]]) -> str:
-    """`openmpi and intel are far behind the best: latency 21.5x and 21.0x on gpu-gpu same-gpu.`"""
-    worst = [figures[0] for figures in libraries]
-    names = listed([figure.who.label for figure in worst])
-    times = listed([f"{number(figure.times)}x" for figure in worst])
-    return f"{names} are far behind the best: {worst[0].name} {times} on {worst[0].path}."
+def _chosen(figures: Sequence[_Figure]) -> list[_Figure]:
+    first, others = figures[:1], figures[1:]
+    new = [one for one in others if one.far - first[0].far]
+    elsewhere = [one for one in others if one.head.place != first[0].head.place]
+    return [*first, *[*new, *elsewhere][: MOST_LINES - 1]]
 
 
-def _line(figures: Sequence[_Figure]) -> str:
-    """The worst figure of each path, as many as the line has room for."""
-    text = f"{figures[0].who.label} is far behind the best:"
-    of_paths = firsts(figures, lambda figure: figure.path).values()
-    for before, figure in zip([None, *of_paths], of_paths, strict=False):
-        name = "" if before and before.name == figure.name else f" {figure.name}"
-        longer = f"{text}{',' if before else ''}{name} {number(figure.times)}x on {figure.path}"
-        if before and len(longer) >= WIDEST:
+def _line(figure: _Figure) -> str:
+    """The best figure and the others, as many as the line has room for."""
+    head = figure.head
+    text = (
+        f"{figure.path}, {head.case.figure} {size(head.case.x)}:"
+        f" best {number(head.value)} {unit(head.unit)}"
+    )
+    for place, one in enumerate(figure.behind):
+        times = f"{number(one.times)}x{'' if place else ' behind'}"
+        longer = f"{text}, {one.who.label} {number(one.value)} ({times})"
+        if place and len(longer) >= WIDEST:
             break
         text = longer
     return f"{text}."
@@ -60,32 +76,46 @@ def _line(figures: Sequence[_Figure]) -> str:
 
 def _figures(results: Results, shown: Sequence[Line]) -> Iterator[_Figure]:
     """Yields the figures of the answer's paths in which a library is far behind."""
-    no_library = no_mpi(results) | guests(results)
-    compared = grouped(results.comparisons, lambda compared: (compared.place, compared.case))
+    seen = set()
     for line in shown:
         for head in (line.time, line.rate):
-            if head is None or head.best is None:
-                continue
-            for one in compared.get((head.place, head.case), []):
-                other = _behind(one, head.best)
-                if other and other[0].library not in no_library | {head.best.library}:
-                    yield _Figure(other[0], head.case.figure, _path(line, head), other[1])
+            if head and head.best and (head.place, head.case) not in seen:
+                seen.add((head.place, head.case))  # half a round trip is of both ways
+                behind = sorted(_worse(results, head), key=lambda one: -one.times)
+                if any(one.far for one in behind):
+                    yield _Figure(_path(line, head), head, behind)
+
+
+def _worse(results: Results, head: Headline) -> Iterator[_Behind]:
+    """Yields the libraries that are significantly worse than the best one of a figure."""
+    no_library = no_mpi(results) | guests(results) | {head.best.library if head.best else ""}
+    subject = (head.place, head.case)
+    medians = {
+        cell.who: cell.median for cell in results.cells if (cell.place, cell.case) == subject
+    }
+    compared = [one for one in results.comparisons if (one.place, one.case) == subject]
+    for who, far in present(_judged(one, head.best) for one in compared):
+        value = medians.get(who)
+        if value and head.value and who.library not in no_library:
+            times = better_by(head.value, value, head.better)
+            if far or times >= LESS:
+                yield _Behind(who, value, times, far)
 
 
 def _path(line: Line, head: Headline) -> str:
     return line.label if head is line.rate else line.group.place.path
 
 
-def _behind(compared: Comparison, best: Who) -> tuple[Who, float] | None:
-    """The other library of a comparison and how many times worse it is, if that is far; the whole
-    interval has to be."""
+def _judged(compared: Comparison, best: Who | None) -> tuple[Who, bool] | None:
+    """The other library of a comparison, if it is significantly worse than the best one, and
+    whether it is far behind: the whole interval has to be."""
     if compared.ci95 is None:
         return None
     low, high = compared.ci95
-    if (compared.second, compared.verdict) == (best, "faster") and low >= FAR:
-        return compared.first, compared.ratio
-    if (compared.first, compared.verdict) == (best, "slower") and high <= 1 / FAR:
-        return compared.second, 1 / compared.ratio
+    if (compared.second, compared.verdict) == (best, "faster"):
+        return compared.first, low >= FAR
+    if (compared.first, compared.verdict) == (best, "slower"):
+        return compared.second, high <= 1 / FAR
     return None
 
 
@@ -95,12 +125,17 @@ class Losses(NamedTuple):
     failed: int
     launches: int  # all that ran there, or the failed ones where more are not known
     status: str  # of the failed ones, where all have the same
+    figures: str  # as `failures.after_figures`
 
     def __str__(self) -> str:
-        """`crashed in 2 of 9 launches`; empty if none failed."""
+        """`crashed in 2 of 9 launches and lost figures`, `crashed at the end of 2 of 9 launches`;
+        empty if none failed."""
         if not self.failed:
             return ""
-        return f"{self.status} in {self.failed} of {count(self.launches, 'launch')}"
+        launches = f"{self.failed} of {count(self.launches, 'launch')}"
+        if self.figures == failures.AFTER:
+            return f"{self.status} at the end of {launches}"
+        return f"{self.status} in {launches}{self.figures}"
 
     @property
     def unfit(self) -> bool:
@@ -113,5 +148,4 @@ def losses(results: Results, who: Who, place: Place) -> Losses:
     kinds = [kind for kind in results.failure_kinds if (kind.who, kind.place) == (who, place)]
     failed = sum(len(kind.launches) for kind in kinds)
     launches = max([failed, *(kind.of for kind in kinds)])
-    statuses = {kind.status for kind in kinds}
-    return Losses(failed, launches, statuses.pop() if len(statuses) == 1 else "failed")
+    return Losses(failed, launches, failures.status(kinds), failures.after_figures(kinds))

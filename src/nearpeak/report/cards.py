@@ -5,42 +5,50 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from nearpeak.document.model import Code, Findings
 from nearpeak.document.model import Finding as Card
 from nearpeak.grouping import present
 from nearpeak.journal import resume_study
-from nearpeak.numbers import count, number, percent, size, unit
+from nearpeak.numbers import agreeing, count, listed, number, percent, size, unit
 from nearpeak.observations.explained import ExplainedCase
 from nearpeak.report import findings
 from nearpeak.report.advice import sentence as advised
-from nearpeak.report.alternatives import better_library, better_path
+from nearpeak.report.alternatives import better_library, better_path, figure_of
 from nearpeak.results import methods
-from nearpeak.results.names import case
+from nearpeak.results.names import case, short
 from nearpeak.results.results import Advice, AdviceKind, Cell, Finding, Headline, Results
+from nearpeak.statistics.comparisons import better_by
 from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL
 from nearpeak.terms.axes import STAGING, staging
-from nearpeak.terms.commands import explaining
+from nearpeak.terms.commands import explaining, running
 from nearpeak.terms.identity import Case, Place, Who
 from nearpeak.terms.ratings import GOOD
 
 MOST = 3
+DATATYPES, BY_KERNEL = "datatype", "--pack kernel"  # a family, and a way to send its messages
 PAIR = 2  # ranks that `nearpeak explain` follows
 SMALL_BYTES = 8 << 10  # up to which messages cost latency, not bandwidth
 NOT_THE_PATH = "software or settings"  # the origin of a loss where the path sustains more
 OF_LIBRARY = ("software", "settings")  # origins of losses that another library may not have
 
+ALIKE = 0.01  # of a ratio: two that read alike
+
 Subject = tuple[Place | None, str, bool]  # with the buffers, and whether messages are small
 
 
-def cards(results: Results, folder: Path, poor: Sequence[Headline] = ()) -> Iterator[Card]:
-    """Yields the findings that cost most, one for each rule and each library, path and buffers;
-    without any, the advice. `folder`: the study's, which commands name; `poor`: figures far from
-    their ceilings, the furthest first. Of those without a finding the first has a card in any case,
+def cards(
+    results: Results, folder: Path, poor: Sequence[Headline] = (), worst: Cell | None = None
+) -> Findings:
+    """The findings that cost most, one for each rule and each library, path and buffers; without
+    any, the advice. `folder`: the study's, which commands name; `poor`: figures far from their
+    ceilings, the furthest first. Of those without a finding the first has a card in any case,
     unless it is unconfirmed and a finding is not; the others where there is room. Of those that are
-    as good as a library can attain, one has a card that says so, where there is room."""
-    costly = list(_costly(results))[:MOST]
+    as good as a library can attain, one has a card that says so, where there is room. `worst`: the
+    operation furthest from its bound, with a card where there is room."""
+    costly = _costly(results)[:MOST]
     if costly:
-        shown = [_subject_of(finding.place, finding.case) for finding in costly]
-        made = [_with_messages(results, finding) for finding in costly]
+        shown = [_subject_of(finding.place, finding.case) for finding, _ in costly]
+        made = [_with_messages(results, finding, others) for finding, others in costly]
     else:
         shown = [_subject_of(given.place, given.case) for given in results.advice]
         made = present(_advised(results, given, folder) for given in results.advice)
@@ -50,9 +58,50 @@ def cards(results: Results, folder: Path, poor: Sequence[Headline] = ()) -> Iter
     certain = all(not one.doubt for one in made[MOST - 1 :])
     displaces = bad and (bad[0].fraction_ci95 is not None or not certain)
     kept = made[: MOST - 1] if displaces else made[:MOST]
-    yield from kept
-    for head in [*bad, *good][: MOST - len(kept)]:
-        yield _of_figure(results, head)
+    room = MOST - len(kept)
+    far = [_of_figure(results, head) for head in [*bad, *good][:room]]
+    if worst and len(far) < room:
+        far.append(_of_bound(results, worst))
+    return Findings([*kept, *far], _title(bool(costly), far, worst))
+
+
+def _title(costly: bool, far: Sequence[Card], worst: Cell | None) -> str:
+    """The order of the cards: findings by their cost, then figures by their shares."""
+    reference = "its bound" if worst else "its ceiling"
+    parts = [
+        "What loses most time per message" if costly else "",
+        f"what is furthest from {reference}" if far else "",
+    ]
+    text = ", then ".join(filter(None, parts))
+    return f"{text[:1].upper()}{text[1:]}:" if text else ""
+
+
+def _of_bound(results: Results, cell: Cell) -> Card:
+    """The card of an operation that is far from the bound of its benchmark."""
+    who, place, case_ = cell.who, cell.place, cell.case
+    family = next(one.family for one in results.benchmarks if one.name == case_.benchmark)
+    bound = f"; bound: {number(cell.ceiling.value)} {unit(cell.unit)}" if cell.ceiling else ""
+    value = f"{number(cell.median)} {unit(cell.unit)}{bound} ({percent(cell.fraction)} %)"
+    few = cell.fraction_ci95 is None
+    plain = Card(
+        f"{who.label}, {place.path}: {short(case_, results.benchmarks)}: {value}",
+        doubt=_too_few(cell.fraction_blocks or cell.launches) if few else "",
+        reason=findings.FEW if few else "",
+    )
+    if family == DATATYPES and _usual(who, place, case_):
+        return replace(
+            plain,
+            action="Gather the data in the application, if this is faster:",
+            command=f"{running(who.label, place, case_)} {BY_KERNEL}",
+            origin="software",
+        )
+    command = _explaining(who, place, case_)
+    action = "Even the best operation may be far from a bound."
+    return replace(
+        plain,
+        action=f"{action} See why:" if command else action,
+        command=command,
+    )
 
 
 def _attained(results: Results, head: Headline) -> bool:
@@ -74,8 +123,9 @@ def _subject_of(place: Place | None, case_: Case | None) -> Subject:
     return place, case_.buffers, case_.x <= SMALL_BYTES
 
 
-def _with_messages(results: Results, finding: Finding) -> Card:
-    plain = card(finding, results)
+def _with_messages(results: Results, finding: Finding, others: Sequence[str]) -> Card:
+    """The card of a finding, with the `others` that lose in the same way, and its messages."""
+    plain = card(finding, results, others)
     return replace(plain, evidence=[*plain.evidence, *_in_messages(results, finding)])
 
 
@@ -131,17 +181,15 @@ def _of_figure(results: Results, head: Headline) -> Card:
     name = head.best.label if head.best else "the best library"
     reason, doubt = _doubt_of_figure(results, head)
     plain = Card(
-        f"{name}, {head.place.path}: {case(head.case)} {size(head.case.x)}: {_reached(head)}",
+        f"{name}, {head.place.path}: {short(head.case, results.benchmarks)}: {_reached(head)}",
         doubt=doubt,
         reason=reason,
     )
     if head.ceiling and head.attainable and _attained(results, head):
-        best = f"{number(head.attainable.value)} {unit(head.unit)}"
-        without = methods.describe(head.ceiling.method)
-        return replace(plain, action=f"Nothing to do: without {without}, the best is {best}.")
+        return replace(plain, action=_nothing_to_do(head, name))
     command = _explaining(head.best, head.place, head.case)
     if elsewhere := better_path(results, head):
-        return replace(plain, action=elsewhere, origin="placement", evidence=_why(command))
+        return replace(plain, action=elsewhere, origin="placement", further=_why(command))
     towards = "See why:" if command else "Search for settings with `nearpeak tune`."
     return replace(
         plain,
@@ -151,29 +199,56 @@ def _of_figure(results: Results, head: Headline) -> Card:
     )
 
 
+def _nothing_to_do(head: Headline, name: str) -> str:
+    """Says what the ceiling takes, what other methods reach without MPI, and how near the library
+    comes to that."""
+    if head.ceiling is None or head.attainable is None or not head.value:
+        return ""
+    other, value = head.attainable.value, head.value
+    near = (
+        f"; {name} is faster"
+        if better_by(value, other, head.better) > 1
+        else f", {name} {percent(better_by(value, other, head.better))} % of that"
+    )
+    return (
+        f"Nothing to do: only {methods.describe(head.ceiling.method)} reaches"
+        f" {number(head.ceiling.value)} {unit(head.unit)}. Other methods without MPI reach"
+        f" {number(other)}{near}."
+    )
+
+
 def _doubt_of_figure(results: Results, head: Headline) -> tuple[str, str]:
     """The reason why a figure is unconfirmed, in two words and as a sentence; else empty."""
     cell = _best_cell(results, head)
     if head.fraction_ci95:
         return "", ""
     if cell is None or cell.launches < FEWEST_FOR_INTERVAL:
-        launches = count(cell.launches, "launch") if cell else "few launches"
-        return launches, "Launches are too few for an interval."
-    blocks = count(cell.fraction_blocks, "block")
-    return blocks, f"Only {blocks} measured it and its ceiling alike."
+        return findings.FEW, _too_few(cell.launches if cell else 0)
+    launches = count(cell.fraction_blocks, "launch")
+    return findings.FEW, f"Only {launches} had its CPUs as far apart as its ceiling."
 
 
-def _why(command: str) -> list[str]:
-    """`See why: COMMAND` as evidence; nothing without a command."""
-    return [f"See why: `{command}`"] if command else []
+def _too_few(launches: int) -> str:
+    """`4 launches are too few for an interval.`"""
+    few = count(launches, "launch") if launches else "Few launches"
+    return f"{few} {agreeing(launches, 'is', 'are')} too few for an interval."
+
+
+def _why(command: str) -> Code | None:
+    """`See why: COMMAND`, for the page; None without a command."""
+    return Code(command, "See why:", medium="page") if command else None
 
 
 def _reached(head: Headline) -> str:
-    """`5.19 GB/s, 17.0 % of the ceiling`; of a time `152 µs, 2.81 without MPI (54.1x)`."""
+    """`5.19 GB/s, 17.0 % of the ceiling`; of a time `152 µs, 2.81 without MPI (54.1x)`, where that
+    says the same as the share."""
     value = f"{number(head.value)} {unit(head.unit)}"
     if head.better == "higher" or head.ceiling is None or not head.fraction:
         return f"{value}, {percent(head.fraction)} % of the ceiling"
-    return f"{value}, {number(head.ceiling.value)} without MPI ({number(1 / head.fraction)}x)"
+    times = (head.value or 0.0) / head.ceiling.value
+    if abs(times * head.fraction - 1) > ALIKE:  # the share is the median of the launches' shares
+        return f"{value}, {percent(head.fraction)} % of the ceiling"
+    return f"{value}, {number(head.ceiling.value)} without MPI ({number(times)}x)"
 
 
 ADVISED: dict[AdviceKind, Callable[[Results, Advice, Path], Card | None]] = {
@@ -220,48 +295,120 @@ def _explain(finding: Finding) -> str:
 
 def _explaining(who: Who | None, place: Place, case_: Case) -> str:
     """The command that explains such messages; empty if `nearpeak explain` cannot launch them."""
-    usual = who is not None and who.settings == Who("").settings and staging(case_.axes) is None
-    if who is None or not usual or place.hosts != 1 or len(place.ends) != PAIR:
+    if who is None or not _usual(who, place, case_) or len(place.ends) != PAIR:
         return ""
     return explaining(who.label, place, case_)
+
+
+def _usual(who: Who, place: Place, case_: Case) -> bool:
+    """True if a command that names no settings, staging and hosts launches such messages."""
+    return who.settings == Who("").settings and staging(case_.axes) is None and place.hosts == 1
 
 
 def _key(given: Advice) -> tuple[Place | None, Case | None]:
     return given.place, given.case
 
 
-def _costly(results: Results) -> Iterator[Finding]:
-    """Yields the findings that lose time, one for each library, path and buffers."""
+def _costly(results: Results) -> list[tuple[Finding, list[str]]]:
+    """The findings that lose time, one for each library, path and buffers, and for each rule, path
+    and buffers; with the other libraries that lose in the same way there."""
+    costly = [finding for finding in results.findings if finding.weighted_us]
+    chosen: list[Finding] = []
     seen: set[object] = set()
-    for finding in results.findings:
-        where = (finding.place, finding.case and finding.case.buffers)
-        keys = {(finding.who, *where), (finding.kind, *where)}
-        if finding.weighted_us and not keys & seen:
+    for finding in costly:
+        keys = {(finding.who, *_where(finding)), (finding.kind, *_where(finding))}
+        if not keys & seen:
             seen |= keys
-            yield finding
+            chosen.append(finding)
+    return [(finding, _others(finding, costly)) for finding in chosen]
 
 
-def card(finding: Finding, results: Results) -> Card:
+def _where(finding: Finding) -> tuple[Place | None, str]:
+    return finding.place, finding.case.buffers if finding.case else ""
+
+
+def _others(finding: Finding, costly: Sequence[Finding]) -> list[str]:
+    """The other libraries with a loss by the same rule, in the same benchmark, path and buffers."""
+    alike = [
+        other.who.label
+        for other in costly
+        if other.who and other.who != finding.who and _loss(other) == _loss(finding)
+    ]
+    return list(dict.fromkeys(alike))
+
+
+def _loss(finding: Finding) -> tuple[object, ...]:
+    return finding.kind, finding.case and finding.case.figure, *_where(finding)
+
+
+def card(finding: Finding, results: Results, others: Sequence[str] = ()) -> Card:
     """The card of a finding: the library that is better there, and a command that searches for
-    settings; without them a command that shows the reason."""
+    settings; without them a command that shows the reason. `others`: libraries that lose in the
+    same way."""
     rule = findings.rule_of(finding)
-    explain = "" if finding.remedy.tune else _explain(finding)
-    towards = "Search for settings:" if finding.remedy.tune else "See why:" if explain else ""
-    other = better_library(results, finding) if rule.origin in OF_LIBRARY else ""
-    advice = [other, f"Or {towards[:1].lower()}{towards[1:]}" if finding.remedy.tune else ""]
-    if not other:
-        advice = [findings.action(finding), _price(results, finding), towards]
-    evidence = [findings.sentence(finding), findings.lost(finding), findings.advised(finding)]
-    return Card(
-        text=findings.headline(finding),
-        action=" ".join(filter(None, advice)),
-        command=finding.remedy.tune or ("" if other else explain),
-        origin="software" if other else rule.origin,
-        doubt=findings.doubt(finding),
-        reason=findings.reason(finding),
-        evidence=[*evidence, *(_why(explain) if other else [])],
+    cell = figure_of(results, finding.who, finding) if finding.message and finding.who else None
+    text = findings.headline(finding, results.benchmarks, _figure(finding, cell) if cell else "")
+    better = better_library(results, finding, text) if rule.origin in OF_LIBRARY else ""
+    advice = [better] if better else [findings.action(finding), _price(results, finding)]
+    plain = Card(
+        text=text,
+        action=" ".join(filter(None, [*advice, _same(others, better), _certainty(finding, cell)])),
+        origin="software" if better else rule.origin,
+        further=_command(finding, besides=bool(better)),
+        evidence=[findings.sentence(finding), findings.lost(finding), findings.advised(finding)],
         sources=[(source.text, source.address) for source in finding.sources],
     )
+    further = plain.further
+    first = further is not None and further.medium == "details" and not better
+    return _doubted(plain.with_further if first else plain, finding, cell)
+
+
+def _command(finding: Finding, *, besides: bool) -> Code | None:
+    """The command that searches for settings, else the one that shows the reason, else, for the
+    page, the one that measures the case again; None without. `besides`: another library is
+    advised."""
+    if tune := finding.remedy.tune:
+        title = "Or search for settings:" if besides else "Search for settings:"
+        return Code(tune, title, medium="details")
+    if explain := _explain(finding):
+        return Code(explain, "See why:", medium="page" if besides else "details")
+    who, place, case_ = finding.who, finding.place, finding.case
+    plain = finding.apart.keys() <= {STAGING}
+    if who and place and case_ and plain and _usual(who, place, case_):
+        return Code(running(who.label, place, case_), "Measure it again:", medium="page")
+    return None
+
+
+def _same(others: Sequence[str], advice: str) -> str:
+    """`intel has the same loss.`: the other libraries, but for one that is advised."""
+    names = [name for name in others if not advice.startswith(f"Use {name}:")]
+    have = agreeing(len(names), "has", "have")
+    return f"{listed(names)} {have} the same loss." if names else ""
+
+
+def _figure(finding: Finding, cell: Cell) -> str:
+    """`9140 µs (confirmed)`, of messages such as the traced one, whose cause is not."""
+    confirmed = " (confirmed)" if cell.ci95 and not finding.sure else ""
+    return f"{number(cell.median)} {unit(cell.unit)}{confirmed}"
+
+
+def _certainty(finding: Finding, cell: Cell | None) -> str:
+    """`Cause seen in 1 message.`: of a figure that is confirmed, as the traced messages are too few
+    to confirm the cause."""
+    if finding.sure or cell is None or cell.ci95 is None:
+        return ""
+    return f"Cause seen in {findings.reason(finding)}."
+
+
+def _doubted(plain: Card, finding: Finding, cell: Cell | None) -> Card:
+    """The card with the doubt about its figure, and as evidence that about the cause of it."""
+    doubt, reason = findings.doubt(finding), findings.reason(finding)
+    if cell is None or not doubt:
+        return replace(plain, doubt=doubt, reason=reason)
+    evidence = [*plain.evidence, f"The cause is unconfirmed: {doubt}"]
+    if cell.ci95:
+        return replace(plain, evidence=evidence)
+    return replace(plain, doubt=_too_few(cell.launches), reason=findings.FEW, evidence=evidence)
 
 
 def _price(results: Results, finding: Finding) -> str:
@@ -285,5 +432,4 @@ def _price(results: Results, finding: Finding) -> str:
         return ""
     ratio, worst, place = max(turned, key=lambda one: one[0])
     where = "" if place == finding.place else f" on {place.path}"
-    subject = f"{worst.figure} {worst.buffers} {size(worst.x)}{where}"
-    return f"But {subject} is then {number(ratio)}x slower."
+    return f"But {short(worst, results.benchmarks)}{where} is then {number(ratio)}x slower."

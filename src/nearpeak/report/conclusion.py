@@ -2,16 +2,20 @@
 """The first sentences of a study's answer: how near the best libraries come to the ceilings, what
 the links carry without MPI, and what is unconfirmed or missing."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 from nearpeak.grouping import grouped
 from nearpeak.numbers import count, listed, number, percent, size
 from nearpeak.report import reached, wording
 from nearpeak.report.lines import FEW, RATINGS, UNCONFIRMED, Line, by_share, judged_at
-from nearpeak.results.results import Headline, Peak, Results
+from nearpeak.results.results import Cell, Results
 from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL
 
 MOST_PATHS = 3  # that the sentence names, each with its share
+WIDEST = 100  # letters of a line
+MOST_WHERE = 2  # paths with figures that are unconfirmed, named
+MOST_OF = 0.8  # of these figures, from which the paths are named
 ORDER = [*(word for _, word, _ in RATINGS), UNCONFIRMED]
 
 
@@ -27,7 +31,7 @@ def sentence(results: Results, shown: Sequence[Line]) -> str:
     unconfirmed = by_rating.keys() == {UNCONFIRMED}
     reason = f"{FEW}: on" if unconfirmed else "On"
     text = (
-        f"{best} {_counted(by_rating, judged_at(judged))}. {_furthest(by_rating)}"
+        f"{best} {_counted(by_rating, judged_at(judged))}; {_worst(by_rating)}"
         if len(judged) > MOST_PATHS
         else f"{best} reaches {_shares(by_rating, judged_at(judged), bare=unconfirmed)}"
     )
@@ -46,21 +50,24 @@ def _shares(by_rating: dict[str, list[Line]], at_size: str, *, bare: bool) -> st
 
 
 def _counted(by_rating: dict[str, list[Line]], at_size: str) -> str:
-    """`is good at 16 MiB on 2 of 6 paths, fair on 1 and poor on 3`."""
+    """`is good at 16 MiB on 2 of 6 paths, fair on 1, poor on 3`."""
     counts = {word: len(by_rating[word]) for word in ORDER if word in by_rating}
     total = sum(counts.values())
     (first, most), *others = counts.items()
     parts = [f"{first}{at_size} on {f'{most} of {total}' if others else f'all {total}'} paths"]
-    return f"is {listed([*parts, *(f'{word} on {many}' for word, many in others)])}"
+    return f"is {', '.join([*parts, *(f'{word} on {many}' for word, many in others)])}"
 
 
-def _furthest(by_rating: dict[str, list[Line]]) -> str:
-    """`The furthest from its ceiling is host-gpu near (to GPU), 12.6 % with intel`: among confirmed
-    shares, where there are any."""
+def _worst(by_rating: dict[str, list[Line]]) -> str:
+    """`worst: host-gpu near (to GPU), 12.6 % of the ceiling by intel`: among confirmed shares,
+    where there are any; `worst confirmed: ...` if another one is less."""
     confirmed = [line for word, lines in by_rating.items() if word != UNCONFIRMED for line in lines]
-    line = min(confirmed or by_rating[UNCONFIRMED], key=by_share)
-    with_best = f" with {line.judged.best.label}" if line.judged and line.judged.best else ""
-    return f"The furthest from its ceiling is {line.label}, {percent(line.share)} %{with_best}"
+    unconfirmed = by_rating.get(UNCONFIRMED, [])
+    line = min(confirmed or unconfirmed, key=by_share)
+    less = any(by_share(other) < by_share(line) for other in unconfirmed)
+    best = f" by {line.judged.best.label}" if line.judged and line.judged.best else ""
+    worst = f"worst{' confirmed' if less else ''}"
+    return f"{worst}: {line.label}, {percent(line.share)} % of the ceiling{best}"
 
 
 def _without_shares(results: Results) -> str:
@@ -83,45 +90,86 @@ def has_figures(results: Results) -> bool:
 
 
 def links(results: Results, shown: Sequence[Line]) -> str:
-    """The rates of the links at best without MPI, of the theoretical ones, and the ceilings that
-    libraries are compared with; empty if no theoretical rate is given."""
+    """The rates of the links without MPI, of the theoretical ones: the ceilings that libraries are
+    compared with, or the best; empty if no theoretical rate is given."""
     ceilings = {
-        (line.group.place, line.rate.case.buffers): line.rate
+        (line.group.place, line.rate.case.buffers): (line.rate.ceiling.value, line.rate.case.x)
         for line in shown
         if line.rate and line.rate.ceiling
     }
     rates = {
-        peak.place.path: _rate(peak, ceilings.get((peak.place, peak.case.buffers)))
+        peak.place.path: (
+            *ceilings.get((peak.place, peak.case.buffers), (peak.value, peak.case.x)),
+            peak.theoretical_gbs,
+        )
         for peak in results.peaks
         if peak.of_theoretical is not None and not peak.place.pair and not peak.place.shared
     }
-    return f"Without MPI, links carry {'; '.join(rates.values())}." if rates else ""
-
-
-def _rate(peak: Peak, head: Headline | None) -> str:
-    """`390 of a theoretical 450 GB/s on gpu-gpu nvlink (368 with 16 MiB, its ceiling here)`."""
-    theoretical = number(peak.theoretical_gbs)
-    text = f"{number(peak.value)} of a theoretical {theoretical} GB/s on {peak.place.path}"
-    if head is None or head.ceiling is None or head.case.x == peak.case.x:
-        return text
-    return f"{text} ({number(head.ceiling.value)} with {size(head.case.x)}, its ceiling here)"
+    sizes = {x for _, x, _ in rates.values()}
+    once = f" at {size(sizes.pop())}" if len(sizes) == 1 else ""
+    parts: list[str] = []
+    for path, (value, x, most) in rates.items():
+        theoretical = number(most) if parts else f"a theoretical {number(most)} GB/s"
+        at_size = "" if once else f" at {size(x)}"
+        parts.append(f"{path} {number(value)} of {theoretical}{at_size}")
+    return f"Without MPI{once}: {', '.join(parts)}." if parts else ""
 
 
 def gaps(results: Results) -> str:
-    """`66 of 115 figures unconfirmed (fewer than 6 launches), 4 not measured, 10 left out.`; empty
-    if nothing is missing."""
+    """`43 of 207 figures unconfirmed (under 6 launches), 42 on host-host same-numa; 5 not measured,
+    8 left out.`; empty if nothing is missing."""
+    texts = gap_texts(results)
+    return next((text for text in texts if len(text) <= WIDEST), texts[-1])
+
+
+def gap_texts(results: Results, *, paths: bool = True) -> list[str]:
+    """The gaps in fewer words each time. `paths`: with those that have most of them."""
     imported = {library.name for library in results.libraries if library.imported}
     measured = [cell for cell in results.timed if cell.median is not None]
-    launches = [cell.launches for cell in measured if cell.who.library not in imported]
-    few = sum(number < FEWEST_FOR_INTERVAL for number in launches)
+    few = [
+        cell
+        for cell in measured
+        if cell.launches < FEWEST_FOR_INTERVAL and cell.who.library not in imported
+    ]
+    unconfirmed = [
+        f"unconfirmed (under {FEWEST_FOR_INTERVAL} launches){where}"
+        for where in (_where(few, measured) if paths else [""])
+    ]
     missing = len(results.timed) - len(measured)
-    unconfirmed = f"unconfirmed (fewer than {FEWEST_FOR_INTERVAL} launches)"
-    figures = [(few, unconfirmed), (missing, "not measured")]
+    left = len(results.left_out)
+    return [
+        _gaps(len(results.timed), [(len(few), state), (missing, "not measured")], left_out)
+        for state in unconfirmed
+        for left_out in (left, 0)
+    ]
+
+
+def _gaps(total: int, figures: Sequence[tuple[int, str]], left_out: int) -> str:
     parts = [f"{many} {state}" for many, state in figures if many]
     if parts:
-        total = count(len(results.timed), "figure")
-        parts[0] = f"{parts[0].replace(' ', f' of {total} ', 1)}"
-    if left := len(results.left_out):
-        parts.append(f"{left if parts else count(left, 'subject')} left out")
-    text = ", ".join(parts)
+        parts[0] = parts[0].replace(" ", f" of {count(total, 'figure')} ", 1)
+    if left_out:
+        parts.append(f"{left_out if parts else count(left_out, 'subject')} left out")
+    text = "; ".join(parts)
     return f"{text}." if text else ""
+
+
+def _where(few: Sequence[Cell], measured: Sequence[Cell]) -> list[str]:
+    """`: 34 on host-host same-numa and 34 on gpu-gpu nvlink`, and the same with the first path
+    alone; `, all with intel`. The library or the paths that have most of these figures; empty texts
+    if they are everywhere."""
+    everyone = {cell.who.label for cell in measured}
+    owners = {cell.who.label for cell in few}
+    every = "all " if len(few) > 1 else ""
+    if few and len(owners) == 1 < len(everyone):
+        return [f", {every}with {owners.pop()}"]
+    if len(few) in (0, len(measured)) or len({cell.place.group for cell in measured}) == 1:
+        return [""]
+    paths = Counter(cell.place.group for cell in few).most_common(MOST_WHERE)
+    first, many = paths[0]
+    if many == len(few):
+        return [f", {every}on {first}"]
+    if sum(many for _, many in paths) < MOST_OF * len(few):
+        return [""]
+    parts = [f"{many} on {path}" for path, many in paths]
+    return [f", {listed(shown)}" for shown in (parts, parts[:1])]

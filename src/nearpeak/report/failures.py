@@ -15,6 +15,8 @@ _LISTED = 3  # sizes; more than these are shown as a range
 MOST_LIBRARIES = 3  # with failed launches, named
 MOST_PATHS = 2  # of one library
 MOST_LETTERS = 48  # of the cause of a failure
+LOST, AFTER = " and lost figures", " at the end, after their figures"
+EACH = {LOST: "; figures lost", AFTER: " at the end, after their figures", "": ""}
 
 
 def sentences(results: Results) -> list[str]:
@@ -23,31 +25,58 @@ def sentences(results: Results) -> list[str]:
 
 
 def by_library(results: Results) -> str:
-    """`6 launches failed: intel, 6 of 7 on host-gpu near (SIGSEGV)`: the launches of each library
-    that failed, of all that it had on that path, with every cause."""
-    libraries = grouped(results.failure_kinds, lambda kind: kind.who.label)
-    names = [f"{name}, {_by_path(kinds)}" for name, kinds in libraries.items()]
+    """`6 launches failed and lost figures: intel, 6 of 7 on host-gpu near (SIGSEGV)`: the launches
+    of each library that failed, of all that it had on that path, with every cause."""
+    kinds = results.failure_kinds
+    ends = {after_figures(paths) for paths in grouped(kinds, _owner_and_path).values()}
+    end = ends.pop() if len(ends) == 1 else None
+    libraries = grouped(kinds, lambda kind: kind.who.label)
+    names = [f"{name}, {_by_path(mine, apart=end is None)}" for name, mine in libraries.items()]
     if left := len(names[MOST_LIBRARIES:]):
         names[MOST_LIBRARIES:] = [f"{left} more"]
-    return f"{count(_launches(results.failure_kinds), 'launch')} failed: {'; '.join(names)}"
+    failed = _together(kinds, end or "")
+    return f"{count(_launches(kinds), 'launch')} {failed}: {'; '.join(names)}"
 
 
-def _by_path(kinds: Sequence[FailureKind]) -> str:
-    paths = grouped(kinds, _path)
+def _together(kinds: Sequence[FailureKind], end: str) -> str:
+    """`failed and lost figures`; `crashed at the end, after their figures`."""
+    if end != AFTER:
+        return f"failed{end}"
+    many = _launches(kinds) > 1
+    return f"{status(kinds)}{end if many else end.replace('their', 'its')}"
+
+
+def status(kinds: Iterable[FailureKind]) -> str:
+    """The end of launches in a word, `failed` where they differ."""
+    statuses = {kind.status for kind in kinds}
+    return statuses.pop() if len(statuses) == 1 else "failed"
+
+
+def after_figures(kinds: Iterable[FailureKind]) -> str:
+    """Says if launches lost figures, or failed after all of them; empty if that is not known."""
+    lost = [kind.lost for kind in kinds]
+    if any(lost):
+        return LOST
+    return "" if None in lost else AFTER
+
+
+def _owner_and_path(kind: FailureKind) -> tuple[str, str]:
+    return kind.who.label, kind.place.group
+
+
+def _by_path(kinds: Sequence[FailureKind], *, apart: bool) -> str:
+    """The launches on each path; with `apart` also whether they lost figures."""
+    paths = grouped(kinds, lambda kind: kind.place.group)
     most = sorted(paths.items(), key=lambda path: -_share(path[1]))
     parts = [
-        f"{_launches(group)}{_of(group)} on {path} ({_causes(group)})"
+        f"{_launches(group)}{_of(group)} on {path} ({_causes(group)}"
+        f"{EACH[after_figures(group)] if apart else ''})"
         for path, group in most[:MOST_PATHS]
     ]
     if left := most[MOST_PATHS:]:
         launches = sum(_launches(group) for _, group in left)
         parts.append(f"{launches} on {count(len(left), 'more path')}")
     return listed(parts)
-
-
-def _path(kind: FailureKind) -> str:
-    """`host-gpu near`; of all pairs of a kind, `gpu-gpu pairs`."""
-    return f"{kind.place.kind} pairs" if kind.place.pair else kind.place.path
 
 
 def _launches(kinds: Iterable[FailureKind]) -> int:

@@ -374,7 +374,7 @@ def _sentences(results: Results, name: str, cells: list[Cell]) -> Iterator[str]:
         selected = [far for far in furthest if (far.place, far.case.buffers) == (place, buffers)]
         curves = list(dict.fromkeys(cell.case.curve for cell in group))
         parts = [*_furthest(selected, curves), *_figures(judged, curves), *_failed(group, curves)]
-        text = "; ".join(parts) or "in too few blocks to say more than the table"
+        text = "; ".join(parts) or "too few launches to say more than the table"
         yield f"{_heading(place, buffers, kinds)}: {text}."
 
 
@@ -384,7 +384,10 @@ def _failed(cells: Sequence[Cell], curves: Sequence[Curve]) -> Iterator[str]:
     for cell in sorted(cells, key=lambda cell: (cell.median is None, cell.failed)):
         if cell.median is None or loses(cell):
             worst[_whose(cell, curves)] = cell
-    failed = grouped(sorted(worst), lambda name: loses(worst[name]) or worst[name].status)
+    failed = grouped(
+        sorted(worst),
+        lambda name: loses(worst[name]).replace(" of ", " of its ") or worst[name].status,
+    )
     return (f"{failure}: {', '.join(names)}" for failure, names in failed.items())
 
 
@@ -417,7 +420,7 @@ def _figures(cells: Sequence[Cell], curves: Sequence[Curve]) -> Iterator[str]:
 
 
 def _furthest(records: Iterable[Furthest], curves: Sequence[Curve]) -> Iterator[str]:
-    """`furthest from the bound: at 8 B bcast of intel, 3.64 % (2.9 to 4.1 % in 9 blocks; nccl
+    """`furthest from the bound: at 8 B bcast of intel, 3.64 % (2.9 to 4.1 % in 9 launches; nccl
     19.8 %)`, for each size."""
     before = ""
     for furthest in records:
@@ -432,7 +435,7 @@ def _furthest(records: Iterable[Furthest], curves: Sequence[Curve]) -> Iterator[
         low, high = furthest.range
         yield (
             f"{opening}{at_size}{_whose(furthest, curves)}, {percent(furthest.share)} %"
-            f" ({percent(low)} to {percent(high)} % in {count(furthest.blocks, 'block')}"
+            f" ({percent(low)} to {percent(high)} % in {count(furthest.blocks, 'launch')}"
             + (f"; {others})" if others else ")")
         )
         before = reference

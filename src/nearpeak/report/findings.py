@@ -2,13 +2,19 @@
 """The sentences of findings."""
 
 import functools
+from collections.abc import Iterable
 
 from nearpeak.findings.evidence import Rule
 from nearpeak.findings.rules import all_rules
 from nearpeak.findings.sentences import Phrases, change
 from nearpeak.numbers import agreeing, count, number, size, unit
 from nearpeak.results.names import axes_words
-from nearpeak.results.results import Finding, SettingChange
+from nearpeak.results.results import Finding, SettingChange, Tried
+from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL
+from nearpeak.terms.benchmarks import Benchmark
+
+FEW = f"under {FEWEST_FOR_INTERVAL} launches"
+CHANCE = "noise"  # may be all, of launches that are enough for an interval
 
 
 def rule_of(finding: Finding) -> Rule:
@@ -28,11 +34,16 @@ def sentence(finding: Finding) -> str:
     return rule_of(finding).sentence(Phrases(finding))
 
 
-def headline(finding: Finding) -> str:
-    """The finding in one line: `intel, gpu-gpu same-gpu: latency D,D at 8 B: 151 µs, ...`."""
+def headline(finding: Finding, benchmarks: Iterable[Benchmark] = (), figure: str = "") -> str:
+    """The finding in one line: `intel, gpu-gpu same-gpu: latency D,D 8 B: 151 µs, ...`. Of a traced
+    message with `figure`, that of the untraced ones: `...: 151 µs: 21 pieces of 8 B`. `benchmarks`:
+    of the study, for directions instead of buffers."""
+    phrases = Phrases(finding, benchmarks)
     subjects = [finding.who.label] if finding.who else []
     subjects += [finding.place.path] if finding.place else []
-    text = rule_of(finding).headline.format(it=Phrases(finding))
+    text = rule_of(finding).headline.format(it=phrases)
+    if figure and finding.message:
+        text = text.replace(f"{phrases.short}: ", f"{phrases.short}: {figure}: ", 1)
     return ": ".join(filter(None, [", ".join(subjects), text]))
 
 
@@ -46,7 +57,7 @@ def doubt(finding: Finding) -> str:
     if finding.sure:
         return ""
     if finding.cost is not None:
-        return f"In {count(finding.cost.blocks, 'block')} this may be chance."
+        return f"In {count(finding.cost.blocks, 'launch')} this may be noise."
     if message := finding.message:
         times = number(message.slower)
         return f"{count(message.messages, 'message')} seen, {times} times as long with the tracer."
@@ -54,12 +65,12 @@ def doubt(finding: Finding) -> str:
 
 
 def reason(finding: Finding) -> str:
-    """`7 blocks`, `1 message`: what is too few to confirm a finding; empty if it is confirmed."""
+    """`under 6 launches`, `noise`, `1 message`: why a finding is not confirmed; empty if it is."""
     if finding.sure:
         return ""
     if finding.cost is not None:
-        return count(finding.cost.blocks, "block")
-    return count(finding.message.messages, "message") if finding.message else "few launches"
+        return FEW if finding.cost.blocks < FEWEST_FOR_INTERVAL else CHANCE
+    return count(finding.message.messages, "message") if finding.message else FEW
 
 
 def lost(finding: Finding) -> str:
@@ -106,13 +117,24 @@ def remedied(finding: Finding) -> str:
         axes = ", ".join(axes_words(tried.axes))
         parts.append(
             f"In this study {axes} has {number(tried.value)} {unit(tried.unit)},"
-            f" {number(tried.ratio)} times as good in {count(tried.blocks, 'block')}."
+            f" {_times_as_good(finding, tried)} in {count(tried.blocks, 'block')}."
         )
     if remedy.changes and not remedy.settings:
         parts.append(f"To try: {', '.join(map(_named, remedy.changes))}.")
     if remedy.tune:
         parts.append(f"To search for settings: `{remedy.tune}`.")
     return " ".join(parts)
+
+
+def _times_as_good(finding: Finding, tried: Tried) -> str:
+    """`2.00 times as good`, by the figure of the finding; with the median of the blocks, if that
+    reads otherwise."""
+    blocks = number(tried.ratio)
+    mine = [one.value for one in finding.evidence if (one.of, one.unit) == ("own", tried.unit)]
+    ratio = tried.value / mine[0] if mine else tried.ratio
+    figures = number(max(ratio, 1 / ratio))
+    within = "" if figures == blocks else f" (within blocks {blocks})"
+    return f"{figures} times as good{within}"
 
 
 def _named(named: SettingChange) -> str:

@@ -31,12 +31,16 @@ GLOSSARY = Terms(
             "a 95 % confidence interval over launches; with fewer than 6 of them, the range",
         ),
         ("%", PAIRED),
-        ("H, P, D, M", "memory of the host, pinned; of a device; managed: of both ends"),
+        (
+            "H, P, D, M",
+            "memory of the host, pinned; of a device; managed: of both ends. H,D is a host buffer"
+            " at one end and a GPU buffer at the other, as osu_latency H D",
+        ),
         ("cell", "one library on one path in one case: benchmark, message size, buffers"),
         (
             "unconfirmed",
-            "shown by too few launches, blocks or messages: a figure without an interval, or a"
-            " finding that may be chance",
+            "shown by too few launches or messages, or hidden by noise: a figure without an"
+            " interval, or a finding that may be chance",
         ),
     )
 )

@@ -10,7 +10,8 @@ from nearpeak.document.model import Tone
 from nearpeak.numbers import size
 from nearpeak.report import wording
 from nearpeak.report.headlines import Group, groups
-from nearpeak.results.results import Headline, Results
+from nearpeak.results.results import Cell, Headline, Results
+from nearpeak.terms.buffers import WAYS
 from nearpeak.terms.ratings import FAIR, GOOD
 
 RATINGS: tuple[tuple[float, str, Tone], ...] = (
@@ -20,7 +21,7 @@ RATINGS: tuple[tuple[float, str, Tone], ...] = (
 )
 UNCONFIRMED = "unconfirmed"
 FEW = "Unconfirmed, as launches are few"  # begins a sentence of such figures
-WAYS = {"H,D": "to GPU", "D,H": "from GPU"}
+FASTER = 1.05  # times the rate of several messages: of one that is faster
 BOTH_WAYS = "round trip"  # of which a time is half
 
 
@@ -30,6 +31,7 @@ class Line(NamedTuple):
     group: Group
     time: Headline | None  # of a small message
     rate: Headline | None  # of large messages
+    least: Cell | None = None  # of the same library and curve, the size with the least share
 
     @property
     def label(self) -> str:
@@ -77,7 +79,7 @@ def lines(results: Results) -> list[Line]:
         place = line.group.place
         kind = place.kind if place.pair else place.path
         key = (kind, line.group.buffers)
-        slowest[key] = min(slowest.get(key, line), line, key=by_share)
+        slowest[key] = min(slowest.get(key, line), line, key=_by_rate)
     return [_with_round_trip(line, slowest) for line in slowest.values()]
 
 
@@ -95,7 +97,23 @@ def _lines(results: Results) -> Iterator[Line]:
         times = [head for head in heads if head.better == "lower"]
         rates = [head for head in heads if head.better == "higher"]
         if heads:
-            yield Line(group, *(next(iter(of_kind), None) for of_kind in (times, rates)))
+            time = next(iter(times), None)
+            rate = max(rates, key=lambda head: head.value or 0.0, default=None)
+            yield Line(group, time, rate, _least(results, rate or time))
+
+
+def _least(results: Results, head: Headline | None) -> Cell | None:
+    """The size at which the best library of a figure is furthest from the ceiling, in its curve."""
+    if head is None:
+        return None
+    curve = (head.best, head.place, head.case.curve)
+    cells = [
+        cell
+        for cell in results.cells
+        if (cell.who, cell.place, cell.case.curve) == curve and cell.case.x and cell.fraction
+        if cell.ceiling and cell.ceiling.kind == "measured"
+    ]
+    return min(cells, key=lambda cell: cell.fraction or 0.0, default=None)
 
 
 def judged_at(shown: Sequence[Line]) -> str:
@@ -105,9 +123,39 @@ def judged_at(shown: Sequence[Line]) -> str:
     return f" at {size(sizes.pop())}" if len(sizes) == 1 else ""
 
 
+def single(results: Results, line: Line) -> str:
+    """Says how times and rates are measured, if large messages are faster one at a time than in the
+    rate of a path; else empty."""
+    if not (line.time and line.rate and line.rate.value):
+        return ""
+    rate, x = line.rate, line.rate.case.x
+    times, rates = (
+        [
+            cell
+            for cell in results.cells
+            if (cell.place, cell.case) == (line.group.place, case) and cell.median
+        ]
+        for case in (line.time.case.curve.at(x), rate.case)
+    )
+    window = next((cell.window for cell in rates if cell.who == rate.best), None) or 1
+    fastest = max((x / (1000 * cell.median) for cell in times if cell.median), default=0.0)  # GB/s
+    if window == 1 or rate.unit != "GB/s" or fastest < FASTER * (rate.value or 0.0):
+        return ""
+    return (
+        f"{line.time.case.figure}: one message at a time, in the same buffer;"
+        f" {rate.case.figure}: several in flight, each in its own."
+    )
+
+
 def by_share(line: Line) -> float:
     """Sorts the smallest share first, and lines without a share last."""
     return float("inf") if line.share is None else line.share
+
+
+def _by_rate(line: Line) -> tuple[float, float]:
+    """Sorts the slowest rate first, as in the machine's diagram; of times the smallest share."""
+    rate = line.rate.value if line.rate else None
+    return rate or float("inf"), by_share(line)
 
 
 def poor(shown: Sequence[Line]) -> list[Headline]:

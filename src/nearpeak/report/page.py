@@ -134,8 +134,9 @@ def render(results: Results, machines: Sequence[Published] = (), study: Path = P
         results=results,
         picture=Markup(picture(results)),  # its texts are escaped
         answer=list(digest.answer(results, study)),
+        legend=list(digest.legend(results)),
         cards=list(digest.actions(results, study)),
-        paths_table=list(digest.paths(results)),
+        paths_table=list(digest.paths(results, everywhere=True)),
         findings_all=results.findings,
         findings_block=digest.all_findings(results),
         glossary=[GLOSSARY],

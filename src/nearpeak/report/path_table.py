@@ -5,18 +5,19 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from nearpeak.document.model import Bar, Column, Row, Rows, Table, Value
-from nearpeak.numbers import count, number, percent, size, unit
-from nearpeak.report.lines import WAYS, Line, by_share, judged_at, share
+from nearpeak.numbers import count, listed, number, percent, size, unit
+from nearpeak.report.lines import Line, by_share, judged_at, share
 from nearpeak.results.results import Headline
-from nearpeak.terms.ratings import FAIR, GOOD
+from nearpeak.terms.buffers import WAYS
+from nearpeak.terms.ratings import FAIR, GOOD, TIED, TIES
 
 MOST_ROWS = 6
 HALF = "half round trip"  # the time between unlike memories, which is of both ways
-LEVELS = f"good: from {100 * GOOD:.0f}; fair: from {100 * FAIR:.0f}."
-PAIRS = " Pairs: the slowest of each kind."
-TIED = "*"  # behind the best library, if others may be as good
-TIES = f" {TIED}: no proven difference."
+LEVELS = f"good from {100 * GOOD:.0f} %, fair from {100 * FAIR:.0f}."
+CEILING = "Ceiling: best time or rate without MPI."
+PAIRS = " Pairs: the slowest."
 SHARES = [Column("share", "", "%"), Column("bar", "", figure=False)]
+LEAST = Column("least", "lowest", "% at size", figure=False)
 
 
 class _Figures(NamedTuple):
@@ -57,8 +58,9 @@ class _Figures(NamedTuple):
         return " ".join(filter(None, parts))
 
 
-def path_table(lines: Sequence[Line]) -> Table:
-    """The table of these lines; of many, those that are furthest from their ceilings."""
+def path_table(lines: Sequence[Line], *, least: bool = False) -> Table:
+    """The table of these lines; of many, those that are furthest from their ceilings. `least`: with
+    the size at which the best library is furthest from the ceiling."""
     shown = sorted(lines, key=by_share)[:MOST_ROWS] if len(lines) > MOST_ROWS else lines
     left = len(lines) - len(shown)
     rest = f" {count(left, 'more path')}: see the page." if left else ""
@@ -68,9 +70,9 @@ def path_table(lines: Sequence[Line]) -> Table:
     rates = _Figures.of(line.rate for line in shown)
     of_time = any(line.rate and share(line.time) for line in shown)
     both_ways = any(line.time and line.group.buffers in WAYS for line in shown)
-    meaning = f"%: of the ceiling{judged_at(lines)}, without MPI. {LEVELS}" if has_shares else ""
+    meaning = _meaning(lines) if has_shares else ""
     if any(head.tied for line in shown for head in (line.time, line.rate) if head):
-        meaning += TIES
+        meaning += f" {TIES}"
     return Table(
         title="",
         caption=f"{meaning}{pairs}{rest}".strip(),
@@ -79,12 +81,20 @@ def path_table(lines: Sequence[Line]) -> Table:
             *times.column("time", "(% of ceiling)" if of_time else "", HALF if both_ways else ""),
             *rates.column("rate", ""),
             *(SHARES if has_shares else []),
+            *([LEAST] if has_shares and least else []),
         ],
         groups=[Rows("", [_row(line, times, rates) for line in shown])],
         heads=True,
         compact=True,
         stacks=True,
     )
+
+
+def _meaning(lines: Sequence[Line]) -> str:
+    """The meaning of shares, and of the ratings, with the figure that is rated."""
+    judged = {line.judged.case.figure for line in lines if line.judged and line.share is not None}
+    of_figures = f"{listed(sorted(judged))}{judged_at(lines).replace(' at', '')}"
+    return f"{CEILING} {of_figures}: {LEVELS}"
 
 
 def _row(line: Line, times: _Figures, rates: _Figures) -> Row:
@@ -94,6 +104,9 @@ def _row(line: Line, times: _Figures, rates: _Figures) -> Row:
         "rate": Value(rates.text(line.rate), "text"),
         "share": Value(line.share, "percent"),
     }
+    if line.least is not None:
+        text = f"{percent(line.least.fraction)} at {size(line.least.case.x)}"
+        values["least"] = Value(text, "text", tone="" if line.least.fraction_ci95 else "muted")
     if line.share is not None:
         values["bar"] = Value(
             word, "text", bar=Bar(line.share, confirmed=line.confirmed), tone=tone

@@ -20,6 +20,7 @@ from nearpeak.terms.identity import Case, Curve
 from nearpeak.terms.path import DataPath
 from nearpeak.terms.subjects import one_way
 
+PAIRED = "Shares are medians over launches: they may differ from the ratio of the two rates."
 Way = tuple[bool, ...]  # a direction: whether each end is in the host's memory
 
 
@@ -29,8 +30,9 @@ def picture(results: Results) -> str:
     if not (results.machine.cores or results.machine.gpus):
         return ""
     rows = measured(results)
+    notes = [] if all(row.divides for row in rows) else [PAIRED]
     return "".join(
-        inline(layout(results.machine, rows, width), name)
+        inline(layout(results.machine, rows, width, notes), name)
         for name, width in (("wide", WIDE), ("narrow", NARROW))
     )
 
@@ -124,7 +126,8 @@ def _of_headline(
     ]
     best = next((cell for cell in cells if cell.who == headline.best), None)
     top, unit = headline.ceiling, headline.unit
-    return _row(results, path, headline.case, top, best, unit, measured=bool(cells))
+    way, row = _row(results, path, headline.case, top, best, unit, measured=bool(cells))
+    return way, row and replace(row, tied=bool(best and headline.tied))
 
 
 def _of_ceiling(results: Results, path: DataPath, curve: Curve) -> tuple[Way, Measured | None]:

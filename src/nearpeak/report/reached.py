@@ -3,7 +3,7 @@
 rooflines and its operations to their bounds, and where libraries differ most."""
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from nearpeak.grouping import grouped
 from nearpeak.numbers import number, percent, size
@@ -37,9 +37,19 @@ def _shares(results: Results) -> tuple[str, bool]:
         by_name = grouped(rooflines, lambda pair: pair[0].cell.case.benchmark)
         text = "; ".join(_roofline(name, pairs) for name, pairs in by_name.items())
         return text, all(fraction.ci95 for _, fraction in rooflines)
-    cells = list(_bounded(results))
-    confirmed = [cell for cell in cells if cell.fraction_ci95]
-    return _bounds(confirmed or cells), bool(confirmed)
+    cells = _compared(results)
+    return _bounds(cells), bool(cells) and all(cell.fraction_ci95 for cell in cells)
+
+
+def furthest(results: Results) -> Cell | None:
+    """The operation that the sentence names as the furthest from its bound."""
+    return None if results.applications else next(iter(_compared(results)), None)
+
+
+def _compared(results: Results) -> list[Cell]:
+    """The best cell of each operation, of those that are confirmed if any is, the worst first."""
+    cells = sorted(_bounded(results), key=lambda cell: cell.fraction or 0.0)
+    return [cell for cell in cells if cell.fraction_ci95] or cells
 
 
 def _roofline(name: str, pairs: Iterable[tuple[Application, Estimated]]) -> str:
@@ -65,20 +75,22 @@ def _bounded(results: Results) -> Iterator[Cell]:
         yield max(group, key=lambda cell: cell.fraction or 0.0)
 
 
-def _bounds(cells: Iterable[Cell]) -> str:
-    """`the best MPI library reaches from 0.0141 % of the bound in hindexed at 1 MiB to 82.3 % in
-    put_latency at 8 B`."""
-    ordered = sorted(cells, key=lambda cell: cell.fraction or 0.0)
+def _bounds(ordered: Sequence[Cell]) -> str:
+    """`the best MPI library reaches from 0.0141 % of the bound in hindexed at 1 MiB (mpich) to
+    82.3 % in put_latency at 8 B (intel)`."""
     if not ordered:
         return ""
-    ends = dict.fromkeys(map(_bound, (ordered[0], ordered[-1])))
+    several = len({cell.place for cell in ordered}) > 1
+    ends = dict.fromkeys(_bound(cell, several) for cell in (ordered[0], ordered[-1]))
     text = " to ".join(ends).replace(" % in ", " % of the bound in ", 1)
     return f"the best MPI library reaches {'from ' if len(ends) > 1 else ''}{text}"
 
 
-def _bound(cell: Cell) -> str:
+def _bound(cell: Cell, several: bool) -> str:
+    """`8.19 % in allreduce at 8 B (mpich)`; of `several` paths, with its own."""
     at_size = f" at {size(cell.case.x)}" if cell.case.x else ""
-    return f"{percent(cell.fraction)} % in {cell.case.figure}{at_size}"
+    where = f" on {cell.place.path}" if several else ""
+    return f"{percent(cell.fraction)} % in {cell.case.figure}{at_size}{where} ({cell.who.label})"
 
 
 def _largest(results: Results) -> list[Comparison]:

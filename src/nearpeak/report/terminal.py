@@ -33,7 +33,7 @@ from nearpeak.report import (
 from nearpeak.report.advice import advice
 from nearpeak.report.beside import Published, beside, lines
 from nearpeak.report.beside import tables as beside_tables
-from nearpeak.report.digest import digest
+from nearpeak.report.digest import WIDTH, digest
 from nearpeak.report.families import families
 from nearpeak.report.headlines import Group, groups
 from nearpeak.report.notices import notices
@@ -41,6 +41,7 @@ from nearpeak.report.picture import measured
 from nearpeak.report.remarks import PAIRED
 from nearpeak.results.order import figures
 from nearpeak.results.results import Results
+from nearpeak.terms.ratings import TIES
 
 _SHOWN = 8  # lines of failures, of defects, ...; the page has all of them
 _FINDINGS = 5
@@ -64,7 +65,13 @@ def print_study(
     else:
         for machine in machines:
             _print_beside(results, machine, widened(None))
-    print_document(digest(results, study), page)
+    print_document(digest(results, study), page, _console())
+
+
+def _console() -> PlainConsole:
+    """A console that folds the answer in a file, too, where lines have no width of their own."""
+    console = PlainConsole()
+    return PlainConsole(width=WIDTH) if console.soft_wrap else console
 
 
 def print_details(
@@ -132,6 +139,8 @@ def _print_links(results: Results, console: PlainConsole) -> None:
         "Rate in one direction at this size: the best library, and its fraction of the ceiling (the"
         " median over blocks, which may differ from the ratio of both figures)"
     )
+    if any(row.tied for row in rows):
+        caption += f"; {TIES.removesuffix('.')}"
     if any(row.path.transport == "local" for row in rows):
         caption += "; of memory, what a copy moves, with each byte counted once"
     console.print(plain(caption, "dim"))

@@ -5,16 +5,18 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from nearpeak.grouping import collected, grouped
-from nearpeak.observations.observed import Launch, Observations
+from nearpeak.observations.observed import Gap, Launch, Observations
 from nearpeak.results.results import EndedIn, Failure, FailureKind, Skip
 from nearpeak.terms.benchmarks import x_unit
 from nearpeak.terms.identity import Curve, Place, Who
 from nearpeak.terms.logs import fault
-from nearpeak.terms.outcomes import failure
+from nearpeak.terms.outcomes import TOO_SLOW, failure
 
 
 def failures(observations: Observations) -> list[Failure]:
     """The launches that did not end well; one that was interrupted from outside is none."""
+    lost = Counter(gap.launch.number for gap in observations.gaps if _is_lost(gap))
+    imported = {library.who for library in observations.libraries if library.imported}
     return [
         Failure(
             launch=launch.number,
@@ -28,12 +30,19 @@ def failures(observations: Observations) -> list[Failure]:
             cause=launch.cause,
             message=launch.message,
             given_up_after=launch.given_up_after,
+            # Of another tool it is not known what it was to measure.
+            lost=lost[launch.number] if launch.curves and launch.who not in imported else None,
             command=launch.command,
             log=launch.log,
         )
         for launch in observations.launches
         if (status := failure(launch.status))
     ]
+
+
+def _is_lost(gap: Gap) -> bool:
+    """True if the failure of a launch is why it did not give a figure."""
+    return not gap.said or gap.status not in ("skipped", TOO_SLOW)
 
 
 def _benchmarks(launch: Launch) -> list[str]:
@@ -93,9 +102,16 @@ def _kind(group: Sequence[Failure], of: int) -> FailureKind:
         ended_in=list(ended.values()),
         message=first.message,
         given_up_after=max(failed.given_up_after for failed in group),
+        lost=_lost(group),
         command=first.command,
         log=first.log,
     )
+
+
+def _lost(group: Sequence[Failure]) -> int | None:
+    """The figures that these launches lost; None if that is not known of one."""
+    lost = [failed.lost for failed in group if failed.lost is not None]
+    return sum(lost) if len(lost) == len(group) else None
 
 
 def skipped(observations: Observations) -> list[Skip]:

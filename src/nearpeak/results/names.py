@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The names of curves and cases in running text."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Literal, TypeVar
 
 import msgspec
 
-from nearpeak.numbers import count, number, unit
+from nearpeak.numbers import count, number, size, unit
 from nearpeak.results.results import CeilingPoint, CeilingValue, Cell, Reference
 from nearpeak.terms.axes import STAGING, staging
-from nearpeak.terms.buffers import HOST
+from nearpeak.terms.benchmarks import Benchmark
+from nearpeak.terms.buffers import HOST, WAYS
 from nearpeak.terms.identity import Case, Curve
 from nearpeak.terms.outcomes import TOO_SLOW
 
@@ -82,6 +83,21 @@ def case(curve: Curve) -> str:
     kind = staging(curve.axes)
     buffers = curve.buffers.replace(HOST, "")
     return " ".join(filter(None, [curve.figure, buffers, kind and staged(kind)]))
+
+
+def short(case: Case, benchmarks: Iterable[Benchmark] = ()) -> str:
+    """`latency D,D 8 B`, `bw to GPU 16 MiB`: in a line, behind its path. Of `benchmarks` that move
+    data one way between a host and a GPU it has the direction, of a round trip between them
+    nothing, instead of buffers."""
+    kind = staging(case.axes)
+    buffers = case.buffers.replace(HOST, "")
+    for benchmark in benchmarks:
+        if (benchmark.name, benchmark.main.name) == (case.benchmark, case.metric):
+            if benchmark.one_way:
+                buffers = WAYS.get(buffers, buffers)
+            elif benchmark.one_message and buffers in WAYS:
+                buffers = ""
+    return " ".join(filter(None, [case.figure, buffers, size(case.x), kind and staged(kind)]))
 
 
 def counted(curve: Curve, gbs: float) -> str:

@@ -753,6 +753,9 @@ class Failure(msgspec.Struct, kw_only=True):
     message: str  # what is known of it
     # failures in a row without a sample, after which the same was launched no more; 0: it was
     given_up_after: int = 0
+    # figures that it was to give and did not, because it failed; 0: it failed after them; null: not
+    # known
+    lost: int | None = None
     command: str  # repeats it
     log: str | None  # its complete output, relative to the study's folder; null: none
 
@@ -780,6 +783,7 @@ class FailureKind(msgspec.Struct, kw_only=True):
     ended_in: list[EndedIn]  # what they ended in; none for a ceiling
     message: str  # of the first
     given_up_after: int  # as of a Failure: the most of one
+    lost: int | None = None  # as of a Failure: of all these launches
     command: str  # repeats the first
     log: str | None  # of the first; null: none
 

@@ -12,7 +12,7 @@ from nearpeak.planning.subjects import planned
 from nearpeak.report import page as pages
 from nearpeak.report.beside import Published
 from nearpeak.report.terminal import print_study
-from nearpeak.results.faults import faults
+from nearpeak.results.faults import effect, faults
 from nearpeak.results.requirements import Requirement, check, judge, parse_requirement
 from nearpeak.results.results import Results
 from nearpeak.results.subjects import measured
@@ -60,11 +60,20 @@ def present(
     return page
 
 
+def without_findings(results: Results, trace: Path) -> str:
+    """A sentence if no finding is about a call of the application of this trace; else empty."""
+    if any(finding.weighted_us for finding in results.findings):
+        return ""
+    return f"No finding is about a call in {trace}: those of the answer are about other messages."
+
+
 def conclude(results: Results) -> int:
     """Prints how each requirement was met and, last, what went wrong; returns the exit status."""
     for judgement in results.requirements:
         tell(judgement.sentence)
     wrong = faults(results)
+    if wrong:
+        wrong[0] = f"{effect(results)}{wrong[0]}"
     if missed := sum(not judgement.met for judgement in results.requirements):
         wrong.append(f"{missed} of {count(len(results.requirements), 'requirement')} missed")
     return lifecycle.conclude(bool(wrong), "; ".join(wrong))

@@ -14,6 +14,7 @@ from nearpeak.errors import UserError
 from nearpeak.files import check_target, write_whole
 from nearpeak.findings import build
 from nearpeak.libraries import discover
+from nearpeak.libraries.library import Library
 from nearpeak.runs.messages import say, say_lacking, tell
 from nearpeak.terms.logs import SIGNALS
 from nearpeak.trace import present as presenter
@@ -52,7 +53,7 @@ def start(
     if points:
         traced.ceilings = ceilings(traced, points.times)
         traced.unblocked = unblocked(traced, points.rates)
-    tune = _tuning(library.name, output) if output else ""
+    tune = _tuning(mpi or _name(library), output) if output else ""
     present(traced, output, tune, verbose=verbose)
     if signalled is not None:
         return _cut_short(signalled)
@@ -70,6 +71,18 @@ def _page_beside(file: Path) -> Path:
             f"-o {file}: the page is written beside the JSON: give a name like trace.json"
         )
     return page
+
+
+def _name(library: Library) -> str:
+    """The name by which `--mpi` knows a library that a program is linked with."""
+    return next(
+        (
+            other.name
+            for other in discover.find_libraries()
+            if library.libmpi and other.libmpi and other.libmpi.samefile(library.libmpi)
+        ),
+        library.name,
+    )
 
 
 def _tuning(mpi: str, file: Path) -> str:

@@ -13,6 +13,7 @@ from nearpeak.terms.path import NO_DEVICE, DataPath, Endpoint, rank_devices
 
 MEMORY = {"H": "host", "P": "host", "D": "gpu", "M": "gpu"}
 HOST = "H,H"
+WAYS = {"H,D": "to GPU", "D,H": "from GPU"}  # of messages in one direction
 
 Ends = tuple[Endpoint, ...]  # of each rank, in order
 

@@ -110,6 +110,11 @@ class Place(msgspec.Struct, kw_only=True, frozen=True, order=True):
         return f"{self.ends[0]}-{self.ends[-1]}"
 
     @property
+    def group(self) -> str:
+        """`host-gpu near`, its id; of one of all pairs, `gpu-gpu pairs`."""
+        return f"{self.kind} pairs" if self.pair else self.path
+
+    @property
     def in_host_memory(self) -> bool:
         """True if data moves only within host memory, by the transport that MPI chooses."""
         return self.transport == "memory" and set(self.ends) == {"host"}

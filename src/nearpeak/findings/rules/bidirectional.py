@@ -76,7 +76,7 @@ def sentence(it: Phrases) -> str:
         f"{it.subject}: both ways at once move {it.measured}, one way alone moves"
         f" {it.better} ({it.other.case.figure} {it.other.case.buffers}); a"
         f" library can attain {value(both_ways)} both ways, {value(one_way)} one way. By these"
-        f" both ways could move {it.ratio} as much."
+        f" both ways could move {it.ratio_in_blocks} as much."
     )
 
 

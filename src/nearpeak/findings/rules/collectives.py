@@ -79,7 +79,7 @@ def sentence(it: Phrases) -> str:
     """The finding with its evidence."""
     return (
         f"{it.subject}: {it.measured} against {it.better} on the host"
-        f" ({it.other.place.path}): {it.ratio} as long as there with the copies to"
+        f" ({it.other.place.path}): {it.ratio_in_blocks} as long as there with the copies to"
         " the host and back."
     )
 
@@ -91,7 +91,7 @@ RULE = Rule(
     " the ceiling of messages between the host and a GPU.",
     find=find,
     origin="software",
-    headline="{it.short}: {it.times} as long as on the host, copies included",
+    headline="{it.short}: {it.times_in_blocks} as long as on the host, copies included",
     sentence=sentence,
     remedy="Copy the data to the host for such operations, or use NCCL or RCCL.",
     sources=[

@@ -63,8 +63,8 @@ def sentence(it: Phrases) -> str:
         f" {value(ceiling)} that a library can attain. At {next_size} the gap is"
         f" {gap(it.evidence('alternative'), other_ceiling)} times ({it.better} and"
         f" {value(other_ceiling)}), and at the size on the other side it is smaller, too. Within"
-        f" blocks, the gap at {this_size} is {it.ratio} that at {next_size}: a protocol switch near"
-        f" {this_size} is likely."
+        f" blocks, the gap at {this_size} is {it.ratio_in_blocks} that at {next_size}: a protocol"
+        f" switch near {this_size} is likely."
     )
 
 
@@ -75,7 +75,8 @@ RULE = Rule(
     " the line between both in a plot of logarithms.",
     find=find,
     origin="settings",
-    headline="{it.short}: {it.gap}x below what is attainable, {it.other_gap}x at {it.other_size}",
+    headline="{it.short}: {it.measured}, {it.attainable} without MPI ({it.gap}x);"
+    " at {it.other_size} {it.other_gap}x",
     sentence=sentence,
     action="Move the threshold between two protocols of the library.",
     remedy="Here two protocols of the library may meet: move the threshold between them, or avoid"

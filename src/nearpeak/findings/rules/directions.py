@@ -47,7 +47,8 @@ def sentence(it: Phrases) -> str:
     return (
         f"{it.subject}: {it.measured} against {it.better} the other way"
         f" ({it.other.case.buffers}); a library can attain {value(mine)} this way and"
-        f" {value(theirs)} the other way. By these this way could be better by {it.ratio}."
+        f" {value(theirs)} the other way. By these this way could be better by"
+        f" {it.ratio_in_blocks}."
     )
 
 
