@@ -254,7 +254,7 @@ class Guest {
       if (got_ < whole) continue;
       if (answered_)
         return proof_ == proof_of(SocketEnd::kConnects, hello_, number_) ? State::kProved
-                                                                    : State::kStranger;
+                                                                         : State::kStranger;
       if (std::memcmp(hello_.magic, Hello{}.magic, sizeof hello_.magic) != 0 ||
           !expected(hello_.index))
         return State::kStranger;

@@ -96,85 +96,26 @@ def built(
     return Application(msgspec.structs.replace(library, layer=True), program, fake_cuda)
 
 
-@pytest.fixture(scope="session", params=["openmpi", "mpich"])
-def application(
-    request: pytest.FixtureRequest,
-    installed: Callable[[str], Library],
-    fake_cuda: Path,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Application:
-    """That which exchanges messages, with each library in turn."""
-    folder = tmp_path_factory.mktemp("messages")
-    return built(installed(request.param), "messages", folder, fake_cuda)
+def fixture_of(program: str, *, name: str = "", linked: bool = True) -> Any:
+    """The program, with each library in turn, by its own name or another one."""
+
+    @pytest.fixture(scope="session", params=["openmpi", "mpich"], name=name or program)
+    def fixture(
+        request: pytest.FixtureRequest,
+        installed: Callable[[str], Library],
+        fake_cuda: Path,
+        tmp_path_factory: pytest.TempPathFactory,
+    ) -> Application:
+        folder = tmp_path_factory.mktemp(program)
+        return built(installed(request.param), program, folder, fake_cuda, linked=linked)
+
+    return fixture
 
 
-@pytest.fixture(scope="session", params=["openmpi", "mpich"])
-def begun(
-    request: pytest.FixtureRequest,
-    installed: Callable[[str], Library],
-    fake_cuda: Path,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Application:
-    """That whose collectives do not wait."""
-    folder = tmp_path_factory.mktemp("begun")
-    return built(installed(request.param), "begun", folder, fake_cuda)
-
-
-@pytest.fixture(scope="session", params=["openmpi", "mpich"])
-def windows(
-    request: pytest.FixtureRequest,
-    installed: Callable[[str], Library],
-    fake_cuda: Path,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Application:
-    """That which has windows."""
-    folder = tmp_path_factory.mktemp("windows")
-    return built(installed(request.param), "windows", folder, fake_cuda)
-
-
-@pytest.fixture(scope="session", params=["openmpi", "mpich"])
-def chunks(
-    request: pytest.FixtureRequest,
-    installed: Callable[[str], Library],
-    fake_cuda: Path,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Application:
-    """That which maps device memory itself."""
-    folder = tmp_path_factory.mktemp("chunks")
-    return built(installed(request.param), "chunks", folder, fake_cuda)
-
-
-@pytest.fixture(scope="session", params=["openmpi", "mpich"])
-def uses(
-    request: pytest.FixtureRequest,
-    installed: Callable[[str], Library],
-    fake_cuda: Path,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Application:
-    """That which does beside sending what applications do."""
-    folder = tmp_path_factory.mktemp("uses")
-    return built(installed(request.param), "uses", folder, fake_cuda)
-
-
-@pytest.fixture(scope="session", params=["openmpi", "mpich"])
-def looked_up(
-    request: pytest.FixtureRequest,
-    installed: Callable[[str], Library],
-    fake_cuda: Path,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Application:
-    """That which is not linked with MPI."""
-    folder = tmp_path_factory.mktemp("looked_up")
-    return built(installed(request.param), "looked_up", folder, fake_cuda, linked=False)
-
-
-@pytest.fixture(scope="session", params=["openmpi", "mpich"])
-def sessions(
-    request: pytest.FixtureRequest,
-    installed: Callable[[str], Library],
-    fake_cuda: Path,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Application:
-    """That which needs no MPI_Init."""
-    folder = tmp_path_factory.mktemp("sessions")
-    return built(installed(request.param), "sessions", folder, fake_cuda)
+application = fixture_of("messages", name="application")
+begun = fixture_of("begun")  # collectives that do not wait
+windows = fixture_of("windows")
+chunks = fixture_of("chunks")  # maps device memory itself
+uses = fixture_of("uses")  # what applications do beside sending
+looked_up = fixture_of("looked_up", linked=False)  # not linked with MPI
+sessions = fixture_of("sessions")  # needs no MPI_Init

@@ -2,8 +2,8 @@
 """Are the layer's messages and windows as the standard says on the GPUs of this machine, too?
 
 Runs the cases of messages.cpp, begun.cpp, windows.cpp and chunks.cpp, which tests run on the fake
-driver, with each library and the layer; ranks have one GPU, or two in turn. Says which cases are not
-good and why, with the exit status 1. Those that ask the fake driver are left out.
+driver, with each library and the layer; ranks have one GPU, or two in turn. Says which cases are
+not good and why, with the exit status 1. Those that ask the fake driver are left out.
 
     .venv/bin/python tests/layer/on_gpus.py --mpi mpich --mpi openmpi
     .venv/bin/python tests/layer/on_gpus.py --mpi intel --ranks 3 --mps
