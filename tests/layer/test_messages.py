@@ -150,14 +150,22 @@ class TestWays:
 class TestShortCopies:
     """By a kernel, on devices whose memory the CPU that stands for them reaches."""
 
-    def run(self, application: Any, nvrtc: Path, *words: str, slow_ms: int = 0, **env: str) -> Any:
+    def run(
+        self,
+        application: Any,
+        nvrtc: Path,
+        *words: str,
+        slow_ms: int = 0,
+        more: str = "",
+        **env: str,
+    ) -> Any:
         variables = {
             **REPORT,
             "NEARPEAK_NVRTC_LIBRARY": str(nvrtc),
             "NEARPEAK_LAYER_KERNEL": "100000",
             **env,
         }
-        fake = f"reachable=1,mps=1,slow={slow_ms}"
+        fake = f"reachable=1,mps=1,slow={slow_ms}{more}"
         return application.run(*words, fake=fake, env=variables)
 
     def test_the_kernel_carries(self, application: Any, fake_nvrtc: Path) -> None:
@@ -169,11 +177,13 @@ class TestShortCopies:
         assert len(carried) == 2
         assert min(carried) > 100, done.err
 
+    @pytest.mark.parametrize("more", ["", ",blocks=1"])
     def test_what_is_in_flight_is_copied_in_batches(
-        self, application: Any, fake_nvrtc: Path
+        self, application: Any, fake_nvrtc: Path, more: str
     ) -> None:
+        """Also where a driver opens one allocation of a block at a time."""
         for _ in range(2):  # as before
-            done = self.run(application, fake_nvrtc, "in_flight")
+            done = self.run(application, fake_nvrtc, "in_flight", more=more)
             assert done.good() == ["in_flight"], done.err
         batched = [tuple(map(int, found)) for found in BATCHED.findall(done.err)]
         assert len(batched) == 2

@@ -26,7 +26,6 @@ class CollectiveSync {
   // Takes the seat, which another communicator may have had.
   explicit CollectiveSync(Seat& seat)
       : seat_(&seat), tenancy_((seat.called.load(std::memory_order_relaxed) >> kBits) + 1) {
-    seat.reach.store(Seat::kUnknown, std::memory_order_relaxed);
     seat.called.store(tenancy_ << kBits, std::memory_order_release);
   }
   // How often the seat was taken. Others need it to understand what it says.
@@ -123,10 +122,13 @@ class CollectiveSync {
 
   // Whether this rank opens the memory of all others.
   void say_reach(bool all) {
-    seat_->reach.store(all ? Seat::kYes : Seat::kNo, std::memory_order_release);
+    seat_->reach.store(4 * tenancy_ + (all ? Seat::kYes : Seat::kNo), std::memory_order_release);
   }
+  // Who has left the seat to another tenancy has said no: of a direct one nobody leaves.
   Seat::Reach reach(std::size_t i) const {
-    return static_cast<Seat::Reach>(seats_[i]->reach.load(std::memory_order_acquire));
+    const std::uint64_t said = seats_[i]->reach.load(std::memory_order_acquire);
+    if (said / 4 != tenancies_[i]) return said / 4 < tenancies_[i] ? Seat::kUnknown : Seat::kNo;
+    return static_cast<Seat::Reach>(said % 4);
   }
 
   // This rank has come so far, from step 1 on, in one that is direct.

@@ -251,6 +251,7 @@ void Devices::wait_copy(std::size_t lane) {
 }
 
 void Devices::await_lanes() {
+  if (begin_copies_) begin_copies_();
   for (const Lane& lane : lanes_)
     if (lane.taken) lane.stream->synchronize();
   for (const auto& [_, carrier] : carriers_)
@@ -300,7 +301,9 @@ void Devices::begin_batch_copier(Device& device, Carrier& carrier) {
 
 void Devices::begin_batch(int device, const CopyBatch& batch) {
   device_of(device);
-  if (const auto& copier = carriers_[device].batch_copier) copier->begin(batch);
+  const auto& copier = carriers_[device].batch_copier;
+  if (!copier) throw AcceleratorError("the device was reset while messages came");
+  copier->begin(batch);
 }
 
 bool Devices::batch_ended(int device) {

@@ -143,7 +143,9 @@ class Devices {
   // wait_copy(), which waits for it.
   static constexpr std::size_t kLanes = 4;
   std::size_t begin_copy(const Located& place, void* to, const void* from, std::size_t bytes);
-  bool copy_ended(std::size_t lane) { return lanes_[lane].stream->finished(); }
+  bool copy_ended(std::size_t lane) {  // as it is where the device was reset
+    return !lanes_[lane].stream || lanes_[lane].stream->finished();
+  }
   void wait_copy(std::size_t lane);
   // The same without a lane, of any number, until all of them have been awaited.
   void begin_copy_between_devices(const Located& place, void* to, const void* from,
@@ -258,6 +260,9 @@ class Devices {
     when_reset_ = std::move(abandon);
     taken_again_ = std::move(taken_again);
   }
+  // From now on calls this before memory of another rank is closed: who has taken note of its place
+  // and not yet begun the copy begins it then. It opens none.
+  void when_closing(std::function<void()> begin_copies) { begin_copies_ = std::move(begin_copies); }
   // Before the end: of devices that were reset nothing may be destroyed.
   void abandon_reset();
 
@@ -343,7 +348,8 @@ class Devices {
   std::function<Freed*(std::uint32_t)> freed_;
   std::uint32_t self_ = 0;
   std::map<std::uint32_t, std::uint64_t> seen_freed_;  // of a rank, how many
-  std::array<Located, kMostKnown> known_;              // each at the place of its allocation
+  std::map<std::uint32_t, std::uint64_t> missed_;  // uses when a rank had freed too many to tell
+  std::array<Located, kMostKnown> known_;          // each at the place of its allocation
   Located other_;
   std::list<Opened> opened_;  // the last used first
   ShownChunks shown_chunks_{chunk_questions()};
@@ -354,6 +360,7 @@ class Devices {
   std::function<bool(int)> alone_;
   std::function<void(int)> when_reset_;
   std::function<void(int)> taken_again_;
+  std::function<void()> begin_copies_;
   std::map<int, Carrier> carriers_;  // by device
   std::map<std::uint32_t, KernelCopyCrossover> crossovers_;
   // By device: memory that nobody has now, by its bytes, and what there is in all.

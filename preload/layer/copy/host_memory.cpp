@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <deque>
 #include <mutex>
@@ -40,16 +41,19 @@ HostMemory fresh(std::size_t bytes) {
 }
 
 // Never destroyed: requests may end after the program's last static object.
-Kept& kept() {
-  static Kept& all = *new Kept;
+using All = std::array<Kept, 2>;
+All& all_kept() {
+  static All& all = *new All;
   return all;
 }
+// Short ones, which are many, do not take the place of long ones.
+Kept& kept(std::size_t bytes) { return all_kept()[bytes < kLeastLong ? 0 : 1]; }
 
 }  // namespace
 
 HostMemory host_memory_of(std::size_t bytes) {
   if (bytes >= kLeastKept) {
-    Kept& all = kept();
+    Kept& all = kept(bytes);
     const std::lock_guard lock(all.mutex);
     // Not a much longer one, which a longer message may want.
     const auto fits = std::find_if(
@@ -67,7 +71,7 @@ HostMemory host_memory_of(std::size_t bytes) {
 
 void GiveBack::operator()(char* memory) const {
   if (bytes < kLeastKept || bytes > kMostKept) return std::free(memory);
-  Kept& all = kept();
+  Kept& all = kept(bytes);
   const std::lock_guard lock(all.mutex);
   all.bytes += bytes;
   all.pieces.push_front({memory, bytes});
@@ -79,9 +83,12 @@ void GiveBack::operator()(char* memory) const {
 }
 
 std::size_t pieces_kept() {
-  Kept& all = kept();
-  const std::lock_guard lock(all.mutex);
-  return all.pieces.size();
+  std::size_t pieces = 0;
+  for (Kept& all : all_kept()) {
+    const std::lock_guard lock(all.mutex);
+    pieces += all.pieces.size();
+  }
+  return pieces;
 }
 
 }  // namespace nearpeak::layer

@@ -145,9 +145,10 @@ void OpenedChunks::close(std::uint32_t rank, const Exported& exported) {
       });
 }
 
-void OpenedChunks::close_all_of(std::uint32_t rank) {
+void OpenedChunks::close_not_used(std::uint32_t rank, std::uint64_t since) {
   for (Mirror& mirror : mirrors_)
-    if (mirror.rank == rank) close_if(mirror, [](std::uint64_t, const Chunk&) { return true; });
+    if (mirror.rank == rank)
+      close_if(mirror, [=](std::uint64_t, const Chunk& chunk) { return chunk.last <= since; });
 }
 
 void OpenedChunks::abandon_all_of(int device) {

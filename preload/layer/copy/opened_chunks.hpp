@@ -36,7 +36,8 @@ class OpenedChunks {
              std::uint64_t uses, const Limit& limit);
   void close(std::uint32_t rank, std::uint64_t allocation);
   void close(std::uint32_t rank, const Exported& exported);
-  void close_all_of(std::uint32_t rank);
+  // Those that were not used since then, by `uses`.
+  void close_not_used(std::uint32_t rank, std::uint64_t since);
   // Of a device that was reset nothing may be destroyed.
   void abandon_all_of(int device);
   void clear() { mirrors_.clear(); }

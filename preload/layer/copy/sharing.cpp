@@ -140,21 +140,28 @@ void Devices::close(std::uint32_t rank, std::uint64_t allocation, const Exported
 
 void Devices::close_freed() {
   if (!freed_) return;
+  constexpr std::uint64_t kRecent = 64;  // of these, a copy may have taken note of the place
   std::vector<std::pair<std::uint32_t, std::uint64_t>> gone;
-  std::vector<std::uint32_t> missed;  // ranks that freed more than they can tell
   const auto hear = [&](std::uint32_t rank) {
     const Freed* const freed = freed_(rank);
     if (freed == nullptr) return;
     const bool all = freed->each_since(
         seen_freed_[rank], [&](std::uint64_t allocation) { gone.emplace_back(rank, allocation); });
-    if (!all) missed.push_back(rank);
+    if (!all) missed_[rank] = uses_;
   };
   for (const Opened& each : opened_) hear(each.rank);
   opened_chunks_.each_rank(hear);
   for (const auto& [rank, allocation] : gone) close(rank, allocation);
-  for (const std::uint32_t rank : missed) {
-    close_if([=](const Opened& each) { return each.rank == rank; });
-    opened_chunks_.close_all_of(rank);
+  // What was used since is there.
+  for (auto each = missed_.begin(); each != missed_.end();) {
+    const auto [rank, uses] = *each;
+    if (uses_ - uses < kRecent) {
+      ++each;
+      continue;
+    }
+    close_if([=](const Opened& known) { return known.rank == rank && known.last <= uses; });
+    opened_chunks_.close_not_used(rank, uses);
+    each = missed_.erase(each);
   }
 }
 

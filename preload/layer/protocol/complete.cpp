@@ -80,8 +80,10 @@ class Asked {
       const Operation* const operation = (*this)[i];
       if (const auto* const send = as<const OfferedSend>(operation); send != nullptr)
         if (!send->complete) return true;
-      if (const auto* const receive = as<const PostedReceive>(operation); receive != nullptr)
-        receiving = receiving || (receive->started && !receive->settled);
+      if (const auto* const receive = as<const PostedReceive>(operation); receive != nullptr) {
+        if (receive->persistent) return false;  // its envelope is found by asking alone
+        receiving = receiving || !receive->settled;
+      }
     }
     return receiving && looks_++ % kAsk != 0;
   }

@@ -435,6 +435,7 @@ void begin() {
   (nullptr, 0, calls::byte_type(), 0, kNeverTag, world.own, &world.never);
   if (world.settings.keeps_code) gpu::keep_code_in(folder_of_code());
   world.devices.use_kernels(world.settings.kernel, is_alone);
+  world.devices.when_closing(wait_copies);
   world.devices.when_reset(
       [](int device) {
         abandon(world.pieces[device]);

@@ -76,6 +76,11 @@ void begin_copy(Receive& receive, Slot& slot, const OfferedData& from, std::size
 
 bool gather_copy(Receive& receive, Slot& slot, const OfferedData& from, std::size_t bytes) {
   const Located& place = receive.target.place;
+  // Where both do not lie alike a kernel copies byte by byte.
+  constexpr std::size_t kShort = 16384;
+  const auto apart = reinterpret_cast<std::uintptr_t>(receive.target.data) -
+                     reinterpret_cast<std::uintptr_t>(from.data);
+  if (bytes > kShort && apart % 16 != 0) return false;
   if (!world.devices.takes_batch(place, from.place)) return false;
   const bool other = !copies.gathered.empty() &&
                      copies.gathered.front().receive->target.place.device != place.device;

@@ -100,6 +100,7 @@ constexpr std::size_t kLeastCopied = CopyMailbox::kStaged + 1;
 
 // Sends so many bytes from memory of the layer's in the place of the application's.
 OfferedSend* offer_copy(Scratch copy, std::size_t bytes, const Outgoing& message) {
+  if (!copy.place().shareable) return nullptr;  // of that a copy would be no better
   Outgoing whole = message;
   whole.data = copy.data();
   whole.n = static_cast<MPI_Count>(bytes);

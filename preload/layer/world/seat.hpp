@@ -66,8 +66,8 @@ struct alignas(64) Seat {
 
   // The key of the last collective that it has called, of which its lane says the rest.
   std::atomic<std::uint64_t> called{0};
-  // Whether it opens the memory of all others.
-  std::atomic<std::uint32_t> reach{kUnknown};
+  // 4 times the tenancy, and whether it opens the memory of all others.
+  std::atomic<std::uint64_t> reach{kUnknown};
   std::array<Lane, kLanes> lanes{};
 };
 

@@ -64,9 +64,10 @@ TEST_CASE("opened chunks: bytes of several chunks are one piece, and opened once
   CHECK(both.awaited == 1);
   CHECK(BothRanks::count() == static_cast<int>(exported.chunks - part.chunks));
   CHECK(both.find(exported) == nullptr);
-  both.opened.close_all_of(kOwner + 1);
+  both.opened.close_not_used(kOwner + 1, both.uses);
+  both.opened.close_not_used(kOwner, 0);
   CHECK(BothRanks::count() == static_cast<int>(exported.chunks - part.chunks));
-  both.opened.close_all_of(kOwner);
+  both.opened.close_not_used(kOwner, both.uses);
   CHECK(BothRanks::count() == 0);
 }
 
