@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from nearpeak.report.lines import Line, by_share, judged_at, lines, poor, share
+from nearpeak.report.lines import Line, by_share, judged_at, lines, poor, share, single
 from nearpeak.report.path_table import path_table
 from nearpeak.report.picture import measured
 from nearpeak.results.build import from_json
@@ -103,3 +103,16 @@ def test_the_size_that_is_judged_is_named_if_it_is_one() -> None:
     assert judged_at(lines(recording("h200"))) == " at 16 MiB"
     assert judged_at(lines(recording("h200x2-host-gpu"))) == " at 8 B"
     assert judged_at([*lines(recording("h200")), *lines(recording("h200x2-host-gpu"))]) == ""
+
+
+def test_a_large_message_that_is_faster_alone_is_explained() -> None:
+    results = recording("h200x2-shipped")
+    by_label = _by_label(results)
+    text = (
+        "latency: one message at a time, in the same buffer; bw: several in flight, each in its"
+        " own."
+    )
+    near = by_label["host-gpu near (to GPU)"]
+    assert single(results, near) == text
+    assert single(results, near._replace(time=None)) == ""
+    assert single(results, by_label["gpu-gpu nvlink"]) == ""

@@ -67,10 +67,9 @@ def cards(
 
 def _title(costly: bool, far: Sequence[Card], worst: Cell | None) -> str:
     """The order of the cards: findings by their cost, then figures by their shares."""
-    reference = "its bound" if worst else "its ceiling"
     parts = [
-        "What loses most time per message" if costly else "",
-        f"what is furthest from {reference}" if far else "",
+        "most time lost per message" if costly else "",
+        f"furthest from {'a bound' if worst else 'a ceiling'}" if far else "",
     ]
     text = ", then ".join(filter(None, parts))
     return f"{text[:1].upper()}{text[1:]}:" if text else ""

@@ -48,26 +48,17 @@ MOST_LINES, WIDTH = 25, 100  # of an answer on a terminal
 
 def digest(results: Results, folder: Path = Path("DIR")) -> Document:
     """The answer as a document; `folder`: the study's, which commands name."""
+    blocks = [
+        *answer(results, folder, most=1),
+        *paths(results),
+        *legend(results),
+        *actions(results, folder),
+    ]
     return Document(
         title=f"Nearpeak {wording.subject(results)}",
         heading=f"How near to the peak does MPI run on {results.machine.hostname}?",
         byline=[],
-        sections=[
-            Section(
-                "",
-                _said(
-                    results,
-                    fitted(
-                        [
-                            *answer(results, folder, most=1),
-                            *paths(results),
-                            *legend(results),
-                            *actions(results, folder),
-                        ]
-                    ),
-                ),
-            ),
-        ],
+        sections=[Section("", _with_layer(results, _said(results, fitted(blocks))))],
     )
 
 
@@ -192,16 +183,34 @@ def legend(results: Results) -> Iterator[Block]:
     """Explains libraries with the layer, large messages that are faster one at a time than several
     in flight, and buffers of both ends."""
     shown = lines(results)
-    layered = [library.name for library in results.libraries if library.name.endswith(LAYER)]
-    texts = [
-        f"{name}: {name.removesuffix(LAYER)} with Nearpeak's layer for GPU buffers."
-        for name in layered[:1]
-    ]
+    layer = _layer(results)
+    texts = [f"{layer} for GPU buffers."] if layer else []
     texts += [text for line in shown if (text := single(results, line))][:1]
     if any(line.group.buffers in WAYS for line in shown):
         texts.append(ENDS)
     if texts:
         yield Prose(" ".join(texts), tone="muted", medium="details")
+
+
+def _layer(results: Results) -> str:
+    """`mpich+layer: mpich with Nearpeak's layer`, of the first such library; empty without."""
+    names = (library.name for library in results.libraries if library.name.endswith(LAYER))
+    name = next(names, "")
+    return f"{name}: {name.removesuffix(LAYER)} with Nearpeak's layer" if name else ""
+
+
+def _with_layer(results: Results, blocks: Sequence[Block]) -> list[Block]:
+    """The blocks; if a library has the layer and the legend that explains it has no room, the line
+    above the findings does."""
+    layer, hidden = _layer(results), [*legend(results)]
+    if not layer or not any(block in hidden for block in blocks):
+        return list(blocks)
+    return [_explained(block, layer) if isinstance(block, Findings) else block for block in blocks]
+
+
+def _explained(block: Findings, layer: str) -> Findings:
+    title = f"{block.title.removesuffix(':')} ({layer}):"
+    return replace(block, title=title) if block.title and len(title) <= WIDTH else block
 
 
 def paths(results: Results, *, everywhere: bool = False) -> Iterator[Block]:
