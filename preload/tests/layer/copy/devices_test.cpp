@@ -308,9 +308,9 @@ class Owner {
           static_cast<char*>(device.memory(BufferKind::kDevice).allocate(sizes[i]));
       const std::array<char, 5> text{"data"};
       device.copy(memory + 100, text.data(), text.size());
-      all().offers.at(i) = {
-          {device.ipc()->export_memory(memory), reinterpret_cast<std::uint64_t>(memory), sizes[i]},
-          cuda->locate(memory)->allocation};
+      Exported exported{.base = reinterpret_cast<std::uint64_t>(memory), .bytes = sizes[i]};
+      exported.handle = device.ipc()->export_memory(memory);
+      all().offers.at(i) = {exported, cuda->locate(memory)->allocation};
     }
     std::atomic_ref(all().ready).store(true);
     for (;;) pause();
@@ -337,7 +337,9 @@ class Owner {
 
 // Another allocation of the same process.
 Exported beside(const Exported& exported, std::uint64_t i) {
-  return {exported.handle, exported.base + i * exported.bytes, exported.bytes};
+  Exported other = exported;
+  other.base += i * exported.bytes;
+  return other;
 }
 
 TEST_CASE("devices of the layer: an allocation of another process is opened once") {
