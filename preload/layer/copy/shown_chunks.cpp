@@ -2,9 +2,11 @@
 #include "layer/copy/shown_chunks.hpp"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace nearpeak::layer {
@@ -12,7 +14,33 @@ namespace {
 
 constexpr std::size_t kLooks = 16;
 
+// A process that is forked would keep the memory of what its parent frees.
+namespace forks {
+
+const ChunkTable* shown = nullptr;
+std::array<std::int32_t, ChunkTable::kMost> files;
+
+void before() {
+  files.fill(-1);
+  if (shown == nullptr) return;
+  for (std::size_t i = 0; i < files.size(); ++i) files[i] = shown->chunks[i].file;
+}
+void in_child() {
+  for (const std::int32_t file : files)
+    if (file >= 0) close(file);
+}
+void watch(const ChunkTable& table) {
+  [[maybe_unused]] static const int once = pthread_atfork(before, nullptr, in_child);
+  shown = &table;
+}
+void forget(const ChunkTable* table) {
+  if (shown == table) shown = nullptr;
+}
+
+}  // namespace forks
 }  // namespace
+
+ShownChunks::~ShownChunks() { forks::forget(table_); }
 
 // It has a place in the table, where others may read of it, until its end.
 class ShownChunks::Chunk {
@@ -49,6 +77,7 @@ class ShownChunks::Chunk {
 
 void ShownChunks::begin(ChunkTable& table, std::size_t most) {
   table_ = &table;
+  forks::watch(table);
   most_ = std::min<std::size_t>(most, ChunkTable::kMost);
   for (std::uint32_t i = ChunkTable::kMost; i > 0; --i) free_->push_back(i - 1);
 }

@@ -32,6 +32,9 @@ class ShownChunks {
   using Kept = std::shared_ptr<const void>;
 
   explicit ShownChunks(ChunkQuestions questions) : ask_(std::move(questions)) {}
+  ~ShownChunks();
+  ShownChunks(const ShownChunks&) = delete;
+  ShownChunks& operator=(const ShownChunks&) = delete;
 
   // Where others are told, and how many files may be open for that; before, nothing is shown.
   void begin(ChunkTable& table, std::size_t most);

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "tests/layer/copy/chunks_on_fake.hpp"
 
@@ -43,6 +45,21 @@ TEST_CASE("shown chunks: all that bytes are in, each leading to the next") {
   CHECK(same->first_chunk == exported->first_chunk);
   CHECK(same->chunks == 1);
   CHECK(owner.first(*same).file == files.front());
+}
+
+TEST_CASE("shown chunks: a process that is forked has no file of them") {
+  ChunksOnFake owner;
+  const SlotBuffer buffer(owner.in_chunks, 1000, 1);
+  ShownChunks::Kept kept;
+  const auto exported = owner.show(buffer.slot(0), 1, kept);
+  REQUIRE(exported.has_value());
+  const int file = owner.first(*exported).file;
+  const pid_t child = fork();
+  if (child == 0) _exit(is_open(file) ? 1 : 0);
+  int status = -1;
+  waitpid(child, &status, 0);
+  CHECK(status == 0);
+  CHECK(is_open(file));
 }
 
 TEST_CASE("shown chunks: nothing where the memory is for no other process, or no table is there") {
