@@ -257,9 +257,9 @@ def test_cards_have_their_order_above_them(plain: Results) -> None:
     def title(results: Results) -> str:
         return cards(results, Path("DIR"), poor(lines(results))).title
 
-    after = "Most time lost per message, then furthest from a ceiling:"
+    after = "Costliest first, then furthest from a ceiling:"
     assert title(read("h200x4")) == after
-    assert title(read("h200x2-shipped")) == "Most time lost per message:"
+    assert title(read("h200x2-shipped")) == "Costliest first:"
     plain.findings, plain.advice = [], []
     assert title(plain) == ""
     head = _rate(plain)

@@ -177,6 +177,6 @@ def test_the_layer_is_explained_above_the_findings_where_there_is_no_other_room(
         return printed(digest(from_json((EXAMPLES / name / "results.json").read_bytes())))
 
     layer = "mpich+layer: mpich with Nearpeak's layer"
-    assert f"\nMost time lost per message ({layer}):\n1. " in text("h200x2-shipped")
+    assert f"\nCostliest first ({layer}):\n1. " in text("h200x2-shipped")
     assert text("h200x2-families").count(layer) == 1
     assert "layer" not in text("h200x4")

@@ -68,7 +68,7 @@ def cards(
 def _title(costly: bool, far: Sequence[Card], worst: Cell | None) -> str:
     """The order of the cards: findings by their cost, then figures by their shares."""
     parts = [
-        "most time lost per message" if costly else "",
+        "costliest first" if costly else "",
         f"furthest from {'a bound' if worst else 'a ceiling'}" if far else "",
     ]
     text = ", then ".join(filter(None, parts))
