@@ -174,7 +174,7 @@ MESSAGE = [
             Step(
                 "layer/protocol/taken.cpp",
                 "fetch",
-                "chooses persistent copy kernel or copy engine, by length",
+                "chooses batch, persistent copy kernel or copy engine",
             ),
             Step(
                 "layer/copy/devices.cpp",
@@ -182,7 +182,7 @@ MESSAGE = [
                 "copies from the sender's into the receiver's device buffer",
             ),
             Step(
-                "layer/protocol/taken.cpp",
+                "layer/protocol/receive_copies.cpp",
                 "wait_copy",
                 "waits for a copy that is still under way, and marks its slot as done",
             ),

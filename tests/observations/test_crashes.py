@@ -83,7 +83,7 @@ def test_a_crash_beside_a_table_makes_the_launch_crashed(
         }
         assert [round(each.summary.median, 4) for each in found.observed] == [1.1]
     [fault] = faults(build_results(file))
-    assert fault.endswith(": 1 launch crashed")
+    assert fault.endswith(" crashed in 1 launch")
 
 
 def test_a_tag_hides_no_crash(outputs: Any, tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ def test_sizes_are_of_one_block_as_ours() -> None:
     [cell] = [cell for cell in results.cells if cell.case.x == 16]
     assert (cell.case.benchmark, cell.unit, cell.case.buffers) == ("allgather", "us", "D,D")
     assert (cell.place.path, cell.place.ends) == ("imported, 4 ranks", ("gpu",) * 4)
-    assert faults(results) == ["nccl-tests: 1 launch received wrong data"]
+    assert faults(results) == ["nccl-tests received wrong data in 1 launch"]
     [library] = load(FILE).libraries
     assert library.version_text == "NCCL 2.28.3 by nccl-tests 2.18.0"
 

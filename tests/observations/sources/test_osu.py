@@ -69,7 +69,7 @@ def test_a_payload_that_failed_the_validation_has_no_figure(
     results = build_results(FILES / "cuda_wrong.txt")
     found = {cell.case.x: (cell.status, cell.median) for cell in results.cells}
     assert found == {1: ("no ceiling", 17.66), 2: ("no ceiling", 6.4), 4: ("wrong data", None)}
-    assert faults(results) == ["osu: 1 launch received wrong data"]
+    assert faults(results) == ["osu received wrong data in 1 launch"]
     print_details(results)
     said = "latency 4 bytes: OMB's validation failed"
     assert said in " ".join(capsys.readouterr().out.split())
@@ -94,7 +94,7 @@ def test_an_error_of_the_validation_is_believed_without_its_column(written: Path
 def test_nothing_is_left_where_every_payload_was_wrong(written: Path) -> None:
     written.write_text(f"{HEAD[:-1]}  Validation\n8   1.00  Fail\n")
     assert faults(build_results(written)) == [
-        "osu: 1 launch received wrong data, and nothing was measured"
+        "osu received wrong data in 1 launch, and nothing was measured"
     ]
 
 
