@@ -30,6 +30,7 @@
 #include "layer/protocol/copy_proxy.hpp"
 #include "layer/protocol/launched.hpp"
 #include "layer/protocol/opening.hpp"
+#include "layer/protocol/receive_copies.hpp"
 #include "layer/world/world.hpp"
 #include "options/options.hpp"
 
