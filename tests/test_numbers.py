@@ -97,3 +97,9 @@ def test_p_values_beyond_doubt_are_bounded() -> None:
 )
 def test_names_are_listed(names: list[str], words: str) -> None:
     assert numbers.listed(names) == words
+
+
+def test_ratios_that_differ_by_one_percent_read_alike() -> None:
+    assert numbers.alike(1.0, 1.0)
+    assert numbers.alike(2.0199, 2.0)
+    assert not numbers.alike(1.979, 2.0)

@@ -149,7 +149,7 @@ class ReservedAddresses {
  public:
   virtual ~ReservedAddresses() = default;
   virtual void* data() const = 0;
-  // So many bytes behind their start, what a file descriptor is of, all of it.
+  // Maps all memory of a file descriptor, which has this length, at this offset.
   virtual std::unique_ptr<OpenedMemory> map(std::size_t offset, int file, std::size_t bytes) = 0;
 };
 

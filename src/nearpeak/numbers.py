@@ -130,6 +130,11 @@ def agreeing(number_of: int, singular: str, plural: str) -> str:
     return singular if number_of == 1 else plural
 
 
+def alike(one: float, other: float) -> bool:
+    """True if two ratios read alike: they differ by at most 1 %. `other` is not 0."""
+    return abs(one / other - 1) <= 0.01
+
+
 def in_short(hosts: Sequence[str]) -> str:
     """`a, b, c`; for many hosts their number, the first and the last."""
     if len(hosts) > MOST_NAMED:

@@ -14,13 +14,13 @@
 namespace nearpeak::layer {
 
 struct Circle::Opening {
-  struct Told {
+  struct Member {
     std::uint64_t tenancy = 0;
     std::uint32_t seat = 0;
     std::uint32_t good = 0;  // it has a seat, and sees the memory of all
   };
-  Told own;
-  std::vector<Told> all;
+  Member own;
+  std::vector<Member> all;
   MPI_Request request = calls::request_null();
 };
 
@@ -32,7 +32,7 @@ auto& circles = *new calls::Handles<MPI_Comm, SharedCircle>;
 struct Seats {
   std::uint32_t fresh = 0;
   std::vector<std::uint32_t> used;
-  std::vector<SharedCircle> opening;  // those whose ranks have not all told where they are
+  std::vector<SharedCircle> opening;  // their members are not all known yet
   Seat none;                          // of circles without a seat
 };
 Seats& seats = *new Seats;
@@ -77,12 +77,12 @@ SharedCircle made(std::vector<int> ranks) {
   return circle;
 }
 
-// All have told where they are, or the MPI library has failed.
-void conclude(Circle& circle, bool told) {
+// All members are known, or the exchange failed.
+void conclude(Circle& circle, bool known) {
   const std::shared_ptr<Circle::Opening> opening = std::move(circle.opening);
   circle.opening = nullptr;
   const auto& all = opening->all;
-  if (!told || !std::all_of(all.begin(), all.end(), [](const auto& each) { return each.good; })) {
+  if (!known || !std::all_of(all.begin(), all.end(), [](const auto& each) { return each.good; })) {
     circle.never = true;
     return;
   }
@@ -98,28 +98,28 @@ void conclude(Circle& circle, bool told) {
                    area_of(circle.ranks[0]).seat(all[0].seat));
 }
 
-constexpr int kToldBytes = sizeof(Circle::Opening::Told);
+constexpr int kMemberBytes = sizeof(Circle::Opening::Member);
 
 void open_waiting(Circle& circle, MPI_Comm comm) {
   Circle::Opening& opening = *circle.opening;
   const HandingOver handing_over;
   const int code =
-      NEARPEAK_REAL(MPI_Allgather)(&opening.own, kToldBytes, calls::byte_type(), opening.all.data(),
-                                   kToldBytes, calls::byte_type(), comm);
+      NEARPEAK_REAL(MPI_Allgather)(&opening.own, kMemberBytes, calls::byte_type(),
+                                   opening.all.data(), kMemberBytes, calls::byte_type(), comm);
   conclude(circle, code == MPI_SUCCESS);
 }
 
 void begin_opening(const SharedCircle& circle, MPI_Comm comm) {
   Circle::Opening& opening = *circle->opening;
-  const int code = NEARPEAK_REAL(MPI_Iallgather)(&opening.own, kToldBytes, calls::byte_type(),
-                                                 opening.all.data(), kToldBytes, calls::byte_type(),
-                                                 comm, &opening.request);
+  const int code = NEARPEAK_REAL(MPI_Iallgather)(&opening.own, kMemberBytes, calls::byte_type(),
+                                                 opening.all.data(), kMemberBytes,
+                                                 calls::byte_type(), comm, &opening.request);
   if (code != MPI_SUCCESS) return conclude(*circle, false);
   const Guard guard;
   seats.opening.push_back(circle);
 }
 
-// Looks whether all have told where they are.
+// Concludes if all members are known.
 void look_at_opening(Circle& circle) {
   if (circle.opening == nullptr) return;
   const Guard guard;

@@ -51,7 +51,7 @@ SharedCircle circle_of(MPI_Comm comm, bool may_wait);
 SharedCircle circle_for_one(MPI_Comm comm);
 // Another one may have its seat.
 void end_circle(Circle& circle);
-// Waits until all ranks have told each other where they are, of all communicators.
+// Waits until the members of all circles are known.
 void finish_openings();
 
 // What is kept of a communicator that is about to be freed: all ranks have it, or none. Whoever

@@ -10,9 +10,14 @@
 namespace nearpeak::layer {
 namespace {
 
+// `which`: 0 of its data, 1 of where it receives.
+const Own& buffer_of(const Exchange& exchange, std::size_t which) {
+  return which == 0 ? exchange.data : exchange.in;
+}
+
 // Where others read of a buffer, from its start on.
 Span read_part(const Exchange& exchange, std::size_t which) {
-  const Own& buffer = which == 0 ? exchange.data : exchange.in;
+  const Own& buffer = buffer_of(exchange, which);
   Span part{0, static_cast<MPI_Aint>(buffer.bytes > 0 ? buffer.bytes : exchange.all_bytes)};
   if (which != 0 || exchange.given.empty()) return part;
   part.high = 0;
@@ -31,7 +36,7 @@ ShownBuffers& shown_of(Exchange& exchange) {
 
 // What others cannot open is shown as a copy, which is read, or written in its place.
 std::optional<Shown> show_copy(Exchange& exchange, std::size_t which, const Span& part) {
-  const Own& buffer = which == 0 ? exchange.data : exchange.in;
+  const Own& buffer = buffer_of(exchange, which);
   Scratch& copy = shown_of(exchange).copies.at(which);
   copy = which == 0 ? world.devices.copied(buffer.place, buffer.data() + part.low, part.bytes())
                     : world.devices.scratch(buffer.place.device, part.bytes());
@@ -39,7 +44,7 @@ std::optional<Shown> show_copy(Exchange& exchange, std::size_t which, const Span
 }
 
 bool show(Circle& circle, std::uint64_t number, Exchange& exchange, std::size_t which) {
-  const Own& buffer = which == 0 ? exchange.data : exchange.in;
+  const Own& buffer = buffer_of(exchange, which);
   Offer::Memory& memory = which == 0 ? exchange.offer.data : exchange.offer.in;
   if (!buffer.shown) return true;
   std::uint64_t& in_lane = circle.shown[CollectiveSync::lane_of(number)][which];

@@ -65,7 +65,7 @@ struct Exchange {
   std::optional<Combination> reduction;
   bool reduces = false;                   // this rank
   bool keeps = false;                     // what this rank gives itself is in its place
-  std::vector<Share> given{};             // of its data, where others have to be told
+  std::vector<Share> given{};             // of its data, if others cannot know them
   std::vector<Share> shares{};            // of what is received, where they are not equal
   std::shared_ptr<ShownBuffers> shown{};  // null: both are as they are
 
@@ -76,7 +76,7 @@ struct Exchange {
   }
 };
 
-// Makes the exchange of a rank, of so many; nothing where a kind of buffers or types is not done.
+// Makes the exchange of the rank `own` of `size`. Nothing if these buffers or types are not done.
 using Wanted = std::function<std::optional<Exchange>(std::size_t size, std::size_t own)>;
 
 // Whether this rank can do its part of a collective of this number, by what it knows alone; then
@@ -87,7 +87,7 @@ bool all_reach(Circle& circle);
 // Says whether this rank opens the memory of all others, which all accept envelopes.
 void say_reach(Circle& circle);
 
-// Others read no more of what this rank has shown, as it is `done` or left to the MPI library.
+// Ends what this rank shows: the collective is `done`, or the MPI library does it.
 void end_exchange(Exchange& exchange, bool done);
 
 // Whether all of the offers are of the same collective.

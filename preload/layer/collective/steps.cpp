@@ -51,7 +51,7 @@ class Direct {
         pieces.push_back({in() + to[i].place, data(i), to[i].bytes});
     copy(pieces);
   }
-  // So many bytes of the data of all, from the same place on.
+  // Combines `length` bytes of the data of all ranks, each from byte `from` on.
   void reduce(char* to, std::uint64_t from, std::uint64_t length) const {
     std::vector<const void*> vectors;
     for (std::size_t i = 0; i < size(); ++i) vectors.push_back(data(i) + from);

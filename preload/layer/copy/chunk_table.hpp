@@ -18,7 +18,7 @@ struct GivenChunk {
   std::uint32_t after = 0;  // where the chunk is that begins behind it
 };
 
-// A place in it stays as it is while somebody may read it: the owner takes care of that.
+// The owner changes no entry that another rank may read.
 struct ChunkTable {
   static constexpr std::uint32_t kMost = 1024;
   std::array<GivenChunk, kMost> chunks;

@@ -143,7 +143,8 @@ class Devices {
   // wait_copy(), which waits for it.
   static constexpr std::size_t kLanes = 4;
   std::size_t begin_copy(const Located& place, void* to, const void* from, std::size_t bytes);
-  bool copy_ended(std::size_t lane) {  // as it is where the device was reset
+  // A reset of the device ends a copy, too.
+  bool copy_ended(std::size_t lane) {
     return !lanes_[lane].stream || lanes_[lane].stream->finished();
   }
   void wait_copy(std::size_t lane);
@@ -221,8 +222,9 @@ class Devices {
   // A device, taken again first where the application has reset it.
   Device& device_of(int device);
 
-  Exported handle_of(const Located& memory);
-  // So many bytes of this memory, from `data` on; nothing where others cannot open it.
+  // Valid until another one is asked for.
+  const Exported& handle_of(const Located& memory);
+  // Shows others the bytes from `data` on. Nothing if they cannot open this memory.
   std::optional<Shown> show(const Located& memory, const void* data, std::size_t bytes);
   // Of them, while they are there.
   ChunkQuestions chunk_questions();

@@ -18,9 +18,9 @@ using HostMemory = std::unique_ptr<char, GiveBack>;
 
 constexpr std::size_t kLeastKept = 4096;  // bytes; malloc keeps shorter ones
 constexpr std::size_t kLeastLong = std::size_t{512} << 10;
-constexpr std::size_t kMostKept =
-    std::size_t{1} << 30;  // bytes of all long ones that are kept, and of all short ones
-constexpr std::size_t kPiecesKept = 256;  // likewise
+// The limits of all long pieces, and of all short ones.
+constexpr std::size_t kMostKept = std::size_t{1} << 30;  // bytes
+constexpr std::size_t kPiecesKept = 256;
 
 // Takes at least this many bytes, which are not written. Throws std::bad_alloc.
 HostMemory host_memory_of(std::size_t bytes);

@@ -11,7 +11,7 @@
 
 namespace nearpeak::layer {
 
-Exported Devices::handle_of(const Located& memory) {
+const Exported& Devices::handle_of(const Located& memory) {
   constexpr std::size_t kFew = 64;
   if (++asked_ % kSeldom == 0) look_for_freed(1, 0);
   const auto known = handles_.find(memory.allocation);

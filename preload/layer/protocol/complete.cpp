@@ -10,7 +10,6 @@
 #include "layer/protocol/copy_proxy.hpp"
 #include "layer/protocol/offered.hpp"
 #include "layer/protocol/probe.hpp"
-#include "layer/protocol/receive_copies.hpp"
 #include "layer/protocol/requests.hpp"
 #include "layer/protocol/slow.hpp"
 #include "layer/protocol/taken.hpp"
@@ -65,7 +64,6 @@ class Asked {
       if (is_few() && receive != nullptr) advance_asked(*receive);
       arriving_ = arriving_ || is_arriving_at(i);
     }
-    if (is_few()) advance_batches(have_open_receives());
   }
   // Whether of some the MPI library has received the header, or may when it is asked next, and not
   // all parts are there: to it they are complete then, so it must not be asked.

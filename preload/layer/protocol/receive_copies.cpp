@@ -64,6 +64,11 @@ void begin_batch() {
   world.counts.batched_receives += gathered.size();
 }
 
+void end_and_begin_batch() {
+  wait_batch();
+  begin_batch();
+}
+
 }  // namespace
 
 void begin_copy(Receive& receive, Slot& slot, const OfferedData& from, std::size_t bytes) {
@@ -84,10 +89,7 @@ bool gather_copy(Receive& receive, Slot& slot, const OfferedData& from, std::siz
   if (!world.devices.takes_batch(place, from.place)) return false;
   const bool other = !copies.gathered.empty() &&
                      copies.gathered.front().receive->target.place.device != place.device;
-  if (other || copies.gathered.size() == CopyBatch::kMost) {
-    wait_batch();
-    begin_batch();
-  }
+  if (other || copies.gathered.size() == CopyBatch::kMost) end_and_begin_batch();
   receive.copied_slot = &slot;
   copies.gathered.push_back({&receive, from, bytes});
   return true;
@@ -110,8 +112,7 @@ void wait_copy(Receive& receive) {
       world.devices.wait_copy(receive.copy_lane);
       note_done(receive);
     } else {
-      wait_batch();
-      begin_batch();
+      end_and_begin_batch();
     }
   }
 }
@@ -123,8 +124,7 @@ bool have_copies() {
 void wait_copies() {
   while (have_copies()) {
     while (!copies.by_engine.empty()) wait_copy(*copies.by_engine.front());
-    wait_batch();
-    begin_batch();
+    end_and_begin_batch();
   }
 }
 

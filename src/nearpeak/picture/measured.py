@@ -4,12 +4,11 @@
 from dataclasses import dataclass, replace
 
 from nearpeak.machine.machine import Machine
-from nearpeak.numbers import number, percent, size, unit
+from nearpeak.numbers import alike, number, percent, size, unit
 from nearpeak.picture.shapes import joined
 from nearpeak.terms.path import DataPath, Endpoint
 from nearpeak.terms.ratings import FAIR, GOOD, TIED
 
-ALIKE = 0.01  # of a ratio: two that read alike
 STATES = {"near": GOOD, "half": FAIR, "far": float("-inf")}
 
 
@@ -53,7 +52,7 @@ class Measured:
         """True unless the share differs from the ratio of the two rates that stand with it."""
         if not self.fraction or not self.value or not self.ceiling:
             return True
-        return abs(self.value / self.ceiling / self.fraction - 1) <= ALIKE
+        return alike(self.value / self.ceiling, self.fraction)
 
     @property
     def badge(self) -> str:

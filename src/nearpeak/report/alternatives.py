@@ -10,7 +10,7 @@ from nearpeak.results.order import guests, no_mpi
 from nearpeak.results.results import Cell, Comparison, Finding, Headline, Results
 from nearpeak.statistics.comparisons import better_by
 from nearpeak.terms.axes import staging
-from nearpeak.terms.identity import Who
+from nearpeak.terms.identity import Case, Place, Who
 
 WORTH = 1.5  # times better, from which another placement is named
 
@@ -44,8 +44,8 @@ def _figures(
 ) -> tuple[str, float] | None:
     """`: 7.57 GB/s`, of the better library, and how many times that is better than the figure of
     the finding; None without both."""
-    better = figure_of(results, best, finding)
-    cell = finding.who and figure_of(results, finding.who, finding)
+    better = figure_of(results, best, finding.place, finding.case)
+    cell = figure_of(results, finding.who, finding.place, finding.case)
     if not (better and better.median and cell and cell.median):
         return None
     value = _value(finding, cell.unit) or cell.median
@@ -55,9 +55,11 @@ def _figures(
     return text, better_by(better.median, value, cell.better)
 
 
-def figure_of(results: Results, who: Who, finding: Finding) -> Cell | None:
-    """The cell of a library in the case of a finding; None without a figure."""
-    subject = (who, finding.place, finding.case)
+def figure_of(
+    results: Results, who: Who | None, place: Place | None, case: Case | None
+) -> Cell | None:
+    """The cell of a library in a case; None without a figure."""
+    subject = (who, place, case)
     return next(
         (
             cell

@@ -9,7 +9,7 @@ from nearpeak.document.model import Code, Findings
 from nearpeak.document.model import Finding as Card
 from nearpeak.grouping import present
 from nearpeak.journal import resume_study
-from nearpeak.numbers import agreeing, count, listed, number, percent, size, unit
+from nearpeak.numbers import agreeing, alike, count, listed, number, percent, size, unit
 from nearpeak.observations.explained import ExplainedCase
 from nearpeak.report import findings
 from nearpeak.report.advice import sentence as advised
@@ -31,7 +31,6 @@ SMALL_BYTES = 8 << 10  # up to which messages cost latency, not bandwidth
 NOT_THE_PATH = "software or settings"  # the origin of a loss where the path sustains more
 OF_LIBRARY = ("software", "settings")  # origins of losses that another library may not have
 
-ALIKE = 0.01  # of a ratio: two that read alike
 
 Subject = tuple[Place | None, str, bool]  # with the buffers, and whether messages are small
 
@@ -105,15 +104,8 @@ def _of_bound(results: Results, cell: Cell) -> Card:
 
 def _attained(results: Results, head: Headline) -> bool:
     """True if a figure far from its ceiling is near what a library can attain."""
-    cell = _best_cell(results, head)
+    cell = figure_of(results, head.best, head.place, head.case)
     return bool(cell and head.attainable and (cell.fraction_attainable or 0.0) >= GOOD)
-
-
-def _best_cell(results: Results, head: Headline) -> Cell | None:
-    wanted = (head.best, head.place, head.case)
-    return next(
-        (cell for cell in results.cells if (cell.who, cell.place, cell.case) == wanted), None
-    )
 
 
 def _subject_of(place: Place | None, case_: Case | None) -> Subject:
@@ -218,7 +210,7 @@ def _nothing_to_do(head: Headline, name: str) -> str:
 
 def _doubt_of_figure(results: Results, head: Headline) -> tuple[str, str]:
     """The reason why a figure is unconfirmed, in two words and as a sentence; else empty."""
-    cell = _best_cell(results, head)
+    cell = figure_of(results, head.best, head.place, head.case)
     if head.fraction_ci95:
         return "", ""
     if cell is None or cell.launches < FEWEST_FOR_INTERVAL:
@@ -245,7 +237,7 @@ def _reached(head: Headline) -> str:
     if head.better == "higher" or head.ceiling is None or not head.fraction:
         return f"{value}, {percent(head.fraction)} % of the ceiling"
     times = (head.value or 0.0) / head.ceiling.value
-    if abs(times * head.fraction - 1) > ALIKE:  # the share is the median of the launches' shares
+    if not alike(times, 1 / head.fraction):  # the share is the median of the launches' shares
         return f"{value}, {percent(head.fraction)} % of the ceiling"
     return f"{value}, {number(head.ceiling.value)} without MPI ({number(times)}x)"
 
@@ -345,7 +337,7 @@ def card(finding: Finding, results: Results, others: Sequence[str] = ()) -> Card
     settings; without them a command that shows the reason. `others`: libraries that lose in the
     same way."""
     rule = findings.rule_of(finding)
-    cell = figure_of(results, finding.who, finding) if finding.message and finding.who else None
+    cell = figure_of(results, finding.who, finding.place, finding.case) if finding.message else None
     text = findings.headline(finding, results.benchmarks, _figure(finding, cell) if cell else "")
     better = better_library(results, finding, text) if rule.origin in OF_LIBRARY else ""
     advice = [better] if better else [findings.action(finding), _price(results, finding)]
