@@ -13,7 +13,7 @@ from nearpeak.libraries.variables import may_read
         ("MPIR_CVAR_NOLOCAL", {"mpich", "intel"}),
         ("I_MPI_FABRICS", {"intel"}),
         ("UCX_TLS", {"openmpi", "mpich", "intel", "spectrum", "nccl", "unheard of"}),
-        ("NCCL_P2P_DISABLE", {"openmpi", "mpich", "intel", "spectrum", "nccl", "unheard of", ""}),
+        ("NCCL_P2P_DISABLE", {"nccl"}),
     ],
 )
 def test_who_may_read_them(name: str, families: set[str]) -> None:

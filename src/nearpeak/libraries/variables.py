@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The readers of settings variables, by the variables' names."""
+"""The readers of settings variables and files, by their names."""
 
 from nearpeak.libraries.families import all_families
 
@@ -12,7 +12,13 @@ _OF_ABI = {
     "MPICH_": "mpich",
 }
 # this family,
-_OF_FAMILY = {"I_MPI_": "intel", "MV2_": "mvapich", "MVP_": "mvapich", "PAMI_": "spectrum"}
+_OF_FAMILY = {
+    "I_MPI_": {"intel"},
+    "MV2_": {"mvapich"},
+    "MVP_": {"mvapich"},
+    "PAMI_": {"spectrum"},
+    "NCCL_": {"nccl", "rccl"},
+}
 _OF_ANY = ("UCX_", "FI_")  # any library, but no ceiling.
 
 
@@ -22,6 +28,12 @@ def may_read(family: str, name: str) -> bool:
     readers = {
         (prefix, record is not None and record.abi == abi) for prefix, abi in _OF_ABI.items()
     }
-    readers |= {(prefix, family == reader) for prefix, reader in _OF_FAMILY.items()}
+    readers |= {(prefix, family in families) for prefix, families in _OF_FAMILY.items()}
     readers |= {(prefix, family != "") for prefix in _OF_ANY}
     return all(reads for prefix, reads in readers if name.startswith(prefix))
+
+
+def may_read_file(family: str, file: str) -> bool:
+    """True if libraries of a family may read a file with settings, by its name."""
+    variable = "NCCL_" if file.endswith("nccl.conf") else ""
+    return may_read(family, variable)

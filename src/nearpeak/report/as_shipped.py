@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The notice that libraries ran with other settings, or with other parts, than as shipped."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from nearpeak.libraries.variables import may_read
+from nearpeak.libraries.variables import may_read, may_read_file
 from nearpeak.numbers import agreeing, listed
-from nearpeak.results.results import FindingKind, Results
+from nearpeak.results.results import Fact, FindingKind, Results
 
 BRIEF = "Not as shipped."
 MOST_NAMED = 6  # variables on the page, which links to all of them and their values
@@ -30,27 +30,29 @@ def briefs(results: Results) -> list[str]:
 
 def _settings(results: Results, most: int) -> Iterator[str]:
     """Names the variables that a measured library may read, and files with settings."""
-    inherited = [name for name in _facts(results, "inherited") if _is_read(results, name)]
-    if names := sorted(inherited, key=len):
+    inherited = {fact.name for fact in _facts(results, "inherited")}
+    if names := sorted(
+        (name for name in inherited if _is_read(results, may_read, name)),
+        key=lambda name: (len(name), name),
+    ):
         rest = [] if len(names) <= most else [f"{len(names) - 1} more"]
         shown = [*(names[:1] if rest else names), *rest]
         yield f"{listed(shown)} {agreeing(len(names), 'was', 'were')} set"
-    if list(_facts(results, "settings_files")):
+    files = [fact.value.split(maxsplit=1)[0] for fact in _facts(results, "settings_files")]
+    if any(_is_read(results, may_read_file, file) for file in files):
         yield "a settings file was read"
 
 
-def _is_read(results: Results, name: str) -> bool:
-    """True if a measured library may read a variable; those of NCCL are for NCCL alone."""
-    if name.startswith("NCCL_"):
-        return any(not library.mpi for library in results.libraries)
-    return any(may_read(library.family, name) for library in results.libraries if library.mpi)
+def _is_read(results: Results, may: Callable[[str, str], bool], name: str) -> bool:
+    """True if a measured library may read a variable or a file."""
+    return any(may(library.family, name) for library in results.libraries)
 
 
-def _facts(results: Results, kind: FindingKind) -> Iterator[str]:
-    """Yields the names of the facts of the findings of one kind."""
+def _facts(results: Results, kind: FindingKind) -> Iterator[Fact]:
+    """Yields the facts of the findings of one kind."""
     for finding in results.findings:
         if finding.kind == kind:
-            yield from dict.fromkeys(fact.name for fact in finding.facts)
+            yield from finding.facts
 
 
 def _libraries(results: Results) -> Iterator[str]:
