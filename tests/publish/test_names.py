@@ -274,6 +274,9 @@ def test_names_that_all_machines_have_stay() -> None:
         ("/data/q/nearpeak-bundle/cache/build/84cd44ae600d9dcd-fe44e709/nearpeak-mpi", None),
         ("12 GB/s, 3/4 and/or ./a/b, /top, H,D / 2", "12 GB/s, 3/4 and/or ./a/b, /top, H,D / 2"),
         ("/var/lib/x /var/tmp/y", "/var/lib/x /var/tmp/dir1"),
+        # Their names are who reads these files.
+        ("/home/carol/.openmpi/mca-params.conf", "/home/user1/.openmpi/mca-params.conf"),
+        ("/root/.nccl.conf /data/q/ucx.conf", "/root/.nccl.conf /data/dir1/ucx.conf"),
     ],
 )
 def test_private_paths(text: str, expected: str | None) -> None:

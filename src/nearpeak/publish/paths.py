@@ -2,9 +2,12 @@
 """Tells which parts of a path many machines have, so that they may stay in a copy."""
 
 import re
+from itertools import chain
+from pathlib import Path
 
 from nearpeak.libraries import catalogue, launchers
 from nearpeak.libraries.families import all_families
+from nearpeak.machine.doctor import user_settings_files
 from nearpeak.terms.trials import CHECKS
 
 # Names that many machines have: they identify none.
@@ -19,6 +22,8 @@ PUBLIC = {
     *("bin", "sbin", "lib", "lib64", "lib32", "libexec", "include", "share", "etc", "src"),
     *("build", "cache", ".cache", "logs", "cases", "mpi", "bench", ".venv", ".", "..", ""),
     *launchers.programs(),
+    # Files with settings: reports name the libraries that read them.
+    *chain.from_iterable(file.parts for file in user_settings_files({"HOME": "."}, Path())),
 }
 # Software that is installed in folders with a version in their name.
 _INSTALLED = {
