@@ -34,8 +34,8 @@ def test_a_library_far_behind_has_its_path_and_both_figures() -> None:
 def test_libraries_that_are_behind_by_less_are_named_where_the_line_has_room() -> None:
     first, _ = sentences(read("h200x2-shipped"))
     assert first == (
-        "gpu-gpu same-gpu, latency 8 B: best 7.28 µs, openmpi-cuda 155 (21.3x behind), intel 151"
-        " (20.7x)."
+        "gpu-gpu same-gpu, latency 8 B: best 7.50 µs, openmpi-cuda 157 (21.0x behind), intel 153"
+        " (20.4x)."
     )
     _, second = sentences(read("h200"))
     assert second == (
@@ -90,16 +90,16 @@ def test_failures_are_counted_among_the_launches_of_their_path() -> None:
         kind.lost = None
     assert str(losses(results, intel.who, intel.place)) == "crashed in 2 of 9 launches"
     assert not lost.unfit
-    results = read("h200x2-shipped")
+    results = read("h200x4-collectives")
     lost = losses(results, intel.who, results.failures[0].place)
-    assert (lost.failed, lost.launches, lost.unfit) == (6, 7, True)
-    lost = losses(results, Who("mpich+layer"), results.failures[0].place)
+    assert (lost.failed, lost.launches, lost.unfit) == (4, 8, True)
+    lost = losses(results, Who("openmpi+layer"), results.failures[0].place)
     assert (lost.failed, str(lost), lost.unfit) == (0, "", False)
 
 
 def test_a_launch_without_figures_is_counted() -> None:
     """The records have it, and no cell."""
-    results = read("h200x2-shipped")
+    results = read("h200")
     (failed, *_) = results.failures
     for kind in results.failure_kinds:
         kind.of = 16

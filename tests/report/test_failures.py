@@ -70,8 +70,8 @@ def test_cases_that_were_left_out(plain: Results) -> None:
     ("recording", "text"),
     [
         (
-            "h200x2-shipped",
-            "6 launches crashed at the end, after their figures: intel, 6 of 7 on host-gpu near"
+            "h200",
+            "2 launches crashed at the end, after their figures: intel, 2 of 9 on host-gpu near"
             " (SIGSEGV)",
         ),
         (

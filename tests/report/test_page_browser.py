@@ -74,7 +74,8 @@ def test_no_table_is_wider_than_a_usual_window(browser: Browser, tmp_path: Path,
     recorded = from_json((EXAMPLES / name / "results.json").read_bytes())
     browser.open(write_page(recorded, tmp_path), 1280)
     browser.evaluate(OPENED)
-    assert browser.evaluate("document.querySelectorAll('#rows tr').length") == 200
+    rows = browser.evaluate("document.querySelectorAll('#rows tr').length")
+    assert rows == min(200, len(recorded.cells)) > 100
     assert browser.evaluate(WIDER) == []
 
 
@@ -106,7 +107,7 @@ def test_charts_side_by_side_have_titles_of_their_own(
     recorded = from_json((EXAMPLES / name / "results.json").read_bytes())
     browser.open(write_page(with_variants(recorded) if varied else recorded, tmp_path), 1280)
     browser.evaluate(OPENED)
-    assert browser.evaluate("document.querySelectorAll('figure .chart').length") >= 20
+    assert browser.evaluate("document.querySelectorAll('figure .chart').length") >= 18
     assert browser.evaluate(ALIKE) == []
 
 
