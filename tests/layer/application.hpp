@@ -221,7 +221,8 @@ using Cases = std::map<std::string, void (*)()>;
 
 // `begin`: before the first case that has a device.
 // Cases that need no device before, or take one themselves.
-const std::set<std::string> begins_alone{"host_alone", "joined", "probed_before", "asked_without"};
+const std::set<std::string> begins_alone{"host_alone", "shorter", "joined", "probed_before",
+                                         "asked_without"};
 
 int run(int argc, char** argv, const Cases& cases, void (*begin)()) {
   // Of several threads, where one calls MPI: other ways through the layer, and the same results.

@@ -108,6 +108,17 @@ class TestWays:
         assert min(found[""]) > 20
         assert found["withheld=1"] == (0, 0)
 
+    def test_messages_shorter_than_an_envelope(self, application: Any) -> None:
+        """Once a first one has come, and no receive without room for an envelope is under way."""
+        found = {}
+        for limit in ("0", "61"):
+            done = application.run("shorter", env={**STAGED, "NEARPEAK_LAYER_INLINE": limit})
+            assert done.good() == ["shorter"], (done.out, done.err)
+            found[limit] = max(int(counts[1]) for counts in SENT.findall(done.err))
+        of_devices = 8 * 6 * 2 * 2  # forms, lengths, kinds, and the last two rounds
+        assert of_devices / 2 < found["0"] < of_devices
+        assert found["61"] == 0
+
     def test_another_limit(self, application: Any) -> None:
         few, many = (
             application.run("kinds", env={**STAGED, "NEARPEAK_LAYER_INLINE": limit})

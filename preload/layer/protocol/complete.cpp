@@ -460,7 +460,7 @@ namespace {
 // Before a persistent operation is started.
 void prepare(PostedReceive& receive) {
   check_not_held(receive.origin);
-  clear(receive);
+  make_ready(receive);
   Target& target = receive.target;
   // Its address may be another allocation's since.
   if (target.on_device) target.place = world.devices.locate(target.data);

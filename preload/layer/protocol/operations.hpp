@@ -4,9 +4,12 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
+#include <cstring>
 #include <memory>
+#include <optional>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -25,6 +28,7 @@ struct Operation {
   enum class Kind {
     kPostedReceive,
     kHeldReceive,
+    kShortReceive,
     kStagedSend,
     kOfferedSend,
     kShadowedCall,
@@ -105,6 +109,44 @@ struct Receive : Operation {
   bool owns_type_ = false;
 };
 
+// Counts receives under way that have less room than an envelope needs.
+class WithoutRoom {
+ public:
+  WithoutRoom();
+  ~WithoutRoom();
+  WithoutRoom(const WithoutRoom&) = delete;
+  WithoutRoom& operator=(const WithoutRoom&) = delete;
+};
+bool has_receives_without_room();
+
+// One of those that is the MPI library's alone.
+struct ShortReceive final : Operation {
+  explicit ShortReceive(MPI_Comm on) : Operation(Kind::kShortReceive, on) {}
+
+  static constexpr bool covers(Kind kind) { return kind == Kind::kShortReceive; }
+
+  WithoutRoom without_room;
+};
+
+// What an envelope overwrites where the application wants the message: of a shorter one all behind
+// it stays as it was.
+class Overwritten {
+ public:
+  void keep(const Target& target) {
+    kept_ = target.takes_envelope() && target.room >= kEnvelopeBytes;
+    if (kept_) std::memcpy(bytes_.data(), target.data, kEnvelopeBytes);
+  }
+  // The message has so many bytes.
+  void put_back(const Target& target, std::size_t bytes) const {
+    if (kept_ && bytes < kEnvelopeBytes)
+      std::memcpy(static_cast<char*>(target.data) + bytes, &bytes_[bytes], kEnvelopeBytes - bytes);
+  }
+
+ private:
+  bool kept_ = false;
+  std::array<char, kEnvelopeBytes> bytes_;
+};
+
 // One that the MPI library has: an envelope may come in the place of the message.
 struct PostedReceive final : Receive {
   PostedReceive(const Target& to, const Origin& from)
@@ -115,15 +157,19 @@ struct PostedReceive final : Receive {
   // It is received as its type is, in which no envelope has room.
   void accept_no_envelope();
   bool accepts_envelope() const { return !unchecked_; }
+  // It is received where fewer bytes have room.
+  void lack_room() { without_room_.emplace(); }
 
   Origin origin;
-  HostMemory host;       // where it is received, if not where the application wants it
-  bool settled = false;  // the MPI library has completed it, and the layer knows
+  HostMemory host;          // where it is received, if not where the application wants it
+  Overwritten overwritten;  // in the other case
+  bool settled = false;     // the MPI library has completed it, and the layer knows
   PostedReceive* before = nullptr;
   PostedReceive* after = nullptr;
 
  private:
   bool unchecked_ = false;
+  std::optional<WithoutRoom> without_room_;
 };
 
 // Whether receives are under way that no envelope may come to, begun before this rank accepted

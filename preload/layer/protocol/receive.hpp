@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <climits>
 #include <memory>
 #include <utility>
@@ -10,9 +11,11 @@
 #include "layer/datatype/types.hpp"
 #include "layer/protocol/advance.hpp"
 #include "layer/protocol/complete.hpp"
+#include "layer/protocol/deliver.hpp"
 #include "layer/protocol/messages.hpp"
 #include "layer/protocol/operations.hpp"
 #include "layer/protocol/probe.hpp"
+#include "layer/protocol/short_receives.hpp"
 #include "layer/protocol/taken.hpp"
 #include "layer/world/world.hpp"
 
@@ -23,10 +26,11 @@ inline bool nothing_comes() {
   return !world.accepts_envelopes.load(std::memory_order_relaxed) && !holds_any();
 }
 
-// Whether a receive that is begun needs no record: it is in host memory, where no envelope fits.
+// Whether a receive that is begun is the MPI library's alone: it is in host memory, where no
+// envelope fits.
 inline bool is_unwatched(const Incoming& in) {
-  return !world.devices.loaded() ||
-         (!in.found.on_device && !holds_any() && room_of(in.n, in.type) < kEnvelopeBytes);
+  return !world.devices.loaded() || (!in.found.on_device && !holds_any() && !gives_room() &&
+                                     room_of(in.n, in.type) < kEnvelopeBytes);
 }
 
 // Whether the MPI library says that the call is wrong: a count below 0 is one that overflowed.
@@ -37,9 +41,16 @@ inline bool is_for_library(const Incoming& in, const Origin& origin) {
 }
 
 Target target_of(const Incoming& in);
-// Whether no envelope fits there.
-inline bool has_no_room(const Target& target) {
-  return !target.on_device && target.room < kEnvelopeBytes;
+// Begins one of those by begin(request).
+template <typename Begin>
+int receive_unwatched(const Incoming& in, const Origin& origin, MPI_Request* request,
+                      const Begin& begin) {
+  const int code = begin(request);
+  if (code == MPI_SUCCESS && watches_short_receives() && !is_for_library(in, origin)) {
+    const Guard guard;
+    note_short_receive(*request, origin.comm);
+  }
+  return code;
 }
 // Keeps a receive that was posted.
 void keep_posted(std::unique_ptr<PostedReceive> receive, MPI_Request request);
@@ -55,14 +66,16 @@ int post_receive(std::unique_ptr<PostedReceive> receive, MPI_Request* request, c
   const Target& target = receive->target;
   void* where = target.data;
   std::size_t room = target.room;
-  if (!target.takes_envelope() && (target.on_device || world.accepts_envelopes.load())) {
+  if ((is_short(target) && gives_room()) ||
+      (!target.takes_envelope() && (target.on_device || world.accepts_envelopes.load()))) {
     room = std::max(room, kEnvelopeBytes);
     receive->host = host_memory_of(room);
     where = receive->host.get();
-    clear(*receive);
   } else if (!target.dense) {
     receive->accept_no_envelope();
   }
+  if (is_short(target) && !receive->host) receive->lack_room();
+  make_ready(*receive);
   const Elements bytes(static_cast<MPI_Count>(room), calls::byte_type());
   const int code = receive->accepts_envelope() ? post(where, bytes.n(), bytes.type(), request)
                                                : post(where, target.n, target.type, request);
@@ -76,7 +89,10 @@ int receive_again(const Incoming& in, Origin origin, MPI_Request* request, const
   if (is_for_library(in, origin)) return post(in.data, in.n, in.type, request);
   const Guard guard;
   const Target target = target_of(in);
-  if (has_no_room(target)) return post(in.data, in.n, in.type, request);
+  if (is_short(target) && !gives_room()) {
+    stop_watching_short_receives();
+    return post(in.data, in.n, in.type, request);
+  }
   auto receive = std::make_unique<PostedReceive>(target, origin);
   receive->persistent = true;
   return post_receive(std::move(receive), request, post);
@@ -88,35 +104,58 @@ int receive_later(const Incoming& in, Origin origin, MPI_Request* request, const
   const Guard guard;
   const Target target = target_of(in);
   if (auto held = receive_held(target, origin)) return keep_held(std::move(held), request);
-  if (has_no_room(target)) return post(in.data, in.n, in.type, request);
+  if (is_short(target) && !gives_room())
+    return receive_unwatched(in, origin, request,
+                             [&](MPI_Request* made) { return post(in.data, in.n, in.type, made); });
   return post_receive(std::make_unique<PostedReceive>(target, origin), request, post);
 }
 
-// `now`: the form that waits, now(n, type, status), for host memory where nothing else is to be
-// done.
+// In host memory, by the form that waits, while nothing else is to be done.
+template <typename Now>
+int receive_now(const Target& target, const Origin& origin, MPI_Status* status, const Now& now) {
+  std::array<char, kEnvelopeBytes> content;
+  Target roomy = target;
+  if (is_short(target)) {
+    roomy.data = content.data();
+    roomy.room = content.size();
+  }
+  Overwritten overwritten;
+  overwritten.keep(target);
+  MPI_Status own;
+  MPI_Status& received = status == MPI_STATUS_IGNORE ? own : *status;
+  const int code =
+      now(roomy.data, static_cast<MPI_Count>(roomy.room), calls::byte_type(), &received);
+  Envelope envelope;
+  const bool by_envelope = code == MPI_SUCCESS && got_envelope(roomy, received, envelope);
+  if (code != MPI_SUCCESS || (!by_envelope && !is_short(target))) return code;
+  HeldReceive held(target, origin.comm);
+  held.status.source = received.MPI_SOURCE;
+  held.status.tag = received.MPI_TAG;
+  if (by_envelope) {
+    overwritten.put_back(target, envelope.bytes);
+    take(held, envelope);
+  } else {
+    put(held, content.data(), bytes_of(received));
+  }
+  return end_held(held, status);
+}
+
+// `now`: the form that waits, now(data, n, type, status), for host memory where nothing else is to
+// be done.
 template <typename Post, typename Now>
 int receive(const Incoming& in, Origin origin, MPI_Status* status, const Post& post,
             const Now& now) {
-  if (is_for_library(in, origin)) return now(in.n, in.type, status);
+  if (is_for_library(in, origin)) return now(in.data, in.n, in.type, status);
   MPI_Request request{};
   bool small = false;
   {
     const Guard guard;
     const Target target = target_of(in);
     if (const auto held = receive_held(target, origin)) return end_held(*held, status);
-    small = has_no_room(target) && !busy();
-    if (!small && target.takes_envelope() && target.room <= INT_MAX && !busy() && !world.multiple) {
-      MPI_Status own;
-      MPI_Status& received = status == MPI_STATUS_IGNORE ? own : *status;
-      const int code = now(static_cast<MPI_Count>(target.room), calls::byte_type(), &received);
-      Envelope envelope;
-      if (code != MPI_SUCCESS || !got_envelope(target, received, envelope)) return code;
-      HeldReceive held(target, origin.comm);
-      held.status.source = received.MPI_SOURCE;
-      held.status.tag = received.MPI_TAG;
-      take(held, envelope);
-      return end_held(held, status);
-    }
+    small = is_short(target) && !gives_room() && !busy();
+    const bool at_once = !small && !busy() && !world.multiple;
+    if (at_once && target.takes_envelope() && target.room <= INT_MAX)
+      return receive_now(target, origin, status, now);
     if (!small) {
       const int code =
           post_receive(std::make_unique<PostedReceive>(target, origin), &request, post);
@@ -124,7 +163,7 @@ int receive(const Incoming& in, Origin origin, MPI_Status* status, const Post& p
     }
   }
   // Without the guard: what it waits for may come only when another thread has gone on.
-  return small ? now(in.n, in.type, status) : wait(&request, status);
+  return small ? now(in.data, in.n, in.type, status) : wait(&request, status);
 }
 
 // Of a matched probe.

@@ -15,6 +15,7 @@
 #include "layer/protocol/own_request.hpp"
 #include "layer/protocol/parts.hpp"
 #include "layer/protocol/requests.hpp"
+#include "layer/protocol/short_receives.hpp"
 
 namespace nearpeak::layer {
 namespace {
@@ -132,7 +133,7 @@ OfferedSend* offer_packed(const Outgoing& message, Mode mode) {
       bytes <= world.settings.inline_bytes)
     return nullptr;
   const int rank = world_rank(message.comm, message.to);
-  if (rank < 0 || !takes(rank, message.place)) return nullptr;
+  if (rank < 0 || !has_room(rank, bytes) || !takes(rank, message.place)) return nullptr;
   const auto layout = layout_of(message.n, message.type);
   if (!layout) return nullptr;
   Scratch packed = world.devices.pack(message.place, *layout, message.data);
@@ -146,7 +147,7 @@ OfferedSend* offer(const Outgoing& message, Mode mode) {
   const std::size_t bytes = message.span.bytes();
   if (mode != Mode::kUsual || bytes <= world.settings.inline_bytes) return nullptr;
   const int rank = world_rank(message.comm, message.to);
-  if (rank < 0) return nullptr;
+  if (rank < 0 || !has_room(rank, bytes)) return nullptr;
   if (!world.areas[static_cast<std::size_t>(rank)]) {
     auto send = offer_in_parts(message, rank);
     return send ? &keep_offered(std::move(send)) : nullptr;

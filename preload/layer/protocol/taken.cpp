@@ -12,6 +12,7 @@
 #include "layer/protocol/parts.hpp"
 #include "layer/protocol/receive_copies.hpp"
 #include "layer/protocol/ring.hpp"
+#include "layer/protocol/short_receives.hpp"
 #include "layer/world/world.hpp"
 
 namespace nearpeak::layer {
@@ -120,8 +121,10 @@ void settle_in_place(PostedReceive& receive, const MPI_Status& status) {
   const bool may_look = !receive.request_freed || bytes_of(status) == kEnvelopeBytes;
   if (may_look && receive.accepts_envelope() &&
       world.accepts_envelopes.load(std::memory_order_relaxed) &&
-      got_envelope(receive.target, status, envelope))
+      got_envelope(receive.target, status, envelope)) {
+    receive.overwritten.put_back(receive.target, envelope.bytes);
     take(receive, envelope);
+  }
 }
 
 // What it has received in memory of the layer's.
@@ -136,6 +139,7 @@ void settle_from_host(PostedReceive& receive, const MPI_Status& status) {
   const Copies copies;
   put(receive, memory, bytes);
   if (!receive.target.on_device) return;
+  note_short_message(bytes);
   ++world.counts.staged_receives;
   copies.note(End::kInto, Route::kThroughHost, bytes);
   note_staged_receive(receive, status.MPI_SOURCE, bytes);
@@ -150,8 +154,11 @@ void have_library_go_on() {
   NEARPEAK_REAL(MPI_Test)(&world.never, &done, MPI_STATUS_IGNORE);
 }
 
-void clear(PostedReceive& receive) {
-  if (receive.host) std::fill_n(receive.host.get(), sizeof(Nonce), '\0');
+void make_ready(PostedReceive& receive) {
+  if (receive.host)
+    std::fill_n(receive.host.get(), sizeof(Nonce), '\0');
+  else
+    receive.overwritten.keep(receive.target);
 }
 
 void open_receive(PostedReceive& receive) {

@@ -9,8 +9,9 @@
 
 namespace nearpeak::layer {
 
-// Before a receive is posted: nothing of another message is in its memory.
-void clear(PostedReceive& receive);
+// Before a receive is posted: no envelope of another message is in memory of the layer's, and what
+// an envelope overwrites of the application's behind a shorter message is kept.
+void make_ready(PostedReceive& receive);
 // Begins to look for the envelope of a receive; where it is persistent, at each start.
 void open_receive(PostedReceive& receive);
 // Ends that.

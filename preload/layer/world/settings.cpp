@@ -12,7 +12,6 @@
 namespace nearpeak::layer {
 namespace {
 
-constexpr unsigned long kInlineBytes = kEnvelopeBytes;
 constexpr unsigned long kMostInlineBytes = 1UL << 20;
 // From here on an envelope and the start of the copies cost less than the way through host memory.
 constexpr unsigned long kLongBytes = 1UL << 16;
@@ -72,9 +71,7 @@ Settings settings_of_environment() {
   Settings settings;
   settings.off = mode == "off";
   settings.required = mode == "require";
-  // Where an envelope does not fit, the message must not fit either.
-  settings.inline_bytes =
-      number("NEARPEAK_LAYER_INLINE", kEnvelopeBytes, kMostInlineBytes, kInlineBytes);
+  settings.inline_bytes = number("NEARPEAK_LAYER_INLINE", 0, kMostInlineBytes, 0);
   settings.long_bytes = number("NEARPEAK_LAYER_LONG", kEnvelopeBytes, kMostLongBytes, kLongBytes);
   settings.between_bytes = number("NEARPEAK_LAYER_BETWEEN", 0, kMostLongBytes, 0);
   settings.direct_bytes = number("NEARPEAK_LAYER_DIRECT", 0, kMostLongBytes, kDirectBytes);

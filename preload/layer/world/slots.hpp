@@ -51,6 +51,8 @@ struct Header {
   // rank's host memory.
   std::atomic<std::uint32_t> company{0};
   std::atomic<std::uint32_t> expected{0};
+  // Whether its receives have room for envelopes in the place of short messages.
+  std::atomic<std::uint32_t> gives_room{0};
   // What others may try to open who do not see its device; without a length, nothing.
   IpcHandle trial{};
   // Whether it moves for others of its GPU (copy_proxy.hpp), and how often others have asked it.

@@ -54,6 +54,7 @@ struct World {
   bool multiple = false;  // several threads may call MPI at once
   // Whether others may send envelopes to this rank.
   std::atomic<bool> accepts_envelopes{false};
+  bool gives_room = false;  // short_receives.hpp; where several threads may call MPI, it stays so
   Settings settings;
   Nonce nonce{};
   int rank = 0;

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Envelopes in the place of messages that are shorter than one. A receive of less bytes has no room
+// for it, so a rank posts such receives into memory of the layer's from some time on, and then says
+// that it takes these envelopes, too: when a first short message has come into memory of a device
+// and no receive without room is under way. Who calls holds the guard.
+#pragma once
+
+#include <cstddef>
+
+#include "layer/protocol/messages.hpp"
+#include "layer/world/world.hpp"
+
+namespace nearpeak::layer {
+
+// Whether every receive that this rank begins has room for an envelope.
+inline bool gives_room() { return world.gives_room; }
+// Whether the receive has no room for one where the application wants the message.
+inline bool is_short(const Target& target) {
+  return !target.on_device && target.room < kEnvelopeBytes;
+}
+// Whether receives without room still have to be noted.
+bool watches_short_receives();
+void stop_watching_short_receives();
+// The MPI library has begun a receive without room, by this request.
+void note_short_receive(MPI_Request request, MPI_Comm comm);
+// A message of so many bytes has come into memory of a device through host memory.
+void note_short_message(std::size_t bytes);
+// Whether that rank has room for an envelope in the place of a message of so many bytes.
+bool has_room(int rank, std::size_t bytes);
+
+}  // namespace nearpeak::layer
