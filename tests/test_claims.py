@@ -150,6 +150,22 @@ def test_the_changelog_has_the_windows_of_recorded_runs() -> None:
     assert said in plain((ROOT / "CHANGELOG.md").read_text(encoding="utf-8"))
 
 
+def test_the_changelog_has_the_short_messages_of_recorded_runs() -> None:
+    """Those of the layer by envelope and through host memory, of the second machine."""
+    file = ROOT / "benchmarks" / "recorded" / "layer-short-messages-h200x2.txt"
+    _, _, recorded = file.read_text("utf-8").partition("== another one")
+    medians = {}
+    for benchmark in ("latency", "bw"):
+        for layer in ("new", "old"):
+            runs = re.findall(rf"^\d {layer} {benchmark} nvlink: 8 (\S+)", recorded, re.MULTILINE)
+            assert len(runs) >= 4
+            medians[benchmark, layer] = statistics.median(map(float, runs))
+    times = f"{medians['latency', 'new']:.2f} µs, {medians['latency', 'old']:.2f} before"
+    rates = f"{medians['bw', 'new'] * 1e3:.2f} MB/s, {medians['bw', 'old'] * 1e3:.3f} before"
+    said = f"8 bytes over NVLink take {times}, and windows of them move at {rates}"
+    assert said in plain((ROOT / "CHANGELOG.md").read_text(encoding="utf-8"))
+
+
 def test_every_figure_of_the_readme_is_a_claim() -> None:
     """Every number with a unit, but for code and what claims.toml says where it is from."""
     code = re.compile(r"^ {4}.*$", re.MULTILINE)

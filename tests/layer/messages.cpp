@@ -126,6 +126,8 @@ void shorter() {
         for (int form = 0; form < 8; ++form) {
           // After such a receive of the host this rank does not take envelopes for short messages.
           if (round == 0 && form == 3) continue;
+          // Too long. Of one byte and no room Intel MPI 2021.19 says nothing in host memory.
+          if (form == 7 && bytes == 1) continue;
           const int seed = round + form + static_cast<int>(bytes);
           const int room = length(form == 7 ? bytes - 1 : bytes + 3);
           if (rank == 0) {
@@ -165,7 +167,13 @@ void shorter() {
             }
             CHECK(class_of(code) == (form == 7 ? MPI_ERR_TRUNCATE : MPI_SUCCESS));
             if (form != 7) check(status, bytes, 0);
-            CHECK(in.has(seed, form == 7 ? bytes - 1 : bytes));
+            if (form == 7) {
+              in.read();  // nothing behind its end
+              for (std::size_t i = bytes - 1; i < bytes + 5; ++i)
+                CHECK(in.bytes()[i] == pattern(i, -1));
+            } else {
+              CHECK(in.has(seed, bytes));
+            }
           }
         }
     if (round > 0) continue;

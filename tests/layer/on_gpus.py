@@ -33,7 +33,7 @@ ASK_THE_FAKE: dict[str, set[str]] = {
     "messages": {"asked", "let_go"},
     "begun": set(),
     "windows": {"let_go", "apart", "elsewhere"},
-    "chunks": {"given_back"},
+    "chunks": {"given_back", "no_room"},
 }
 THREADS = {"one thread": [], "several threads": ["--multiple"]}
 LIMIT = 120.0  # seconds for a launch

@@ -57,9 +57,9 @@ def test_a_rank_without_the_layer(application: Any, rank: str, begin: str) -> No
 
 @mpich
 def test_a_wrong_variable(application: Any) -> None:
-    done = application.run("host_alone", env={"NEARPEAK_LAYER_INLINE": "60"})
+    done = application.run("host_alone", env={"NEARPEAK_LAYER_INLINE": "2M"})
     assert done.code == 2
-    line = "nearpeak layer: NEARPEAK_LAYER_INLINE is '60': give a number from 61 to 1048576"
+    line = "nearpeak layer: NEARPEAK_LAYER_INLINE is '2M': give a number from 0 to 1048576"
     assert set(done.said()) == {line}
 
 

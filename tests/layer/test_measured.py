@@ -17,9 +17,11 @@ MOVED = re.compile(r"(\d+) of datatypes")
 QUICK = ("--sizes", "8,100001", "--slot-ms", "1", "--in-flight", "4M", "--cache", "4M")
 
 
-def launched(application: Any, words: list[str], nvrtc: Path | None = None, fake: str = "") -> str:
+def launched(
+    application: Any, words: list[str], nvrtc: Path | None = None, fake: str = "", **env: str
+) -> str:
     """What a launch between two ranks has said on stderr."""
-    env = {"NEARPEAK_LAYER_REPORT": "1"}
+    env["NEARPEAK_LAYER_REPORT"] = "1"
     if nvrtc is not None:
         env["NEARPEAK_NVRTC_LIBRARY"] = str(nvrtc)
     program = replace(application, program=build_mpi(application.library))
@@ -58,9 +60,8 @@ def test_what_is_tried_is_done_once(application: Any) -> None:
     """Where it is measured an iteration repeats it up to 64 times. Windows of 64 messages, and
     pings that are answered, in eight rounds of both ways to call the library."""
     words = ["probe", "--buffers", "D,D", "--operations", "mbw_mr,multi_lat", "--sizes", "8"]
-    sent = re.findall(
-        r"(\d+) through host memory \(0 in parts\); rec", launched(application, words)
-    )
+    said = launched(application, words, NEARPEAK_LAYER_INLINE="61")
+    sent = re.findall(r"(\d+) through host memory \(0 in parts\); rec", said)
     assert sorted(map(int, sent)) == [8 * 2, 8 * 2 * (64 + 1)]
 
 

@@ -16,14 +16,8 @@
 #include "layer/protocol/pause.hpp"
 
 namespace nearpeak::layer {
-namespace {
-
-using Clock = std::chrono::steady_clock;
-using Stage = CopyRequest::Stage;
-using Way = CopyRequest::Way;
-
-// Whether a rank has said that it moves for others of this one's GPU.
-bool serves_here(int rank) {
+// It has said that it moves for others of this one's GPU.
+bool takes_turns_with(int rank) {
   const auto& area = world.areas[static_cast<std::size_t>(rank)];
   if (!area) return false;
   const Header& header = area->header();
@@ -32,11 +26,17 @@ bool serves_here(int rank) {
          std::string_view(header.uuid.data()) == world.area().header().uuid.data();
 }
 
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Stage = CopyRequest::Stage;
+using Way = CopyRequest::Way;
+
 // The lowest of them: all find the same one, but while ranks begin and end, when the request that
 // goes to another one is served too, or taken back. -1: none.
 int lowest() {
   for (int rank = 0; rank < world.size; ++rank)
-    if (serves_here(rank)) return rank;
+    if (takes_turns_with(rank)) return rank;
   return -1;
 }
 
@@ -54,7 +54,7 @@ struct Asking {
   int whom() {
     if (!world.settings.copy_proxy || !world.accepts_envelopes.load(std::memory_order_relaxed))
       return -1;
-    if (left == 0 || proxy < 0 || !serves_here(proxy)) {
+    if (left == 0 || proxy < 0 || !takes_turns_with(proxy)) {
       proxy = lowest();
       left = kAgain;
     }

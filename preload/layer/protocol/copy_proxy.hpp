@@ -17,6 +17,9 @@ bool is_copy_proxy();
 // Whether another rank moves for this one, as far as it knows.
 bool has_copy_proxy();
 
+// Whether its contexts and those of this one, on the same GPU, take turns.
+bool takes_turns_with(int rank);
+
 // Whether another rank has asked this one, ever: from then on it waits for nothing without serving.
 inline bool is_asked() {
   return world.accepts_envelopes.load(std::memory_order_relaxed) &&

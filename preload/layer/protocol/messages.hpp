@@ -21,7 +21,8 @@ struct Outgoing {
   int to;
   int tag;
   MPI_Comm comm;
-  Found found{};  // of the data
+  Found found{};       // of the data
+  bool waits = false;  // the call returns when it is complete
   Span span{};
   Located place{};
 };

@@ -20,6 +20,11 @@ Target target_of(const Incoming& in) {
   return target;
 }
 
+void note_short_receive(MPI_Request request, MPI_Comm comm) {
+  count_short_receive();
+  keep(std::make_unique<ShortReceive>(comm), request);
+}
+
 void keep_posted(std::unique_ptr<PostedReceive> receive, MPI_Request request) {
   receive->hold_type();
   PostedReceive& kept = *receive;

@@ -41,7 +41,9 @@ inline bool is_for_library(const Incoming& in, const Origin& origin) {
 }
 
 Target target_of(const Incoming& in);
-// Begins one of those by begin(request).
+// Notes one that the MPI library has begun without room for an envelope.
+void note_short_receive(MPI_Request request, MPI_Comm comm);
+// Begins one that is the MPI library's alone, by begin(request).
 template <typename Begin>
 int receive_unwatched(const Incoming& in, const Origin& origin, MPI_Request* request,
                       const Begin& begin) {

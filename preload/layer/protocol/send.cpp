@@ -82,6 +82,17 @@ OfferedSend* offer_in(std::uint32_t index, OfferedMemory memory, const Outgoing&
   return &keep_offered(std::move(send));
 }
 
+// Whether a short message is there sooner through host memory: to a rank whose contexts take turns
+// with those of this one, which copies for it only while it waits. Else the GPU would have to
+// change from one to the other.
+bool comes_later(int rank, std::size_t bytes, bool waits) {
+  return bytes <= kEnvelopeBytes && !waits && rank != world.rank && takes_turns_with(rank);
+}
+bool is_inline(int rank, std::size_t bytes, bool waits) {
+  return bytes <= world.settings.inline_bytes || !has_room(rank, bytes) ||
+         comes_later(rank, bytes, waits);
+}
+
 const char* data_of(const Outgoing& message) {
   return static_cast<const char*>(message.data) + message.span.low;
 }
@@ -129,11 +140,10 @@ OfferedSend* offer_copy(const Outgoing& message) {
 // Of a type with gaps: packed by a kernel.
 OfferedSend* offer_packed(const Outgoing& message, Mode mode) {
   const std::size_t bytes = room_of(message.n, message.type);
-  if (mode != Mode::kUsual || message.span.bytes() < kLeastCopied ||
-      bytes <= world.settings.inline_bytes)
-    return nullptr;
+  if (mode != Mode::kUsual || message.span.bytes() < kLeastCopied) return nullptr;
   const int rank = world_rank(message.comm, message.to);
-  if (rank < 0 || !has_room(rank, bytes) || !takes(rank, message.place)) return nullptr;
+  if (rank < 0 || is_inline(rank, bytes, message.waits) || !takes(rank, message.place))
+    return nullptr;
   const auto layout = layout_of(message.n, message.type);
   if (!layout) return nullptr;
   Scratch packed = world.devices.pack(message.place, *layout, message.data);
@@ -145,9 +155,9 @@ OfferedSend* offer_packed(const Outgoing& message, Mode mode) {
 OfferedSend* offer(const Outgoing& message, Mode mode) {
   if (!type_of(message.type).dense) return offer_packed(message, mode);
   const std::size_t bytes = message.span.bytes();
-  if (mode != Mode::kUsual || bytes <= world.settings.inline_bytes) return nullptr;
+  if (mode != Mode::kUsual) return nullptr;
   const int rank = world_rank(message.comm, message.to);
-  if (rank < 0 || !has_room(rank, bytes)) return nullptr;
+  if (rank < 0 || is_inline(rank, bytes, message.waits)) return nullptr;
   if (!world.areas[static_cast<std::size_t>(rank)]) {
     auto send = offer_in_parts(message, rank);
     return send ? &keep_offered(std::move(send)) : nullptr;

@@ -62,6 +62,7 @@ int send(Outgoing message, Mode mode, const Begin& begin) {
   {
     const Guard guard;
     locate(message);
+    message.waits = true;
     const void* from = kNoData;
     if (!moves_nothing(message)) {
       offered = offer(message, mode);

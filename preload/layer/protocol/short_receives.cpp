@@ -2,10 +2,8 @@
 #include "layer/protocol/short_receives.hpp"
 
 #include <atomic>
-#include <memory>
 
 #include "layer/protocol/operations.hpp"
-#include "layer/protocol/requests.hpp"
 
 namespace nearpeak::layer {
 namespace {
@@ -24,10 +22,7 @@ bool watches_short_receives() {
 
 void stop_watching_short_receives() { noted = kMostNoted; }
 
-void note_short_receive(MPI_Request request, MPI_Comm comm) {
-  ++noted;
-  keep(std::make_unique<ShortReceive>(comm), request);
-}
+void count_short_receive() { ++noted; }
 
 void note_short_message(std::size_t bytes) {
   if (bytes > kEnvelopeBytes || !watches_short_receives() || !world.accepts_envelopes.load() ||

@@ -21,8 +21,8 @@ inline bool is_short(const Target& target) {
 // Whether receives without room still have to be noted.
 bool watches_short_receives();
 void stop_watching_short_receives();
-// The MPI library has begun a receive without room, by this request.
-void note_short_receive(MPI_Request request, MPI_Comm comm);
+// One more is noted.
+void count_short_receive();
 // A message of so many bytes has come into memory of a device through host memory.
 void note_short_message(std::size_t bytes);
 // Whether that rank has room for an envelope in the place of a message of so many bytes.

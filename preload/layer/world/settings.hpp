@@ -15,7 +15,7 @@ enum class HostWay { kStaged, kPieces, kKept };
 struct Settings {
   bool off = false;
   bool required = false;          // the application ends where the layer is off
-  std::size_t inline_bytes = 0;   // longer messages go by an envelope
+  std::size_t inline_bytes = 0;   // messages up to this length go by no envelope
   std::size_t long_bytes = 0;     // of host memory, from this length on
   std::size_t between_bytes = 0;  // to ranks of other nodes in parts, from this length on; 0: none
   std::size_t direct_bytes = 0;   // collectives from this length on; 0: none. Of rank 0, for all

@@ -26,7 +26,7 @@ TEST_CASE("the layer: what the environment says") {
   const Settings settings = settings_of_environment();
   CHECK_FALSE(settings.off);
   CHECK(settings.required);
-  CHECK(settings.inline_bytes == kEnvelopeBytes);
+  CHECK(settings.inline_bytes == 61);
   CHECK(settings.patience.count() == 0);
   CHECK(settings.handshake.count() == 2000);
   CHECK(settings.kernel.count() == 0);
@@ -51,7 +51,7 @@ TEST_CASE("the layer: where the environment says nothing") {
   const Settings settings = settings_of_environment();
   CHECK_FALSE(settings.off);
   CHECK_FALSE(settings.required);
-  CHECK(settings.inline_bytes == kEnvelopeBytes);
+  CHECK(settings.inline_bytes == 0);
   CHECK(settings.kernel.count() == 200);
   CHECK_FALSE(settings.report);
   CHECK(settings.copy_proxy);
@@ -86,10 +86,10 @@ TEST_CASE("the layer: what the environment may not say") {
     CHECK_THROWS_WITH_AS(settings_of_environment(), "NEARPEAK_LAYER_MOVER is 'yes': give on or off",
                          BadInput);
   }
-  for (const char* const text : {"60", "1048577", "-1", " 100", "4K", "99999999999999999999"}) {
+  for (const char* const text : {"1048577", "-1", " 100", "4K", "99999999999999999999"}) {
     const Variable limit("NEARPEAK_LAYER_INLINE", text);
     const std::string line =
-        std::string("NEARPEAK_LAYER_INLINE is '") + text + "': give a number from 61 to 1048576";
+        std::string("NEARPEAK_LAYER_INLINE is '") + text + "': give a number from 0 to 1048576";
     CHECK_THROWS_WITH_AS(settings_of_environment(), line.c_str(), BadInput);
   }
 }
