@@ -34,7 +34,10 @@ inline bool is_unwatched(const Incoming& in) {
 }
 
 // Whether the MPI library says that the call is wrong: a count below 0 is one that overflowed.
-inline bool is_wrong(const Incoming& in) { return in.n < 0 || in.type == calls::datatype_null(); }
+inline bool is_wrong(const Incoming& in) {
+  return in.n < 0 || in.type == calls::datatype_null() ||
+         (in.data == nullptr && type_of(in.type).dense && room_of(in.n, in.type) > 0);
+}
 // Whether nothing comes, or the call is wrong.
 inline bool is_for_library(const Incoming& in, const Origin& origin) {
   return origin.from == MPI_PROC_NULL || is_wrong(in);
@@ -77,7 +80,7 @@ int post_receive(std::unique_ptr<PostedReceive> receive, MPI_Request* request, c
     receive->accept_no_envelope();
   }
   if (is_short(target) && !receive->host) receive->lack_room();
-  make_ready(*receive);
+  if (!receive->persistent) make_ready(*receive);
   const Elements bytes(static_cast<MPI_Count>(room), calls::byte_type());
   const int code = receive->accepts_envelope() ? post(where, bytes.n(), bytes.type(), request)
                                                : post(where, target.n, target.type, request);
@@ -91,10 +94,9 @@ int receive_again(const Incoming& in, Origin origin, MPI_Request* request, const
   if (is_for_library(in, origin)) return post(in.data, in.n, in.type, request);
   const Guard guard;
   const Target target = target_of(in);
-  if (is_short(target) && !gives_room()) {
-    stop_watching_short_receives();
-    return post(in.data, in.n, in.type, request);
-  }
+  // A probe that finds an envelope receives it, and the persistent receive does not get it then.
+  decline_short_envelopes();
+  if (is_short(target) && !gives_room()) return post(in.data, in.n, in.type, request);
   auto receive = std::make_unique<PostedReceive>(target, origin);
   receive->persistent = true;
   return post_receive(std::move(receive), request, post);
@@ -127,10 +129,17 @@ int receive_now(const Target& target, const Origin& origin, MPI_Status* status, 
   MPI_Status& received = status == MPI_STATUS_IGNORE ? own : *status;
   const int code =
       now(roomy.data, static_cast<MPI_Count>(roomy.room), calls::byte_type(), &received);
-  Envelope envelope;
-  const bool by_envelope = code == MPI_SUCCESS && got_envelope(roomy, received, envelope);
-  if (code != MPI_SUCCESS || (!by_envelope && !is_short(target))) return code;
   HeldReceive held(target, origin.comm);
+  if (code != MPI_SUCCESS) {
+    if (is_short(target) && is_truncation(code)) {
+      put(held, content.data(), content.size());
+      correct(held, received);
+    }
+    return code;
+  }
+  Envelope envelope;
+  const bool by_envelope = got_envelope(roomy, received, envelope);
+  if (!by_envelope && !is_short(target)) return code;
   held.status.source = received.MPI_SOURCE;
   held.status.tag = received.MPI_TAG;
   if (by_envelope) {

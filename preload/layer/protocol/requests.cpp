@@ -8,6 +8,7 @@
 #include "layer/protocol/offered.hpp"
 #include "layer/protocol/own_request.hpp"
 #include "layer/protocol/request_table.hpp"
+#include "layer/protocol/short_receives.hpp"
 #include "layer/protocol/taken.hpp"
 #include "layer/world/world.hpp"
 
@@ -32,6 +33,14 @@ void write_back(ShadowedCall& call) {
   for (HostShadow& shadow : call.shadows) shadow.write_back();
   if (call.shared) write_back_once(*call.shared);
   call.written_back = true;
+}
+
+// The MPI library has received too much, or nothing. Of what was too long for an envelope as well,
+// it has that much.
+void end_wrong(PostedReceive& receive, int error) {
+  close_receive(receive);
+  if (receive.host && is_short(receive.target) && is_truncation(error))
+    put(receive, receive.host.get(), kEnvelopeBytes);
 }
 
 // Of those that the application has freed.
@@ -96,7 +105,9 @@ int finished(Operation& operation, MPI_Status& status, int error) {
   if (error == MPI_SUCCESS)
     settle(operation, status);
   else if (auto* const posted = as<PostedReceive>(&operation))
-    close_receive(*posted);
+    end_wrong(*posted, error);
+  else if (as<ShortReceive>(&operation) != nullptr)
+    decline_short_envelopes();  // in MPI with fault tolerance it may be under way still
   if (auto* const receive = as<Receive>(&operation)) {
     await_message(*receive);
     correct(*receive, status);
@@ -118,6 +129,13 @@ void free_request(Operation& operation) {
     requests.table.drop(request);
     NEARPEAK_REAL(MPI_Request_free)(&request);
     return release_request(*send);
+  }
+  if (as<ShortReceive>(&operation) != nullptr) {  // nobody will know when it is complete
+    decline_short_envelopes();
+    MPI_Request request = operation.request;
+    requests.table.drop(request);
+    NEARPEAK_REAL(MPI_Request_free)(&request);
+    return drop(operation);
   }
   operation.request_freed = true;
   ++requests.freed;

@@ -88,9 +88,11 @@ OfferedSend* offer_in(std::uint32_t index, OfferedMemory memory, const Outgoing&
 bool comes_later(int rank, std::size_t bytes, bool waits) {
   return bytes <= kEnvelopeBytes && !waits && rank != world.rank && takes_turns_with(rank);
 }
-bool is_inline(int rank, std::size_t bytes, bool waits) {
-  return bytes <= world.settings.inline_bytes || !has_room(rank, bytes) ||
-         comes_later(rank, bytes, waits);
+bool is_inline(int rank, const Outgoing& message, std::size_t bytes) {
+  if (bytes <= world.settings.inline_bytes || !has_room(rank, bytes) ||
+      comes_later(rank, bytes, message.waits))
+    return true;
+  return bytes <= kEnvelopeBytes && rank != world.rank && !is_met(rank, message.found.allocation);
 }
 
 const char* data_of(const Outgoing& message) {
@@ -142,8 +144,7 @@ OfferedSend* offer_packed(const Outgoing& message, Mode mode) {
   const std::size_t bytes = room_of(message.n, message.type);
   if (mode != Mode::kUsual || message.span.bytes() < kLeastCopied) return nullptr;
   const int rank = world_rank(message.comm, message.to);
-  if (rank < 0 || is_inline(rank, bytes, message.waits) || !takes(rank, message.place))
-    return nullptr;
+  if (rank < 0 || is_inline(rank, message, bytes) || !takes(rank, message.place)) return nullptr;
   const auto layout = layout_of(message.n, message.type);
   if (!layout) return nullptr;
   Scratch packed = world.devices.pack(message.place, *layout, message.data);
@@ -157,7 +158,7 @@ OfferedSend* offer(const Outgoing& message, Mode mode) {
   const std::size_t bytes = message.span.bytes();
   if (mode != Mode::kUsual) return nullptr;
   const int rank = world_rank(message.comm, message.to);
-  if (rank < 0 || is_inline(rank, bytes, message.waits)) return nullptr;
+  if (rank < 0 || is_inline(rank, message, bytes)) return nullptr;
   if (!world.areas[static_cast<std::size_t>(rank)]) {
     auto send = offer_in_parts(message, rank);
     return send ? &keep_offered(std::move(send)) : nullptr;
@@ -168,6 +169,10 @@ OfferedSend* offer(const Outgoing& message, Mode mode) {
   if (!shown) return offer_copy(message);
   const std::uint32_t index = free_slot();
   if (index == FreeSlots::kNone) return nullptr;
+  if (bytes <= kEnvelopeBytes && world.area().place(index, bytes) == nullptr) {
+    world.free_slots.give(index);  // to be set aside it would need memory of its own
+    return nullptr;
+  }
   Slot& slot = world.area().slot(index);
   show_in(slot, *shown);
   slot.on_host = 0;

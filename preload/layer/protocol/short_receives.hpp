@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "layer/protocol/messages.hpp"
 #include "layer/world/world.hpp"
@@ -20,12 +21,18 @@ inline bool is_short(const Target& target) {
 }
 // Whether receives without room still have to be noted.
 bool watches_short_receives();
-void stop_watching_short_receives();
 // One more is noted.
 void count_short_receive();
-// A message of so many bytes has come into memory of a device through host memory.
-void note_short_message(std::size_t bytes);
+// A message of so many bytes has come into memory of a device through host memory, from a rank in
+// MPI_COMM_WORLD.
+void note_short_message(int sender, std::size_t bytes);
+// This rank takes no envelopes for short messages from now on, but for those that are under way.
+void decline_short_envelopes();
+
 // Whether that rank has room for an envelope in the place of a message of so many bytes.
 bool has_room(int rank, std::size_t bytes);
+// Whether a short message to that rank has come from this allocation before. The first one goes
+// through host memory: to open an allocation takes much longer, and may wait for kernels.
+bool is_met(int rank, std::uint64_t allocation);
 
 }  // namespace nearpeak::layer

@@ -139,7 +139,8 @@ void settle_from_host(PostedReceive& receive, const MPI_Status& status) {
   const Copies copies;
   put(receive, memory, bytes);
   if (!receive.target.on_device) return;
-  note_short_message(bytes);
+  if (watches_short_receives() && !receive.comm_freed)
+    note_short_message(world_rank(receive.comm, status.MPI_SOURCE), bytes);
   ++world.counts.staged_receives;
   copies.note(End::kInto, Route::kThroughHost, bytes);
   note_staged_receive(receive, status.MPI_SOURCE, bytes);
