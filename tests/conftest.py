@@ -211,15 +211,29 @@ def own_cpus(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, value)
 
 
+def older_open_mpi() -> Any:
+    """The machine's own Open MPI before version 5, such as Debian 12's; skips where none is."""
+    from nearpeak.libraries import launch
+    from nearpeak.libraries.discover import discover
+
+    for found in discover().libraries:
+        if found.family == "openmpi" and launch.launcher_of(found) == "orte":
+            return found
+    pytest.skip("Open MPI 4 is not installed")
+
+
 @pytest.fixture(scope="session")
 def installed() -> Callable[[str], Any]:
-    """Gives a library of the catalogue, installed if it is not; skips where that cannot be."""
+    """Gives a library of the catalogue, installed if it is not, or `openmpi-4`, the machine's own;
+    skips where that cannot be."""
 
     def install(name: str) -> Any:
         from nearpeak.errors import UserError
         from nearpeak.libraries import catalogue
         from nearpeak.libraries.discover import resolve
 
+        if name == "openmpi-4":
+            return older_open_mpi()
         try:
             catalogue.add(name)
         except UserError as error:

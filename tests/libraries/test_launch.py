@@ -301,9 +301,16 @@ def test_two_hosts(
 def test_ranks_in_any_order_over_two_hosts(library: Library, where: Where, two_hosts: Any) -> None:
     hosts = [two_hosts.names[index] for index in (0, 1, 0)]
     ranks = [Rank(cpus=CPUS[:1], host=host) for host in hosts]
-    launch = Launch(program=[where(library)], ranks=ranks, remote_shell=two_hosts.remote_shell)
+    settings = Settings(name="x", env={"NEARPEAK_TEST_WORD": "a b"})
+    launch = Launch(
+        program=[where(library)],
+        ranks=ranks,
+        settings=settings,
+        remote_shell=two_hosts.remote_shell,
+    )
     done = two_hosts.run(["sh", "-c", shell_line(command_line(library, launch))])
-    assert [host for _, (host, _, _) in sorted(parse(done.stdout).items())] == hosts, done.stderr
+    found = [(host, word) for _, (host, word, _) in sorted(parse(done.stdout).items())]
+    assert found == [(host, "a b") for host in hosts], done.stderr
 
 
 def test_ranks_in_a_row_over_two_hosts(library: Library, where: Where, two_hosts: Any) -> None:
