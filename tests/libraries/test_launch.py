@@ -270,6 +270,21 @@ def test_network_only_moves_the_bytes_over_tcp(
     assert (moved >= size * times) == network_only
 
 
+def test_libfabric_moves_the_bytes_over_tcp_too(
+    mpich: Library, where: Where, two_hosts: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where MPICH takes it in the place of UCX, and the shell has it use shared memory."""
+    monkeypatch.setenv("MPIR_CVAR_CH4_NETMOD", "ofi")
+    monkeypatch.setenv("FI_PROVIDER", "shm")
+    size, times = 1_000_000, 20
+    ranks = [Rank(cpus=CPUS[:1]), Rank(cpus=CPUS[-1:])]
+    launch = Launch(program=[where(mpich), str(size), str(times)], ranks=ranks, network_only=True)
+    before = loopback_bytes(two_hosts)
+    done = two_hosts.run(["sh", "-c", shell_line(command_line(mpich, launch))])
+    assert sorted(parse(done.stdout)) == [0, 1], done.stderr
+    assert loopback_bytes(two_hosts) - before >= size * times
+
+
 @pytest.mark.parametrize("by", ["names", "addresses"])
 def test_two_hosts(
     library: Library,
