@@ -77,10 +77,10 @@ class Hosts:
         del found[self.holders[host]]
         return found
 
-    def bytes_sent(self, host: int = 0) -> int:
-        """Bytes that left a host over its interface so far."""
+    def bytes_sent(self, host: int = 0, interface: str = INTERFACE) -> int:
+        """Bytes that left a host over an interface so far."""
         counters = self.run(["cat", "/proc/net/dev"], host=host).stdout
-        line = next(x for x in counters.splitlines() if x.strip().startswith(f"{INTERFACE}:"))
+        line = next(x for x in counters.splitlines() if x.strip().startswith(f"{interface}:"))
         return int(line.split(":")[1].split()[8])
 
 
