@@ -17,13 +17,14 @@
 //   reachable=1 (the CPU may touch device memory, so that any MPI library can stand for one that
 //   knows devices)  corrupt=1 (the last byte of every copy to a device is wrong; what kernels store
 //   is left alone)  reversed=1 (the devices are in the other order, as CUDA_VISIBLE_DEVICES can put
-//   them)  eager=1 (work of streams of the least priority is done as early as it can be, so that it
-//   gets ahead of others')  heedless=1 (no stream waits for another)  blocks=1 (allocations
-//   below 2 MiB of a process share blocks, of which another process maps one handle at a time)
-//   mps=1 (kernels of several processes run at once)  visible=N (this process sees device N alone,
-//   as CUDA_VISIBLE_DEVICES can have it, and opens memory of the others all the same)  withheld=1
-//   (it does not open that, as where a cgroup keeps their files from it)  slow=N (a copy of
-//   more than 64 KiB takes N milliseconds)
+//   them)  fastest=1 (the second device is the faster one, and thus the first unless
+//   CUDA_DEVICE_ORDER is PCI_BUS_ID)  eager=1 (work of streams of the least priority is done as
+//   early as it can be, so that it gets ahead of others')  heedless=1 (no stream waits for another)
+//   blocks=1 (allocations below 2 MiB of a process share blocks, of which another process maps one
+//   handle at a time) mps=1 (kernels of several processes run at once)  visible=N (this process
+//   sees device N alone, as CUDA_VISIBLE_DEVICES can have it, and opens memory of the others all
+//   the same)  withheld=1 (it does not open that, as where a cgroup keeps their files from it)
+//   slow=N (a copy of more than 64 KiB takes N milliseconds)
 // As the real one does, it loads the library that CUDA_INJECTION64_PATH names, and then tells the
 // fake CUPTI (fake_cupti.cpp) of calls and copies.
 #include <dlfcn.h>
@@ -359,6 +360,9 @@ void configure() {
       all.corrupt = value != 0;
     } else if (std::sscanf(item.c_str(), "reversed=%d", &value) == 1) {
       all.reversed = value != 0;
+    } else if (std::sscanf(item.c_str(), "fastest=%d", &value) == 1) {
+      const char* order = std::getenv("CUDA_DEVICE_ORDER");
+      all.reversed = value != 0 && (order == nullptr || std::string(order) != "PCI_BUS_ID");
     } else if (std::sscanf(item.c_str(), "eager=%d", &value) == 1) {
       all.eager = value != 0;
     } else if (std::sscanf(item.c_str(), "blocks=%d", &value) == 1) {
