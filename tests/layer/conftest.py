@@ -96,6 +96,14 @@ def built(
     return Application(msgspec.structs.replace(library, layer=True), program, fake_cuda)
 
 
+@pytest.fixture(scope="session")
+def application_of(fake_cuda: Path) -> Callable[[Library, Path], Application]:
+    """A program that is compiled already, with the layer of a library."""
+    return lambda library, program: Application(
+        msgspec.structs.replace(library, layer=True), program, fake_cuda
+    )
+
+
 def fixture_of(program: str, *, name: str = "", linked: bool = True) -> Any:
     """The program, with each library in turn, by its own name or another one."""
 
