@@ -126,4 +126,5 @@ windows = fixture_of("windows")
 chunks = fixture_of("chunks")  # maps device memory itself
 uses = fixture_of("uses")  # what applications do beside sending
 looked_up = fixture_of("looked_up", linked=False)  # not linked with MPI
+streams = fixture_of("streams")  # with work in the default stream
 sessions = fixture_of("sessions")  # needs no MPI_Init

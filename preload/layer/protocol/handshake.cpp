@@ -440,6 +440,7 @@ void begin() {
     if (ends) abort_job(kBadInput);
     return;
   }
+  if (world.settings.awaits_default_stream && world.devices.loaded()) world.default_stream.load();
   int given = 0;
   NEARPEAK_REAL(MPI_Query_thread)(&given);
   world.multiple = given == MPI_THREAD_MULTIPLE;
