@@ -146,7 +146,7 @@ sanitize: build-sanitize
 
 # Three parts of real launches, what computes, all else.
 PART_mpi := tests/mpi
-PART_study := $(addprefix tests/,examples libraries netns planning slurm study)
+PART_study := $(addprefix tests/,examples flux libraries netns planning slurm study)
 PART_commands := $(addprefix tests/,bundle cli conform layer nodes runs trace)
 PART_computing := tests/statistics tests/observations tests/results tests/findings tests/compare \
   tests/test_numbers.py

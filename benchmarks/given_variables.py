@@ -4,7 +4,8 @@
 Each is left out in turn: launches with all and launches without one take turns in blocks, each in a
 new random order, with a second launch with all in each block, which says how far two alike differ.
 Latency at 8 B, 64 KiB and 1 MiB and windows of messages (bw) at 64 KiB and 1 MiB, in host memory,
-over loopback TCP, and where there are GPUs with device buffers. Flags that let more ranks than CPUs
+over loopback TCP, and where there are GPUs with device buffers; in jobs of two nodes between them,
+too (`--launch hosts`). Flags that let more ranks than CPUs
 start are left out of such launches, too. One JSON file, written anew after each block:
 
     {"rows": [{"library": "openmpi", "name": "--bind-to", "launch": "H,H", "says": "alike",
@@ -51,11 +52,12 @@ from nearpeak import folders
 from nearpeak.errors import UserError
 from nearpeak.files import write_whole
 from nearpeak.launching import programs
+from nearpeak.launching.paths import hosts_of_job
 from nearpeak.launching.single import Single, choose
 from nearpeak.launching.single_launch import LaunchFailed, figures, launched
 from nearpeak.libraries import catalogue, given
 from nearpeak.libraries.launch import LIBRARY_PATH, join_paths
-from nearpeak.libraries.library import CommandLine
+from nearpeak.libraries.library import CommandLine, Library
 from nearpeak.machine import discover
 from nearpeak.numbers import size
 from nearpeak.statistics.intervals import interval
@@ -71,7 +73,7 @@ FEWEST = 6  # blocks that anything is called by: fewer have no interval
 MOST_FAILURES = 2  # of a variant: it is not started again
 ELSEWHERE = "no figure of it counts: "
 SIZES = {"latency": "8,64K,1M", "bw": "64K,1M"}
-LOOPBACK = "host-host tcp-loopback"
+PATHS = {"network": "host-host tcp-loopback", "hosts": "host-host two-nodes"}  # else by buffers
 CROWDED = "more ranks than CPUs"
 FOR_CROWDS = ("--map-by",)  # all that is left out there: it is what these flags are for
 
@@ -111,7 +113,8 @@ def main() -> None:
     parser.add_argument(
         "--launch",
         action="append",
-        help="buffers (H,H), network or crowded; default: all that the machine has",
+        help="buffers (H,H), network, crowded or hosts, which is for jobs of two nodes; "
+        "default: all others that the machine has",
     )
     parser.add_argument("--name", action="append", help="leave out this one; default: each")
     parser.add_argument("--blocks", type=int, default=8, help="at most")
@@ -160,15 +163,17 @@ def plan(name: str, place: str, only: Sequence[str] | None) -> Launches:
         chosen = choose("allreduce", name, "run allreduce", ranks=ranks, oversubscribe=True)
         launches = Launches(name, CROWDED, [(chosen, "8")], [])
     else:
-        path = LOOPBACK if place == "network" else None
+        path = PATHS.get(place)
         buffers = "H,H" if path else place
-        chosen = choose("latency", name, "run latency", path=path, buffers=buffers)
+        hosts = ",".join(hosts_of_job()) if place == "hosts" else None
+        chosen = choose("latency", name, "run latency", path=path, buffers=buffers, hosts=hosts)
         measured = programs.describe_library(chosen.library, programs.TOOLS).benchmarks
         parts = [
             (replace(chosen, benchmark=named(measured, each)), sizes)
             for each, sizes in SIZES.items()
         ]
         launches = Launches(name, place, parts, [])
+    launches.library = launches.chosen.library.name  # a prefix is this machine's alone
     line = launches.chosen.line([])
     flags = [flag.name for flag in given.flags(line.argv, program(launches.chosen))]
     left_out = [n for n in dict.fromkeys([*line.env, *flags]) if n not in ("-x", "-n")]
@@ -204,7 +209,7 @@ def one_block(
         try:
             variant.values[block] = one_launch(launches, variant.name, arguments)
         except LaunchFailed as error:
-            variant.errors.append(plain(str(error)))
+            variant.errors.append(plain(str(error), launches.chosen.library))
         said = "ok" if block in variant.values else variant.errors[-1]
         where = f"{launches.library}, {launches.place}, without {variant.name or 'nothing'}"
         print(f"{block} {where}: {said}", flush=True)
@@ -254,10 +259,11 @@ def without(chosen: Single, line: CommandLine, name: str) -> CommandLine:
     return CommandLine(argv=argv, env=env)
 
 
-def plain(text: str) -> str:
+def plain(text: str, library: Library) -> str:
     """The first line, without what is this machine's alone."""
     line = text.strip().partition("\n")[0]
-    for own, word in ((str(folders.cache()), "CACHE"), (socket.gethostname(), "HOST")):
+    names = {str(library.prefix): "PREFIX", str(folders.cache()): "CACHE"}
+    for own, word in {**names, socket.gethostname(): "HOST"}.items():
         line = line.replace(own, word)
     return line[:200]
 

@@ -8,10 +8,14 @@ if(NEARPEAK_MPI_INCLUDE AND NEARPEAK_MPI_LIBRARY)
   set(exported ${preload}/calls/exported.map)
   file(GLOB trace_sources CONFIGURE_DEPENDS ${preload}/trace/*.cpp ${preload}/calls/*.cpp)
   get_filename_component(soname ${NEARPEAK_MPI_LIBRARY} NAME)
+  if(soname MATCHES "^libmpi_abi")
+    set(standard_abi NEARPEAK_STANDARD_ABI)
+  endif()
   add_library(nearpeak-trace SHARED ${trace_sources} ${portable_sources})
   target_include_directories(nearpeak-trace PRIVATE ${preload})
   target_include_directories(nearpeak-trace SYSTEM PRIVATE ${NEARPEAK_MPI_INCLUDE})
   target_compile_definitions(nearpeak-trace PRIVATE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX
+                             ${standard_abi}
                              NEARPEAK_MPI_SONAME="${soname}")
   set_target_properties(nearpeak-trace PROPERTIES CXX_VISIBILITY_PRESET hidden
                         VISIBILITY_INLINES_HIDDEN ON SKIP_BUILD_RPATH ON)
@@ -37,6 +41,7 @@ if(NEARPEAK_MPI_INCLUDE AND NEARPEAK_MPI_LIBRARY)
   target_include_directories(nearpeak-layer PRIVATE ${preload})
   target_include_directories(nearpeak-layer SYSTEM PRIVATE ${NEARPEAK_MPI_INCLUDE})
   target_compile_definitions(nearpeak-layer PRIVATE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX
+                             ${standard_abi}
                              NEARPEAK_MPI_SONAME="${soname}")
   foreach(part nearpeak-layer nearpeak_layer_core)
     target_compile_options(${part} PRIVATE -ffunction-sections -fdata-sections

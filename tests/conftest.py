@@ -74,6 +74,7 @@ netns_hosts = load_helper("netns_hosts", Path(__file__).parent / "netns" / "host
 load_helper("site_assemble", ROOT / "site" / "assemble.py")
 two_users_helper = load_helper("two_users", Path(__file__).parent / "two_users.py")
 slurm_cluster = load_helper("slurm_cluster", Path(__file__).parent / "slurm" / "cluster.py")
+flux_cluster = load_helper("flux_cluster", Path(__file__).parent / "flux" / "cluster.py")
 
 
 @pytest.fixture
@@ -122,18 +123,29 @@ def five_hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     yield from hosts_of(tmp_path_factory.mktemp("five-hosts"), 5)
 
 
-@pytest.fixture(scope="session")
-def slurm(three_hosts: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A cluster of three test hosts (tests/slurm/cluster.py); skips where it cannot be."""
-    made = slurm_cluster.cluster(three_hosts, tmp_path_factory.mktemp("slurm"))
+def running(cluster: ModuleType, hosts: Any, folder: Path) -> Iterator[Any]:
+    """A cluster of a workload manager on these hosts; skips where it cannot be."""
+    made = cluster.cluster(hosts, folder)
     try:
-        running = made.__enter__()
-    except slurm_cluster.CannotMakeCluster as error:
+        started = made.__enter__()
+    except cluster.CannotMakeCluster as error:
         pytest.skip(str(error))
     try:
-        yield running
+        yield started
     finally:
         made.__exit__(None, None, None)
+
+
+@pytest.fixture(scope="session")
+def slurm(three_hosts: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A Slurm of three test hosts (tests/slurm/cluster.py)."""
+    yield from running(slurm_cluster, three_hosts, tmp_path_factory.mktemp("slurm"))
+
+
+@pytest.fixture(scope="session")
+def flux(three_hosts: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A Flux of three test hosts (tests/flux/cluster.py)."""
+    yield from running(flux_cluster, three_hosts, tmp_path_factory.mktemp("flux"))
 
 
 @pytest.fixture(scope="session")
@@ -211,15 +223,29 @@ def own_cpus(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, value)
 
 
+def older_open_mpi() -> Any:
+    """The machine's own Open MPI before version 5, such as Debian 12's; skips where none is."""
+    from nearpeak.libraries import launch
+    from nearpeak.libraries.discover import discover
+
+    for found in discover().libraries:
+        if found.family == "openmpi" and launch.launcher_of(found) == "orte":
+            return found
+    pytest.skip("Open MPI 4 is not installed")
+
+
 @pytest.fixture(scope="session")
 def installed() -> Callable[[str], Any]:
-    """Gives a library of the catalogue, installed if it is not; skips where that cannot be."""
+    """Gives a library of the catalogue, installed if it is not, or `openmpi-4`, the machine's own;
+    skips where that cannot be."""
 
     def install(name: str) -> Any:
         from nearpeak.errors import UserError
         from nearpeak.libraries import catalogue
         from nearpeak.libraries.discover import resolve
 
+        if name == "openmpi-4":
+            return older_open_mpi()
         try:
             catalogue.add(name)
         except UserError as error:

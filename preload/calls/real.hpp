@@ -3,7 +3,11 @@
 
 // Its functions are what this library shows.
 #pragma GCC visibility push(default)
+#ifdef NEARPEAK_STANDARD_ABI
+#include <mpi_abi.h>
+#else
 #include <mpi.h>
+#endif
 #pragma GCC visibility pop
 
 #include <type_traits>

@@ -86,6 +86,7 @@ def test_list_as_json() -> None:
 def test_show_gives_a_launch_line_that_runs() -> None:
     catalogue.add("mpich")
     shown = nearpeak("mpi", "show", "mpich").stdout
+    assert "standard, of MPI 5 (libmpi_abi.so.1)" in shown
     assert "Settings (mpich@SETTINGS): they change figures\ndefault" in shown
     given = (
         r"^needed    MPIR_CVAR_NOLOCAL=1 \(TCP between ranks of one host\)\n {10}\w.*\n {10}Proof: "

@@ -4,6 +4,7 @@
 import json
 import os
 import shlex
+import socket
 import sys
 from pathlib import Path
 from typing import Any
@@ -61,6 +62,20 @@ def test_a_host_that_does_not_say_what_it_is(tmp_path: Path, dgx: Machine) -> No
     assert told == {"localhost": dgx, "a": "no python here"}
     (line,) = remarks(dgx, ["localhost", "a"], str(shell))
     assert line.startswith("a does not say what it is (no python here)")
+
+
+def test_a_host_of_a_flux_instance_is_reached_by_its_broker(
+    tmp_path: Path, dgx: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flux = tmp_path / "flux"
+    said, here = 'echo "by $*" >&2; exit 1', socket.gethostname()
+    flux.write_text(f"#!/bin/sh\n[ $1 = hostlist ] && echo {here} a && exit\n{said}\n")
+    flux.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv("FLUX_URI", "local:///run/flux")
+    told = describe(dgx, [here, "a"], None)
+    assert told[here] == dgx
+    assert str(told["a"]).startswith(f"by exec --noinput --rank=1 {sys.executable} -c ")
 
 
 @pytest.mark.parametrize("host", ["-oProxyCommand=id", "/evil/x.sh", "a\n"])

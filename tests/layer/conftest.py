@@ -96,6 +96,14 @@ def built(
     return Application(msgspec.structs.replace(library, layer=True), program, fake_cuda)
 
 
+@pytest.fixture(scope="session")
+def application_of(fake_cuda: Path) -> Callable[[Library, Path], Application]:
+    """A program that is compiled already, with the layer of a library."""
+    return lambda library, program: Application(
+        msgspec.structs.replace(library, layer=True), program, fake_cuda
+    )
+
+
 def fixture_of(program: str, *, name: str = "", linked: bool = True) -> Any:
     """The program, with each library in turn, by its own name or another one."""
 
@@ -118,4 +126,5 @@ windows = fixture_of("windows")
 chunks = fixture_of("chunks")  # maps device memory itself
 uses = fixture_of("uses")  # what applications do beside sending
 looked_up = fixture_of("looked_up", linked=False)  # not linked with MPI
+streams = fixture_of("streams")  # with work in the default stream
 sessions = fixture_of("sessions")  # needs no MPI_Init

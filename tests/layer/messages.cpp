@@ -992,7 +992,7 @@ void types() {
   // Whoever receives into it does not copy it.
   int key = 0;
   MPI_Type_create_keyval(
-      [](MPI_Datatype, int, void*, void*, void*, int*) {
+      [](MPI_Datatype, int, void*, void*, void*, int*) -> int {
         CHECK(!"copied");
         return MPI_SUCCESS;
       },
@@ -2190,7 +2190,7 @@ void at_end() {
   int key = 0;
   MPI_Comm_create_keyval(
       MPI_COMM_NULL_COPY_FN,
-      [](MPI_Comm, int, void*, void*) {
+      [](MPI_Comm, int, void*, void*) -> int {
         current = "at_end";
         int given = 1, got = 0;
         MPI_Sendrecv(&given, 1, MPI_INT, 0, kTag, &got, 1, MPI_INT, 0, kTag, MPI_COMM_SELF,

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Are the layer's messages and windows as the standard says on the GPUs of this machine, too?
 
-Runs the cases of messages.cpp, begun.cpp, windows.cpp and chunks.cpp, which tests run on the fake
-driver, with each library and the layer; ranks have one GPU, or two in turn. Says which cases are
-not good and why, with the exit status 1. Those that ask the fake driver are left out.
+Runs the cases of messages.cpp, begun.cpp, windows.cpp, chunks.cpp and streams.cpp, which tests run
+on the fake driver, with each library and the layer; ranks have one GPU, or two in turn. Says which
+cases are not good and why, with the exit status 1. Those that ask the fake driver are left out.
 
     .venv/bin/python tests/layer/on_gpus.py --mpi mpich --mpi openmpi
     .venv/bin/python tests/layer/on_gpus.py --mpi intel --ranks 3 --mps
@@ -34,7 +34,9 @@ ASK_THE_FAKE: dict[str, set[str]] = {
     "begun": set(),
     "windows": {"let_go", "apart", "elsewhere"},
     "chunks": {"given_back", "no_room"},
+    "streams": set(),
 }
+STREAM = "NEARPEAK_LAYER_STREAM"  # without it nobody knows which bytes come
 THREADS = {"one thread": [], "several threads": ["--multiple"]}
 LIMIT = 120.0  # seconds for a launch
 DRIVER = os.environ.get("NEARPEAK_CUDA_LIBRARY", "libcuda.so.1")
@@ -44,10 +46,11 @@ def launch(library: Library, words: list[str], ranks: int, *, shared: bool) -> t
     """What a launch printed, and its errors: with the last line why it ended, if it did not by
     itself. `shared`: under the daemon of MPS."""
     cpus = sorted(os.sched_getaffinity(0))
+    of_program = {STREAM: "legacy"} if Path(words[0]).name == "streams" else {}
     started = Launch(
         program=words,
         ranks=[Rank(cpus=[cpus[rank % len(cpus)]]) for rank in range(ranks)],
-        settings=Settings(env={"NEARPEAK_CUDA_LIBRARY": DRIVER}),
+        settings=Settings(env={"NEARPEAK_CUDA_LIBRARY": DRIVER, **of_program}),
         gpu=True,
     )
     line = command_line(library, started)

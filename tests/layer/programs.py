@@ -8,6 +8,7 @@ import re
 import subprocess
 from pathlib import Path
 
+from nearpeak.libraries import standard_abi
 from nearpeak.libraries.build import compiler, kit_for
 from nearpeak.libraries.library import Library
 
@@ -23,8 +24,10 @@ def compiled(library: Library, name: str, folder: Path, *, linked: bool = True) 
     """NAME.cpp for a library, in a folder of the library's own; `linked` with it."""
     kit = kit_for(library)
     program = folder / name
-    skipped = ["-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX"]
-    flags = ["-std=c++17", "-O0", f"-I{kit.header.parent}", *skipped]  # the least to compile
+    defined = ["-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX"]
+    if library.abi == standard_abi.NAME:
+        defined.append("-DMPI_ABI")  # as mpicc_abi, to MPICH's mpi.h
+    flags = ["-std=c++17", "-O0", f"-I{kit.header.parent}", *defined]  # the least to compile
     link = [*([str(kit.library)] if linked else []), "-Wl,--allow-shlib-undefined", "-ldl"]
     source = HERE / f"{name}.cpp"
     subprocess.run([*compiler(), *flags, str(source), "-o", str(program), *link], check=True)

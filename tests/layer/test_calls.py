@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from nearpeak.libraries import standard_abi
 from nearpeak.libraries.build import build_layer, compiler, kit_for, preloaded_sources, sources
 from nearpeak.libraries.library import Library
 
@@ -31,12 +32,15 @@ ASKED = {
         for name in ("Query_cuda_support", "GPU_query_support")
     },
 }
+ASKED[standard_abi.NAME] = ASKED["mpich"]
 HEADINGS = ("Done", "Refused", "Passed on")
 
 
-@pytest.fixture(params=["openmpi", "mpich"])
+@pytest.fixture(params=["openmpi", "mpich", "standard"])
 def library(request: pytest.FixtureRequest, installed: Callable[[str], Library]) -> Library:
-    """Each library in turn, installed if need be."""
+    """Each library in turn, installed if need be; and MPICH by the standard ABI."""
+    if request.param == "standard":
+        return standard_abi.by_it(installed("mpich"))
     return installed(request.param)
 
 
@@ -48,8 +52,9 @@ def preprocessed(library: Library) -> str:
         "-isystem",
         str(kit_for(library).header.parent),
     ]
+    abi = ["-DNEARPEAK_STANDARD_ABI"] if library.abi == standard_abi.NAME else []
     done = subprocess.run(
-        [*compiler(), "-std=c++20", *include, *SKIPPED, "-P", "-E", "-x", "c++", "-"],
+        [*compiler(), "-std=c++20", *include, *SKIPPED, *abi, "-P", "-E", "-x", "c++", "-"],
         input=INCLUDING,
         capture_output=True,
         text=True,

@@ -12,6 +12,14 @@ extern "C" int MPIX_Query_cuda_support(void);
 
 namespace {
 
+#ifdef MPI_ABI  // whose libraries have it or not
+int MPIX_Query_cuda_support() {
+  auto* const function =
+      reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "MPIX_Query_cuda_support"));
+  return function == nullptr ? 0 : function();
+}
+#endif
+
 constexpr int kTag = 5;
 
 void nothing_first() {}
@@ -40,6 +48,64 @@ std::set<std::string> words_of(MPI_Info info) {
   return words;
 }
 
+void check_kinds(MPI_Info info, bool expected) {
+  const std::set<std::string> words = words_of(info);
+  for (const char* kind : {"cuda", "cuda:device"}) CHECK(words.count(kind) == (expected ? 1 : 0));
+  if (expected) CHECK(words.count("mpi") == 1 && words.count("system") == 1);
+}
+
+// Windows to which memory of devices cannot be attached, and files, support none.
+void check_kinds_of_windows(bool expected) {
+  char memory[8];
+  MPI_Win window, dynamic;
+  MPI_Win_create(memory, sizeof(memory), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+  MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &dynamic);
+  for (MPI_Win each : {window, dynamic}) {
+    MPI_Info info;
+    MPI_Win_get_info(each, &info);
+    if (each == window)
+      check_kinds(info, expected);
+    else
+      CHECK(words_of(info).count("cuda") == 0);
+    MPI_Info_free(&info);
+  }
+  MPI_Win_free(&dynamic);
+  MPI_Win_free(&window);
+  MPI_File file;
+  MPI_Info info;
+  MPI_File_open(MPI_COMM_SELF, "/dev/null", MPI_MODE_WRONLY, MPI_INFO_NULL, &file);
+  MPI_File_get_info(file, &info);
+  CHECK(words_of(info).count("cuda") == 0);
+  MPI_Info_free(&info);
+  MPI_File_close(&file);
+}
+
+// Of a session that asks for them, as the standard has it, and of a communicator that is made of it
+// (MPI-4.1, 12.4.3). Without the layer Open MPI 5 repeats what was asked for.
+void check_kinds_of_sessions() {
+#if MPI_VERSION >= 4 || OMPI_MAJOR_VERSION >= 5
+  MPI_Info wanted, info;
+  MPI_Info_create(&wanted);
+  MPI_Info_set(wanted, "mpi_memory_alloc_kinds", "mpi,system,cuda:device");
+  MPI_Session session;
+  CHECK(MPI_Session_init(wanted, MPI_ERRORS_RETURN, &session) == MPI_SUCCESS);
+  MPI_Info_free(&wanted);
+  MPI_Session_get_info(session, &info);
+  check_kinds(info, true);
+  MPI_Info_free(&info);
+  MPI_Group group;
+  MPI_Comm comm;
+  MPI_Group_from_session_pset(session, "mpi://WORLD", &group);
+  MPI_Comm_create_from_group(group, "kinds", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm);
+  MPI_Comm_get_info(comm, &info);
+  check_kinds(info, true);
+  MPI_Info_free(&info);
+  MPI_Group_free(&group);
+  MPI_Comm_free(&comm);
+  MPI_Session_finalize(&session);
+#endif
+}
+
 // Whether all that can be asked says what `expected` says of memory of devices.
 void check_support(bool expected) {
   CHECK((MPIX_Query_cuda_support() != 0) == expected);
@@ -56,14 +122,12 @@ void check_support(bool expected) {
   MPI_Info of_world, of_own;
   MPI_Comm_get_info(MPI_COMM_WORLD, &of_world);
   MPI_Comm_get_info(own, &of_own);
-  for (MPI_Info info : {of_world, of_own, MPI_INFO_ENV}) {
-    const std::set<std::string> words = words_of(info);
-    for (const char* kind : {"cuda", "cuda:device"}) CHECK(words.count(kind) == (expected ? 1 : 0));
-    if (expected) CHECK(words.count("mpi") == 1 && words.count("system") == 1);
-  }
+  for (MPI_Info info : {of_world, of_own, MPI_INFO_ENV}) check_kinds(info, expected);
   MPI_Info_free(&of_own);
   MPI_Info_free(&of_world);
   MPI_Comm_free(&own);
+  check_kinds_of_windows(expected);
+  if (expected) check_kinds_of_sessions();
 }
 
 void asked() { check_support(true); }

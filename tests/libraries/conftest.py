@@ -50,7 +50,7 @@ int main(int argc, char** argv) {
 """
 
 
-@pytest.fixture(params=["openmpi", "openmpi-cuda", "mpich", "intel"])
+@pytest.fixture(params=["openmpi", "openmpi-4", "openmpi-cuda", "mpich", "intel"])
 def library(request: pytest.FixtureRequest, installed: Callable[[str], Library]) -> Library:
     """Each installable library in turn."""
     return installed(request.param)

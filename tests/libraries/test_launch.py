@@ -5,7 +5,8 @@ import os
 import re
 import shlex
 import subprocess
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from made_libraries import made_library
 from mpi_launches import LIMIT
 
 from nearpeak.errors import UserError
+from nearpeak.launching.command_lines import path_environment
 from nearpeak.libraries import catalogue
 from nearpeak.libraries.build import compiler
 from nearpeak.libraries.discover import resolve
@@ -26,7 +28,9 @@ from nearpeak.libraries.launch import (
     shell_line,
 )
 from nearpeak.libraries.library import UNSET, CommandLine, Launch, Library, Rank, Settings
+from nearpeak.terms.path import DataPath, Endpoint
 
+netns_hosts = sys.modules["netns_hosts"]  # loaded by tests/conftest.py
 CPUS = sorted(os.sched_getaffinity(0))
 Where = Callable[[Library], str]
 
@@ -270,6 +274,66 @@ def test_network_only_moves_the_bytes_over_tcp(
     assert (moved >= size * times) == network_only
 
 
+def test_libfabric_moves_the_bytes_over_tcp_too(
+    mpich: Library, where: Where, two_hosts: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where MPICH takes it in the place of UCX, and the shell has it use shared memory."""
+    monkeypatch.setenv("MPIR_CVAR_CH4_NETMOD", "ofi")
+    monkeypatch.setenv("FI_PROVIDER", "shm")
+    size, times = 1_000_000, 20
+    ranks = [Rank(cpus=CPUS[:1]), Rank(cpus=CPUS[-1:])]
+    launch = Launch(program=[where(mpich), str(size), str(times)], ranks=ranks, network_only=True)
+    before = loopback_bytes(two_hosts)
+    done = two_hosts.run(["sh", "-c", shell_line(command_line(mpich, launch))])
+    assert sorted(parse(done.stdout)) == [0, 1], done.stderr
+    assert loopback_bytes(two_hosts) - before >= size * times
+
+
+@pytest.fixture
+def links(two_hosts: Any) -> Iterator[list[str]]:
+    """The links between the two hosts, which have a second one meanwhile."""
+    name, other = "veth1", str(two_hosts.holders[1])
+    ends = ["type", "veth", "peer", "name", name, "netns", other]
+    steps = [(0, ["ip", "link", "add", name, *ends])]
+    for host in (0, 1):
+        steps.append((host, ["ip", "address", "add", f"10.213.8.{host + 1}/24", "dev", name]))
+        steps.append((host, ["ip", "link", "set", name, "up"]))
+    try:
+        for host, argv in steps:
+            done = two_hosts.run(argv, host=host)
+            assert done.returncode == 0, done.stderr
+        for host in (0, 1):
+            is_up = netns_hosts.LINK_IS_UP.replace(netns_hosts.INTERFACE, name)
+            two_hosts.run(["sh", "-c", is_up], host=host)
+        yield [netns_hosts.INTERFACE, name]
+    finally:
+        two_hosts.run(["ip", "link", "delete", name])
+
+
+@pytest.mark.parametrize("name", ["mpich", "openmpi-cuda"])
+def test_what_runs_over_ucx_takes_the_adapter_of_the_path(
+    name: str, installed: Callable[[str], Library], where: Where, two_hosts: Any, links: list[str]
+) -> None:
+    """Whichever it would take by itself."""
+    library, size, times = installed(name), 1_000_000, 20
+    hosts = two_hosts.names
+    ends = [Endpoint(memory="host", cpus=CPUS[:1], numa_node=0, host=host) for host in hosts]
+    for link in links:
+        path = DataPath(id="p", summary="", transport="network", ends=tuple(ends), nic=link)
+        launch = Launch(
+            program=[where(library), str(size), str(times)],
+            ranks=[Rank(cpus=CPUS[:1], host=host) for host in hosts],
+            remote_shell=two_hosts.remote_shell,
+            env=path_environment(path),
+        )
+        before = [two_hosts.bytes_sent(interface=each) for each in links]
+        done = two_hosts.run(["sh", "-c", shell_line(command_line(library, launch))])
+        assert sorted(parse(done.stdout)) == [0, 1], done.stderr
+        after = [two_hosts.bytes_sent(interface=each) for each in links]
+        sent = [last - first for first, last in zip(before, after, strict=True)]
+        assert [count > size for count in sent] == [each == link for each in links], sent
+
+
 @pytest.mark.parametrize("by", ["names", "addresses"])
 def test_two_hosts(
     library: Library,
@@ -301,9 +365,16 @@ def test_two_hosts(
 def test_ranks_in_any_order_over_two_hosts(library: Library, where: Where, two_hosts: Any) -> None:
     hosts = [two_hosts.names[index] for index in (0, 1, 0)]
     ranks = [Rank(cpus=CPUS[:1], host=host) for host in hosts]
-    launch = Launch(program=[where(library)], ranks=ranks, remote_shell=two_hosts.remote_shell)
+    settings = Settings(name="x", env={"NEARPEAK_TEST_WORD": "a b"})
+    launch = Launch(
+        program=[where(library)],
+        ranks=ranks,
+        settings=settings,
+        remote_shell=two_hosts.remote_shell,
+    )
     done = two_hosts.run(["sh", "-c", shell_line(command_line(library, launch))])
-    assert [host for _, (host, _, _) in sorted(parse(done.stdout).items())] == hosts, done.stderr
+    found = [(host, word) for _, (host, word, _) in sorted(parse(done.stdout).items())]
+    assert found == [(host, "a b") for host in hosts], done.stderr
 
 
 def test_ranks_in_a_row_over_two_hosts(library: Library, where: Where, two_hosts: Any) -> None:

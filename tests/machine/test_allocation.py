@@ -145,6 +145,15 @@ def test_a_flux_instance(commands: Callable[..., None], monkeypatch: pytest.Monk
     assert not is_ending()
 
 
+def test_the_broker_of_a_host(
+    commands: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commands("flux", **{"hostlist --expand instance": "a a b\n"})
+    assert allocation.flux_broker("b") is None
+    monkeypatch.setenv("FLUX_URI", "local:///run/flux")
+    assert [allocation.flux_broker(host) for host in "abc"] == [0, 2, None]
+
+
 def test_a_job_of_pbs(
     commands: Callable[..., None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

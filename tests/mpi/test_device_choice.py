@@ -6,6 +6,9 @@ from typing import Any
 import pytest
 from mpi_launches import one_library
 
+from nearpeak.launching.command_lines import path_environment
+from nearpeak.terms.path import DataPath, Endpoint
+
 UUIDS = (
     "GPU-00102030-4050-6070-8090-a0b0c0d0e0f0",
     "GPU-01112131-4151-6171-8191-a1b1c1d1e1f1",
@@ -42,6 +45,20 @@ def test_ranks_take_the_devices_that_they_are_given(launcher: Any) -> None:
         [environment] = done.of("environment")
         assert [rank["device"]["uuid"] for rank in environment["ranks"]] == list(expected)
         assert environment["ranks"][0]["device"]["name"].startswith("Fake GPU")
+
+
+@one_library
+def test_between_hosts_devices_are_counted_by_their_pci_addresses(launcher: Any) -> None:
+    """As NVML counts them, which names them on other hosts; by itself CUDA counts the fastest
+    first."""
+    ends = [Endpoint(memory="gpu", cpus=[0], numa_node=0, gpu="G", host=host) for host in "ab"]
+    path = DataPath(id="p", summary="", transport="network", ends=tuple(ends))
+    words = ("latency", "--buffers", "D,D", "--sizes", "8", "--slot-ms", "1", "--devices", "0,1")
+    for env, expected in ((path_environment(path), UUIDS), ({}, UUIDS[::-1])):
+        done = launcher.run(*words, fake=f"{REACHABLE},fastest=1", env=env)
+        assert done.code == 0, done.err
+        [environment] = done.of("environment")
+        assert tuple(rank["device"]["uuid"] for rank in environment["ranks"]) == expected
 
 
 @one_library

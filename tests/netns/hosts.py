@@ -77,10 +77,10 @@ class Hosts:
         del found[self.holders[host]]
         return found
 
-    def bytes_sent(self, host: int = 0) -> int:
-        """Bytes that left a host over its interface so far."""
+    def bytes_sent(self, host: int = 0, interface: str = INTERFACE) -> int:
+        """Bytes that left a host over an interface so far."""
         counters = self.run(["cat", "/proc/net/dev"], host=host).stdout
-        line = next(x for x in counters.splitlines() if x.strip().startswith(f"{INTERFACE}:"))
+        line = next(x for x in counters.splitlines() if x.strip().startswith(f"{interface}:"))
         return int(line.split(":")[1].split()[8])
 
 
@@ -196,8 +196,11 @@ def remote_shell_script(hosts: Mapping[int, tuple[str, str]]) -> str:
     """A shell script called like ssh: `SCRIPT HOST COMMAND...`, the command joined by spaces.
     `hosts`: by the process that holds one, its name and address.
 
-    It is called on a test host, thus already in their user namespace where there is one.
+    It is called on a test host, thus already in their user namespace where there is one. As ssh, it
+    hands on no variable of its caller: a command has those of the process that made the hosts, as
+    if files that the host's shells read had set them.
     """
+    own = shlex.join(f"{name}={value}" for name, value in os.environ.items())
     cases = "".join(
         f'  {name}|{address}) set -- {shlex.join(enter(pid, False))} sh -c "$command" ;;\n'
         for pid, (name, address) in hosts.items()
@@ -209,5 +212,5 @@ def remote_shell_script(hosts: Mapping[int, tuple[str, str]]) -> str:
         f"{cases}"
         '  *) echo "no such host: $host" >&2; exit 255 ;;\n'
         "esac\n"
-        'exec "$@"\n'
+        f'exec env --ignore-environment {own} "$@"\n'
     )

@@ -140,10 +140,10 @@ def test_the_search_for_settings_has_the_library_as_it_was_named(
     known = msgspec.structs.replace(discover.resolve("one"), libmpi=tmp_path)
     monkeypatch.setattr("nearpeak.libraries.discover.find_libraries", lambda: [known])
     linked = msgspec.structs.replace(known, name="openmpi")
-    monkeypatch.setattr("nearpeak.runs.trace.library_of", lambda _: linked)
+    monkeypatch.setattr("nearpeak.trace.application.library_of", lambda *_: linked)
     assert tuned(nearpeak("trace", *target)[1]) == "one"
     unknown = msgspec.structs.replace(linked, libmpi=tmp_path.parent)
-    monkeypatch.setattr("nearpeak.runs.trace.library_of", lambda _: unknown)
+    monkeypatch.setattr("nearpeak.trace.application.library_of", lambda *_: unknown)
     assert tuned(nearpeak("trace", *target)[1]) == "openmpi"
 
 

@@ -59,38 +59,42 @@ def with_srun(folder: Path, offered: str, otherwise: str) -> str:
     return f"{folder}:{os.environ['PATH']}"
 
 
-@pytest.mark.parametrize("name", ["mpich", "openmpi"])
+@pytest.mark.parametrize("name", ["mpich", "openmpi", "openmpi-4"])
 def test_between_the_nodes_of_a_job(slurm: Any, installed: Callable[[str], Any], name: str) -> None:
-    build_mpi(installed(name))
+    library = installed(name)
+    build_mpi(library)
     sent = slurm.hosts.bytes_sent()
-    done = slurm.run(slurm.job(2, [*RUN, "--mpi", name]))
+    done = slurm.run(slurm.job(2, [*RUN, "--mpi", library.name]))
     assert done.returncode == 0, done.stderr
-    assert f"{name} is started by mpirun on nearpeak-a and nearpeak-b of job " in done.stderr
+    launcher = library.launcher.name
+    assert f"{library.name} is started by {launcher} on nearpeak-a and nearpeak-b of" in done.stderr
     assert "Path host-host two-nodes: nearpeak-a to nearpeak-b" in done.stderr
     assert done.stdout.splitlines()[-1].split()[0] == "8"
     assert slurm.hosts.bytes_sent() - sent > 1e4
 
 
-@pytest.mark.parametrize("name", ["mpich", "openmpi"])
+@pytest.mark.parametrize("name", ["mpich", "openmpi", "openmpi-4"])
 def test_a_path_of_one_node_stays_on_it(
     slurm: Any, installed: Callable[[str], Any], name: str
 ) -> None:
     """A launcher that is told of no hosts starts ranks on all of the job's nodes."""
-    installed(name)
+    name = installed(name).name
     job = ["salloc", "--quiet", "--nodes=2", "--nodelist=nearpeak-a", "--ntasks-per-node=1"]
     done = slurm.run([*job, sys.executable, "-c", WITHIN, name])
     assert done.stdout.split() == [slurm.hosts.names[0]] * 2, done.stderr
 
 
-@pytest.mark.parametrize("name", ["mpich", "openmpi"])
+@pytest.mark.parametrize("name", ["mpich", "openmpi", "openmpi-4"])
 def test_on_all_nodes_of_a_larger_job(
     slurm: Any, installed: Callable[[str], Any], name: str
 ) -> None:
-    build_mpi(installed(name))
-    words = [NEARPEAK, "run", "allreduce", "--sizes", "8", "--slot-ms", "1", "--mpi", name]
+    library = installed(name)
+    build_mpi(library)
+    words = [NEARPEAK, "run", "allreduce", "--sizes", "8", "--slot-ms", "1", "--mpi", library.name]
     done = slurm.run(slurm.job(3, words))
     assert done.returncode == 0, done.stderr
-    assert f"{name} is started by mpirun on nearpeak-a, nearpeak-b and nearpeak-c of" in done.stderr
+    started = f"{library.name} is started by {library.launcher.name} on "
+    assert f"{started}nearpeak-a, nearpeak-b and nearpeak-c of job " in done.stderr
     assert done.stdout.splitlines()[-1].split()[0] == "8"
 
 

@@ -6,6 +6,9 @@
 // work for another stream fails and breaks the capture, in a thread that has not said that it
 // knows. One thread at a time is in a call.
 //
+// Each context has a default stream, by the handles 0 and 1 (CU_STREAM_LEGACY), which no other one
+// waits for: all others are as if made with CU_STREAM_NON_BLOCKING.
+//
 // Kernels are those of the fake NVRTC (fake_nvrtc.cpp), and run on the CPU. Most are work like any
 // other. One that may wait for CPUs or other kernels runs from its launch on, in threads of its own
 // that end before somebody has waited for it; what its stream had before is finished first.
@@ -17,13 +20,14 @@
 //   reachable=1 (the CPU may touch device memory, so that any MPI library can stand for one that
 //   knows devices)  corrupt=1 (the last byte of every copy to a device is wrong; what kernels store
 //   is left alone)  reversed=1 (the devices are in the other order, as CUDA_VISIBLE_DEVICES can put
-//   them)  eager=1 (work of streams of the least priority is done as early as it can be, so that it
-//   gets ahead of others')  heedless=1 (no stream waits for another)  blocks=1 (allocations
-//   below 2 MiB of a process share blocks, of which another process maps one handle at a time)
-//   mps=1 (kernels of several processes run at once)  visible=N (this process sees device N alone,
-//   as CUDA_VISIBLE_DEVICES can have it, and opens memory of the others all the same)  withheld=1
-//   (it does not open that, as where a cgroup keeps their files from it)  slow=N (a copy of
-//   more than 64 KiB takes N milliseconds)
+//   them)  fastest=1 (the second device is the faster one, and thus the first unless
+//   CUDA_DEVICE_ORDER is PCI_BUS_ID)  eager=1 (work of streams of the least priority is done as
+//   early as it can be, so that it gets ahead of others')  heedless=1 (no stream waits for another)
+//   blocks=1 (allocations below 2 MiB of a process share blocks, of which another process maps one
+//   handle at a time) mps=1 (kernels of several processes run at once)  visible=N (this process
+//   sees device N alone, as CUDA_VISIBLE_DEVICES can have it, and opens memory of the others all
+//   the same)  withheld=1 (it does not open that, as where a cgroup keeps their files from it)
+//   slow=N (a copy of more than 64 KiB takes N milliseconds)
 // As the real one does, it loads the library that CUDA_INJECTION64_PATH names, and then tells the
 // fake CUPTI (fake_cupti.cpp) of calls and copies.
 #include <dlfcn.h>
@@ -177,6 +181,7 @@ struct Device {
   int retained = 0;
   std::size_t used = 0;
   std::uint64_t id = 0;  // of the context; 0: it was reset, and not taken again
+  std::shared_ptr<Stream> own_stream = nullptr;  // from its first use on
 };
 
 // A point in a stream.
@@ -359,6 +364,9 @@ void configure() {
       all.corrupt = value != 0;
     } else if (std::sscanf(item.c_str(), "reversed=%d", &value) == 1) {
       all.reversed = value != 0;
+    } else if (std::sscanf(item.c_str(), "fastest=%d", &value) == 1) {
+      const char* order = std::getenv("CUDA_DEVICE_ORDER");
+      all.reversed = value != 0 && (order == nullptr || std::string(order) != "PCI_BUS_ID");
     } else if (std::sscanf(item.c_str(), "eager=%d", &value) == 1) {
       all.eager = value != 0;
     } else if (std::sscanf(item.c_str(), "blocks=%d", &value) == 1) {
@@ -474,6 +482,28 @@ bool is_there(Stream* stream) {
   must_not_be_lost(stream);
   return state().streams.count(stream) != 0;
 }
+
+bool is_default(const Stream* stream) { return reinterpret_cast<std::uintptr_t>(stream) <= 1; }
+
+// That of the current context.
+Stream* default_stream() {
+  if (!current->own_stream)
+    current->own_stream = std::make_shared<Stream>(Stream{current, kLeastPriority, {}});
+  return current->own_stream.get();
+}
+
+void finish_streams() {
+  for (Stream* stream : state().streams) stream->finish();
+}
+// And default ones.
+void finish_all() {
+  finish_streams();
+  for (Device& device : state().device)
+    if (device.own_stream) device.own_stream->finish();
+  for (Device* context : state().contexts)
+    if (context->own_stream) context->own_stream->finish();
+}
+
 bool is_there(Event* event) {
   must_not_be_lost(event);
   return state().events.count(event) != 0;
@@ -593,7 +623,11 @@ int release(Address address, std::initializer_list<Kind> kinds) {
   bool fits = false;
   for (const Kind kind : kinds) fits = fits || kind == gone.kind;
   if (!fits) return kInvalidValue;
-  for (Stream* stream : state().streams) stream->finish();
+  // Who closes what is another process's does not wait for work with its own.
+  if (gone.kind == Kind::kOpened)
+    finish_streams();
+  else
+    finish_all();
   if (gone.kind != Kind::kRegistered) munmap(gone.storage, gone.mapped);
   if (gone.seen != gone.storage) munmap(gone.seen, gone.mapped);
   if (gone.fd >= 0) close(gone.fd);
@@ -804,7 +838,8 @@ void lose(Handles& handles, const Device* gone) {
 EXPORT int cuDevicePrimaryCtxReset_v2(int device) {
   BEGIN_CALL();
   Device* const gone = &state().device[device];
-  for (Stream* stream : state().streams) stream->finish();
+  finish_all();
+  gone->own_stream = nullptr;
   for (auto each = state().allocations.begin(); each != state().allocations.end();) {
     const Allocation& allocation = (each++)->second;
     if (allocation.kind == Kind::kMapped) continue;  // it is no context's
@@ -1265,7 +1300,10 @@ EXPORT int cuMemcpyAsync(Address to, Address from, std::size_t bytes, Stream* st
     Stream* stream;
   } parameters{to, from, bytes, stream};
   this_call.parameters = &parameters;
-  if (!is_there(stream)) return kInvalidHandle;
+  if (is_default(stream))
+    stream = default_stream();
+  else if (!is_there(stream))
+    return kInvalidHandle;
   char* const target = storage(to, bytes);
   const char* const source = storage(from, bytes);
   if (bytes == 0) return kGood;
@@ -1349,8 +1387,9 @@ EXPORT int cuStreamDestroy_v2(Stream* stream) {
 
 // The error of a wait is that of the work: none of it is left when it is told.
 EXPORT int cuStreamSynchronize(Stream* stream) {
-  if (stream == nullptr) {  // the one that all have
+  if (is_default(stream)) {
     BEGIN_CONTEXT_CALL();
+    default_stream()->finish();
     return kGood;
   }
   bool there = false;
@@ -1366,7 +1405,10 @@ EXPORT int cuStreamSynchronize(Stream* stream) {
 // A step is made at each question, so that polling comes to an end.
 EXPORT int cuStreamQuery(Stream* stream) {
   BEGIN_UNSAFE_CALL();
-  if (!is_there(stream)) return kInvalidHandle;
+  if (is_default(stream))
+    stream = default_stream();
+  else if (!is_there(stream))
+    return kInvalidHandle;
   return stream->poll() ? kNotReady : kGood;
 }
 

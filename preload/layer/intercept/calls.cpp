@@ -2,42 +2,21 @@
 // Every function of MPI that moves data, waits or frees (calls/calls.inc), and some that ask
 // (asked.inc), with the name of the library's: this one is loaded before it.
 
-#include <concepts>
 #include <exception>
 #include <type_traits>
 
 #include "accel/visit.hpp"
+#include "layer/intercept/buffers.hpp"
+#include "layer/intercept/default_stream.hpp"
 #include "layer/intercept/interceptions.hpp"
 #include "layer/intercept/waits.hpp"
 
 namespace nearpeak::layer {
 namespace {
 
-template <typename Argument>
-constexpr bool is_buffer = std::is_same_v<Argument, void*> || std::is_same_v<Argument, const void*>;
-
-// Of a buffer and what a call is told of it: `n` of a type, `n` in so many parts, or nothing.
-template <std::integral Number, std::same_as<MPI_Datatype> Type, typename... Others>
-bool buffer_on_device(const void* data, Number n, Type type, Others...) {
-  return find(data, n, type).on_device;
-}
-template <std::same_as<int> Parts, std::same_as<MPI_Count> Number, std::same_as<MPI_Datatype> Type,
-          typename... Others>
-bool buffer_on_device(const void* data, Parts parts, Number n, Type type, Others...) {
-  return find(data, parts * n, type).on_device;
-}
-
-bool any_on_device() { return false; }
-template <typename Argument, typename... Others>
-bool any_on_device(Argument argument, Others... others) {
-  if constexpr (is_buffer<Argument>) {
-    if constexpr (requires { buffer_on_device(argument, others...); }) {
-      if (!is_in_place(argument) && buffer_on_device(argument, others...)) return true;
-    } else if (find(argument).on_device) {
-      return true;
-    }
-  }
-  return any_on_device(others...);
+template <typename... Arguments>
+bool any_on_device(Arguments... arguments) {
+  return any_buffer<true>([](const Found& found) { return found.on_device; }, arguments...);
 }
 
 // The error class of a buffer that is refused.
@@ -75,6 +54,8 @@ struct Call {
   int operator()(Arguments... arguments) const {
     const Visit visit;
     try {
+      if (world.settings.awaits_default_stream && world.on) [[unlikely]]
+        await_default_stream(For<kFunction>{}, name, arguments...);
       [[maybe_unused]] const std::conditional_t<kWaits, HandingOver, Nothing> waiting{};
       if constexpr (requires { intercept_at_start(For<kFunction>{}, arguments...); }) {
         return intercept_at_start(For<kFunction>{}, arguments...);

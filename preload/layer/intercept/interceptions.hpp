@@ -198,6 +198,13 @@ inline int intercept(For<&MPI_Comm_idup_with_info>, MPI_Comm comm, MPI_Info info
 inline int intercept(For<&MPI_Comm_get_info>, MPI_Comm comm, MPI_Info* info) {
   return with_kinds(NEARPEAK_REAL(MPI_Comm_get_info)(comm, info), info);
 }
+inline int intercept(For<&MPI_Win_get_info>, MPI_Win window, MPI_Info* info) {
+  const int code = NEARPEAK_REAL(MPI_Win_get_info)(window, info);
+  return is_dynamic(window) ? code : with_kinds(code, info);
+}
+inline int intercept(For<&MPI_File_get_info>, MPI_File file, MPI_Info* info) {
+  return without_kinds(NEARPEAK_REAL(MPI_File_get_info)(file, info), info);
+}
 inline int intercept(For<&MPI_Info_get>, MPI_Info info, const char* key, int room, char* value,
                      int* flag) {
   return get_info(info, key, room, value, flag);

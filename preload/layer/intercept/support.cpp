@@ -20,12 +20,17 @@ bool lists(const std::string& kinds, const std::string& kind) {
   return ("," + kinds + ",").find("," + kind + ",") != std::string::npos;
 }
 
-// What an info says, with the layer's kinds.
-std::string kinds_of(MPI_Info info) {
+std::string value_of(MPI_Info info) {
   std::array<char, MPI_MAX_INFO_VAL + 1> text{};
   int there = 0;
   NEARPEAK_REAL(MPI_Info_get)(info, kKey, MPI_MAX_INFO_VAL, text.data(), &there);
-  std::string kinds = there != 0 && text[0] != '\0' ? text.data() : kUsual;
+  return there != 0 ? text.data() : "";
+}
+
+// What an info says, with the layer's kinds.
+std::string kinds_of(MPI_Info info) {
+  std::string kinds = value_of(info);
+  if (kinds.empty()) kinds = kUsual;
   for (const char* const kind : kKinds)
     if (!lists(kinds, kind)) kinds.append(",").append(kind);
   return kinds;
@@ -48,6 +53,20 @@ void write(const std::string& text, int room, char* to) {
 int with_kinds(int code, const MPI_Info* info) {
   if (code != MPI_SUCCESS || !world.on) return code;
   return NEARPEAK_REAL(MPI_Info_set)(*info, kKey, kinds_of(*info).c_str());
+}
+
+int without_kinds(int code, const MPI_Info* info) {
+  if (code != MPI_SUCCESS || !world.on) return code;
+  const std::string all = value_of(*info);
+  std::string kinds;
+  for (std::size_t begin = 0; begin < all.size();) {
+    const std::size_t end = std::min(all.find(',', begin), all.size());
+    const std::string kind = all.substr(begin, end - begin);
+    if (std::find(kKinds.begin(), kKinds.end(), kind) == kKinds.end())
+      kinds.append(kinds.empty() ? "" : ",").append(kind);
+    begin = end + 1;
+  }
+  return kinds == all ? code : NEARPEAK_REAL(MPI_Info_set)(*info, kKey, kinds.c_str());
 }
 
 int get_info(MPI_Info info, const char* key, int room, char* value, int* flag) {

@@ -40,18 +40,22 @@ namespace {
 constexpr std::uint32_t kProtocol = 5;  // of envelopes, slots and this agreement
 constexpr int kNeverTag = 2;            // of world.own
 constexpr int kTag = 32749;             // on MPI_COMM_WORLD, before the application sends anything
+enum class Abi : std::uint32_t { kOpenMpi = 1, kMpich = 2, kStandard = 3 };
 #ifdef OMPI_MAJOR_VERSION
-constexpr std::uint32_t kAbi = 1;
+constexpr Abi kAbi = Abi::kOpenMpi;
 constexpr char kLaunched[] = "OMPI_COMM_WORLD_SIZE";
+#elif defined(NEARPEAK_STANDARD_ABI)
+constexpr Abi kAbi = Abi::kStandard;
+constexpr char kLaunched[] = "PMI_SIZE";  // of the libraries that have it today
 #else
-constexpr std::uint32_t kAbi = 2;
+constexpr Abi kAbi = Abi::kMpich;
 constexpr char kLaunched[] = "PMI_SIZE";
 #endif
 
 struct Hello {
   std::array<char, 8> mark{'n', 'p', 'l', 'a', 'y', 'e', 'r', '\0'};
   std::uint32_t protocol = kProtocol;
-  std::uint32_t abi = kAbi;
+  Abi abi = kAbi;
   bool operator==(const Hello&) const = default;
 };
 
@@ -177,14 +181,36 @@ Place own_place() {
   return place;
 }
 
-// Whether the library that is called is one of the ABI that this layer is for.
-bool of_this_abi() {
-  char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+// The ABI of the library that is called. The standard one is a file of its own, of which the
+// library says what it says of its other one.
+Abi called_abi() {
+  auto* const version_of = NEARPEAK_REAL(MPI_Get_library_version);
+  Dl_info found{};
+  if (dladdr(reinterpret_cast<const void*>(version_of), &found) != 0 &&
+      std::filesystem::path(found.dli_fname).filename().string().starts_with("libmpi_abi"))
+    return Abi::kStandard;
+  // MPI_MAX_LIBRARY_VERSION_STRING of MPICH: Open MPI's, 256, is too short for what MPICH says.
+  static std::array<char, 8192> said;
+  char* const text = said.data();
   int length = 0;
-  NEARPEAK_REAL(MPI_Get_library_version)(text, &length);
+  version_of(text, &length);
   const bool open =
       std::strstr(text, "Open MPI") != nullptr || std::strstr(text, "Spectrum MPI") != nullptr;
-  return open == (kAbi == 1);
+  return open ? Abi::kOpenMpi : Abi::kMpich;
+}
+
+// Why this layer is not for the library that is called; null if it is.
+const char* of_another_abi() {
+  const Abi called = called_abi();
+  if (called == kAbi) return nullptr;
+  if (called == Abi::kStandard)
+    return "this program has MPI by the standard ABI (libmpi_abi.so), and this layer is for "
+           "another one: take that of the standard ABI, by `nearpeak layer --standard-abi`";
+  if (kAbi == Abi::kStandard)
+    return "it is for the standard ABI (libmpi_abi.so), by which this program does not have MPI: "
+           "take that of its library, by `nearpeak layer` without --standard-abi";
+  return "it is for the ABI of another MPI library than this program's: take that of the library, "
+         "by `nearpeak layer --mpi`";
 }
 
 // Whether another layer is loaded before this one, which would take the same calls.
@@ -397,9 +423,8 @@ void begin() {
   }
   read_settings();
   if (world.settings.off) return;
-  if (!of_this_abi()) {
-    say("it is for the ABI of another MPI library than this program's: take that of the library, "
-        "by `nearpeak layer --mpi`");
+  if (const char* const why = of_another_abi()) {
+    say(why);
     std::exit(kBadInput);
   }
   NEARPEAK_REAL(MPI_Comm_rank)(calls::comm_world(), &world.rank);
@@ -415,6 +440,7 @@ void begin() {
     if (ends) abort_job(kBadInput);
     return;
   }
+  if (world.settings.awaits_default_stream && world.devices.loaded()) world.default_stream.load();
   int given = 0;
   NEARPEAK_REAL(MPI_Query_thread)(&given);
   world.multiple = given == MPI_THREAD_MULTIPLE;

@@ -248,6 +248,13 @@ int free_window(MPI_Win* window) {
   return NEARPEAK_REAL(MPI_Win_free)(window);
 }
 
+bool is_dynamic(MPI_Win window) {
+  int* flavor = nullptr;
+  int there = 0;
+  NEARPEAK_REAL(MPI_Win_get_attr)(window, MPI_WIN_CREATE_FLAVOR, &flavor, &there);
+  return there != 0 && *flavor == MPI_WIN_FLAVOR_DYNAMIC;
+}
+
 int get_window_attribute(MPI_Win window, int key, void* value, int* flag) {
   const int code = NEARPEAK_REAL(MPI_Win_get_attr)(window, key, value, flag);
   Window* const known = known_window(window);

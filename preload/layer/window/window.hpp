@@ -124,6 +124,8 @@ int complete_accesses(MPI_Win window, int rank, const Call& call) {
 
 int fence_window(int assertion, MPI_Win window);
 int free_window(MPI_Win* window);
+// Whether memory is attached to it later, which must be the host's.
+bool is_dynamic(MPI_Win window);
 int get_window_attribute(MPI_Win window, int key, void* value, int* flag);
 // What a rank has in a window whose memory the application may reach itself. False: the MPI
 // library knows.

@@ -89,6 +89,7 @@ Settings settings_of_environment() {
   settings.by_length = report > 1;
   settings.keeps_code = is_first("NEARPEAK_LAYER_CODE", "kept", "fresh");
   settings.host = host_way();
+  settings.awaits_default_stream = !is_first("NEARPEAK_LAYER_STREAM", "none", "legacy");
   return settings;
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "calls/real.hpp"
+#include "layer/copy/default_stream.hpp"
 #include "layer/copy/devices.hpp"
 #include "layer/copy/pieces.hpp"
 #include "layer/copy/pinned_cache.hpp"
@@ -70,6 +71,7 @@ struct World {
   MPI_Request never{};  // a receive there that gets nothing
   MPI_Comm everyone{};  // all ranks, for the layer alone
   Devices devices;
+  DefaultStream default_stream;
   PinnedCache pinned{devices};
   std::map<int, std::unique_ptr<Pieces>> pieces;  // by device
   int home = 0;   // the device that opens the memory of other ranks, where it accepts envelopes

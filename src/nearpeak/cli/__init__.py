@@ -31,6 +31,14 @@ OfApplication = Annotated[
         " program in COMMAND that is linked with one.",
     ),
 ]
+StandardAbi = Annotated[
+    bool,
+    typer.Option(
+        "--standard-abi",
+        help="The application is built for the standard ABI of MPI 5 (libmpi_abi.so). Default: as"
+        " the first program in COMMAND that is linked with MPI.",
+    ),
+]
 AcceptCommands = Annotated[
     bool,
     typer.Option(

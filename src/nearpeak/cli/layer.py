@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nearpeak.cli import OfApplication, print_json
+from nearpeak.cli import OfApplication, StandardAbi, print_json
 from nearpeak.errors import UserError
 from nearpeak.runs.messages import say, say_lacking, warn
 from nearpeak.terms.exit_statuses import STATUSES
@@ -44,6 +44,8 @@ Examples:
 
   nearpeak layer --print-env --mpi openmpi > layer.sh
 
+  nearpeak layer --standard-abi --mpi mpich -- mpirun -n 2 python app.py
+
   nearpeak layer --only-queries --report --mpi intel -- mpirun -n 16 ./app
 
   nearpeak layer --explain --mpi mpich
@@ -65,6 +67,7 @@ def layer(
         list[str] | None, typer.Argument(metavar="-- COMMAND...", help="What to run.")
     ] = None,
     mpi: OfApplication = None,
+    standard_abi: StandardAbi = False,
     require: Annotated[
         bool,
         typer.Option(
@@ -103,26 +106,26 @@ def layer(
 ) -> None:
     """Becomes the command, with the layer's variables; with --require it waits for its end."""
     if explain:
-        if command or require or report or print_env or only_queries:
+        if command or standard_abi or require or report or print_env or only_queries:
             raise UserError("--explain goes with --mpi, --path and --json alone")
         _explain(mpi, path, json)
         return
     if path or json:
         raise UserError("--path and --json go with --explain")
-    if require and only_queries:
-        raise UserError("--require is of the layer: it does not go with --only-queries")
+    if only_queries and (require or standard_abi):
+        option = "--require" if require else "--standard-abi"
+        raise UserError(f"{option} is of the layer: it does not go with --only-queries")
     from nearpeak.libraries.build import build_layer, build_queries
-    from nearpeak.libraries.discover import resolve
     from nearpeak.libraries.families import is_native
     from nearpeak.libraries.preload import environment
-    from nearpeak.trace.application import library_of
+    from nearpeak.trace.application import application_library
 
     if not command and not (print_env and mpi):
         raise UserError(
             "name a command, like `nearpeak layer --mpi mpich -- mpirun -n 2 ./app`, or the library"
             " with --mpi, for --print-env"
         )
-    library = resolve(mpi) if mpi else library_of(command or [], "layer")
+    library = application_library(command or [], mpi, "layer", by_standard_abi=standard_abi)
     if is_native(library):
         raise UserError(f"{library.name} is no MPI library: name that of the application")
     preload = build_queries() if only_queries else build_layer(library)

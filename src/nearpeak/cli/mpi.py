@@ -116,7 +116,7 @@ def show(
     from rich.table import Table
 
     from nearpeak.console import PlainConsole
-    from nearpeak.libraries import settings, whole
+    from nearpeak.libraries import settings, standard_abi, whole
     from nearpeak.libraries.discover import resolve
     from nearpeak.libraries.families import all_families, is_ceiling, mode_of
     from nearpeak.libraries.launch import launcher_of, shell_line
@@ -140,6 +140,8 @@ def show(
     table.add_row("family", f"{library.family} ({all_families()[library.family].title})")
     table.add_row("version", library.version)
     table.add_row("ABI", library.abi)
+    if standard := standard_abi.file_of(library):
+        table.add_row("", f"{standard_abi.NAME}, of MPI 5 ({standard.name})")
     table.add_row("prefix", str(library.prefix))
     table.add_row("origin", library.origin)
     table.add_row("launcher", f"{library.launcher} ({launcher_of(library)})")

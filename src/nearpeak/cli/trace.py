@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from nearpeak.cli import OfApplication, Verbose, leave
+from nearpeak.cli import OfApplication, StandardAbi, Verbose, leave
 from nearpeak.terms.exit_statuses import paragraphs
 
 HELP = f"""Run an MPI application and say where its MPI time goes.
@@ -42,6 +42,7 @@ def register(app: typer.Typer) -> None:
 def trace(
     command: Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="What to run.")],
     mpi: OfApplication = None,
+    standard_abi: StandardAbi = False,
     study: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Show the ceilings of this study beside the calls."),
@@ -60,4 +61,4 @@ def trace(
     """Runs the command and prints the table; exits as the command did, unless by a signal."""
     from nearpeak.runs import trace as runs
 
-    leave(runs.start(command, mpi, study, output, verbose=verbose))
+    leave(runs.start(command, mpi, study, output, verbose=verbose, standard_abi=standard_abi))

@@ -38,7 +38,8 @@ def describe(
     report: this program runs there, from the same folder. For this host it is `this_machine`.
     `ranks`: also doctor's diagnoses for that number of ranks.
 
-    Nodes of a job describe themselves by srun, if no remote shell is given; others are called.
+    If no remote shell is given, nodes of a job describe themselves by srun or by Flux's brokers;
+    others are called.
     UserError for an invalid name of a host.
     """
     for host in hosts:
@@ -48,7 +49,7 @@ def describe(
         described = _by_srun(others, ranks)
     else:
         with ThreadPoolExecutor(AT_ONCE) as pool:
-            answers = pool.map(lambda host: _ask(host, remote_shell or "ssh", ranks), others)
+            answers = pool.map(lambda host: _ask(_call(host, remote_shell, ranks)), others)
             described = dict(zip(others, answers, strict=True))
     return {host: described.get(host, this_machine) for host in hosts}
 
@@ -98,11 +99,21 @@ def _by_srun(hosts: Sequence[str], ranks: int | None) -> dict[str, Machine | str
     return described
 
 
-def _ask(host: str, shell: str, ranks: int | None) -> Machine | str:
+def _call(host: str, remote_shell: str | None, ranks: int | None) -> list[str]:
+    """The command line by which a host describes itself. A broker of Flux starts it at once, where
+    a job would have to wait for other jobs."""
+    telling = _telling(ranks, None)
+    broker = None if remote_shell else allocation.flux_broker(host)
+    if broker is not None:
+        return ["flux", "exec", "--noinput", f"--rank={broker}", *telling]
+    return [remote_shell or "ssh", host, shlex.join(telling)]
+
+
+def _ask(line: Sequence[str]) -> Machine | str:
     try:
         with watched.launch() as (marks, _):
             done = subprocess.run(
-                [shell, host, shlex.join(_telling(ranks, None))],
+                line,
                 env={**os.environ, **marks},
                 stdin=subprocess.DEVNULL,
                 capture_output=True,

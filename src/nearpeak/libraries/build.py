@@ -23,7 +23,7 @@ from pathlib import Path
 from nearpeak import folders
 from nearpeak.errors import UserError
 from nearpeak.files import disk_is_full, make_private, says_full
-from nearpeak.libraries import catalogue, glibc, portable
+from nearpeak.libraries import catalogue, glibc, portable, standard_abi
 from nearpeak.libraries.compiling import run_shown
 from nearpeak.libraries.discover import resolve
 from nearpeak.libraries.families import all_families, is_native
@@ -257,30 +257,37 @@ def kit_for(library: Library) -> Kit:
     header = own_header(library)
     if header:
         return Kit(header, library.libmpi)
-    if not catalogue.entry(library.abi).installed:
+    standard = library.abi == standard_abi.NAME
+    needed = standard_abi.HEADER if standard else "mpi.h"
+    # The catalogue's libraries of these names have these ABIs.
+    name = standard_abi.LENDER if standard else library.abi
+    if not catalogue.entry(name).installed:
         print(
-            f"{library.name} in {library.prefix} has no mpi.h (install its development package, as "
-            f"libopenmpi-dev or mpich-devel): to build for it, {library.abi} is installed from the "
+            f"{library.name} in {library.prefix} has no {needed} (install its development package,"
+            f" as libopenmpi-dev or mpich-devel): to build for it, {name} is installed from the "
             "package index, for its header alone",
             file=sys.stderr,
             flush=True,
         )
-    catalogue.add(library.abi)  # the catalogue's libraries of these names have these ABIs
-    lender = resolve(library.abi)
+    catalogue.add(name)
+    lender = standard_abi.by_it(resolve(name)) if standard else resolve(name)
     header = own_header(lender)
     if header is None:
         raise UserError(
-            f"no mpi.h for {library.name}: install its development package, "
-            f"or remove {lender.prefix} and run `nearpeak mpi add {library.abi}`"
+            f"no {needed} for {library.name}: install its development package, "
+            f"or remove {lender.prefix} and run `nearpeak mpi add {name}`"
         )
     same_name = lender.libmpi.name == library.libmpi.name
     return Kit(header, lender.libmpi if same_name else library.libmpi)
 
 
 def own_header(library: Library) -> Path | None:
-    """The mpi.h of a library; None for an installation without one, or with another library's."""
+    """The mpi.h of a library, or mpi_abi.h; None for an installation without one, or with another
+    library's."""
     prefix, folder = library.prefix, library.libmpi.parent
-    mark = all_families()[library.family].header_mark
+    name, mark = "mpi.h", all_families()[library.family].header_mark
+    if library.abi == standard_abi.NAME:
+        name, mark = standard_abi.HEADER, standard_abi.HEADER_MARK
     candidates = [
         prefix / "include",
         folder / library.family / "include",  # Debian's Open MPI
@@ -289,7 +296,7 @@ def own_header(library: Library) -> Path | None:
         prefix / "include" / folder.name / library.family,  # Debian's MPICH
     ]
     for candidate in candidates:
-        header = candidate / "mpi.h"
+        header = candidate / name
         if header.is_file() and mark in header.read_text("utf-8", errors="replace"):
             return header
     return None

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The job of a workload manager that this process runs in: its nodes and its remaining time.
 
-The code for Flux and PBS follows their documents; it has been run with neither.
+The code for PBS follows its documents; it has not been run with it.
 """
 
 import functools
@@ -119,6 +119,13 @@ def by_srun() -> bool:
     return manager() == SLURM and has_nodes()
 
 
+def flux_broker(host: str) -> int | None:
+    """The rank of the first broker on a host of the Flux instance that this process runs in; None:
+    there is none."""
+    hosts = _flux_hosts() if manager() == FLUX else []
+    return hosts.index(host) if host in hosts else None
+
+
 def hosts_outside() -> set[str]:
     """The hosts of the cluster whose Slurm answers outside of any job; none elsewhere."""
     if manager() is not None:
@@ -234,9 +241,14 @@ def _flux_id(uri: str) -> str:
     return _output(["flux", "getattr", "jobid"]).strip() or uri
 
 
+def _flux_hosts() -> list[str]:
+    """flux-hostlist(1): `instance`, the hosts of the brokers in the order of these."""
+    return _output(["flux", "hostlist", "--expand", "instance"]).split()
+
+
 def _flux_nodes() -> tuple[str, ...]:
-    """flux-hostlist(1): `instance`, the hosts of the broker."""
-    return tuple(dict.fromkeys(_output(["flux", "hostlist", "--expand", "instance"]).split()))
+    """A host may have several brokers."""
+    return tuple(dict.fromkeys(_flux_hosts()))
 
 
 def _flux_left(_number: str) -> float | None:

@@ -19,7 +19,7 @@ from nearpeak.runs.messages import say, say_lacking, tell
 from nearpeak.terms.logs import SIGNALS
 from nearpeak.trace import present as presenter
 from nearpeak.trace import run
-from nearpeak.trace.application import library_of
+from nearpeak.trace.application import application_library
 from nearpeak.trace.ceilings import ceilings, study_ceilings, unblocked
 from nearpeak.trace.trace import Trace
 
@@ -33,15 +33,17 @@ def start(
     output: Path | None,
     *,
     verbose: bool,
+    standard_abi: bool = False,
 ) -> int:
     """Runs a command, then shows its trace with the ceilings of a study, and writes it into a file;
     returns the command's exit status, or 1 if a signal ended it. `mpi`: its library; None: that of
-    the first program that is linked with one. UserError."""
+    the first program that is linked with one. `standard_abi`: as of application_library.
+    UserError."""
     if output:
         check_target(output)
         _page_beside(output)
     points = study_ceilings(build.build_results(study)) if study else None
-    library = discover.resolve(mpi) if mpi else library_of(command)
+    library = application_library(command, mpi, "trace", by_standard_abi=standard_abi)
     say_lacking(library)
     try:
         traced, signalled = run.run(command, library)

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Families recognise themselves by recorded version texts, and nothing else."""
 
+from pathlib import Path
+
 import pytest
+from made_libraries import made_library
 
 from nearpeak.libraries.families import all_families, recognise
 
@@ -72,3 +75,17 @@ def test_each_is_named_like_its_file_and_complete() -> None:
             continue
         assert family.abi in ("openmpi", "mpich")
         assert family.launcher in ("prrte", "orte", "hydra", "srun")
+
+
+@pytest.mark.parametrize("folder", ["opt/mpi/libfabric/lib", "libfabric/lib", "lib/libfabric"])
+def test_intel_mpi_takes_the_libfabric_that_it_brings(tmp_path: Path, folder: str) -> None:
+    own = tmp_path / folder / "libfabric.so.1"
+    own.parent.mkdir(parents=True)
+    own.touch()
+    library = made_library("intel", family="intel", prefix=tmp_path)
+    env = all_families()["intel"].environment(library)
+    assert env == {
+        "I_MPI_ROOT": str(tmp_path),
+        "I_MPI_OFI_LIBRARY": str(own),
+        "FI_PROVIDER_PATH": str(own.parent / "prov"),
+    }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`flux run`, with a stand-in that does what Flux's documents say."""
+"""`flux run`, with a stand-in that does what Flux's documents say; tests/flux has a real one."""
 
 import socket
 from collections.abc import Callable
@@ -39,6 +39,15 @@ def test_ranks_of_one_host_stay_on_it(
     monkeypatch.setenv("STAND_IN_HOSTS", f"x {socket.gethostname()}")
     _, ran = placed(flux, "mpich", [None, None])
     assert [host for host, _ in ran] == [socket.gethostname()] * 2
+
+
+@pytest.mark.usefixtures("instance")
+def test_an_instance_that_ends_need_not_answer(
+    flux: Path, words: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line = words(flux, "mpich", ["b", "a"])
+    monkeypatch.setenv("STAND_IN_HOSTS", "")
+    assert words(flux, "mpich", ["b", "a"]) == line
 
 
 @pytest.mark.parametrize(

@@ -90,15 +90,11 @@ def test_prrte_here(monkeypatch: pytest.MonkeyPatch, root: bool) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("version", "agent"),
-    [("5.0.1", "--prtemca plm_ssh_agent /sh"), ("4.1.6", "--mca plm_rsh_agent /sh")],
-)
-def test_prrte_apart(monkeypatch: pytest.MonkeyPatch, version: str, agent: str) -> None:
+def test_prrte_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     bound = BOUND.format("OMPI_COMM_WORLD_RANK", 3, "2 3 4")
-    assert words("openmpi", "mpirun", APART, version=version, remote_shell="/sh") == (
-        f"mpirun --map-by slot:OVERSUBSCRIBE --bind-to none {agent} "
+    assert words("openmpi", "mpirun", APART, version="5.0.1", remote_shell="/sh") == (
+        "mpirun --map-by slot:OVERSUBSCRIBE --bind-to none --prtemca plm_ssh_agent /sh "
         f"-x LD_LIBRARY_PATH -x UCX_TLS --flag 1 -n 1 --host a:2 {bound} : "
         f"-n 1 --host b:1 {bound} : -n 1 --host a:2 {bound}"
     )
@@ -109,6 +105,24 @@ def test_prrte_fills_hosts_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
     bound = BOUND.format("OMPI_COMM_WORLD_RANK", 2, "2 3")
     line = words("openmpi", "mpirun", [*IN_ORDER, *IN_ORDER[2:]])
     assert line.endswith(f" --flag 1 -n 6 --host b:2,a:4 {bound}")
+
+
+def test_orte_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert words("openmpi", "mpirun", HERE, version="4.1.6") == (
+        "mpirun --map-by slot:OVERSUBSCRIBE --bind-to none -x LD_LIBRARY_PATH -x UCX_TLS --flag 1 "
+        f"-n 3 {BOUND.format('OMPI_COMM_WORLD_RANK', 3, '2 0,64 0,64')}"
+    )
+
+
+def test_orte_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In one context: in others there would be no variables."""
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    bound = BOUND.format("OMPI_COMM_WORLD_RANK", 3, "2 3 4")
+    assert words("openmpi", "mpirun", APART, version="4.1.6", remote_shell="/sh") == (
+        "mpirun --map-by seq:OVERSUBSCRIBE --bind-to none --mca plm_rsh_agent /sh "
+        f"-x LD_LIBRARY_PATH -x UCX_TLS --flag 1 -n 3 --host a,b,a {bound}"
+    )
 
 
 def test_hydra() -> None:
@@ -155,6 +169,14 @@ def test_a_line_of_4096_ranks(family: str, launcher: str, alike: bool) -> None:
     assert line.count("p 1") == 1
     if alike:
         assert len(line) < 4096
+
+
+def test_orte_takes_4096_ranks() -> None:
+    """The longest word that a program takes is of 128 KiB (execve(2))."""
+    names = [f"rack{host // 16:02}-node{host:04}.cluster" for host in range(128)]
+    ranks = [Rank(cpus=[core], host=name) for name in names for core in range(32)]
+    line = command_line(made("openmpi", "mpirun", "4.1.6"), Launch(program=["p"], ranks=ranks))
+    assert max(map(len, line.argv)) < 128 * 1024
 
 
 @pytest.mark.parametrize(

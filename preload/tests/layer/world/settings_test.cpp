@@ -23,6 +23,7 @@ TEST_CASE("the layer: what the environment says") {
   const Variable direct("NEARPEAK_LAYER_DIRECT", "0");
   const Variable between("NEARPEAK_LAYER_BETWEEN", "524288");
   const Variable code("NEARPEAK_LAYER_CODE", "fresh");
+  const Variable stream("NEARPEAK_LAYER_STREAM", "legacy");
   const Settings settings = settings_of_environment();
   CHECK_FALSE(settings.off);
   CHECK(settings.required);
@@ -39,6 +40,7 @@ TEST_CASE("the layer: what the environment says") {
   CHECK(settings.direct_bytes == 0);
   CHECK(settings.between_bytes == 524288);
   CHECK_FALSE(settings.keeps_code);
+  CHECK(settings.awaits_default_stream);
   CHECK(told(settings) ==
         "NEARPEAK_LAYER_HOST=kept NEARPEAK_LAYER_INLINE=61 NEARPEAK_LAYER_LONG=1000000 "
         "NEARPEAK_LAYER_BETWEEN=524288 NEARPEAK_LAYER_KERNEL=0 NEARPEAK_LAYER_PATIENCE=0 "
@@ -61,6 +63,7 @@ TEST_CASE("the layer: where the environment says nothing") {
   CHECK(settings.direct_bytes == 4096);
   CHECK(settings.between_bytes == 0);
   CHECK(settings.keeps_code);
+  CHECK_FALSE(settings.awaits_default_stream);
 }
 
 TEST_CASE("the layer: a report of each length is one of all, too") {
@@ -85,6 +88,11 @@ TEST_CASE("the layer: what the environment may not say") {
     const Variable proxy("NEARPEAK_LAYER_MOVER", "yes");
     CHECK_THROWS_WITH_AS(settings_of_environment(), "NEARPEAK_LAYER_MOVER is 'yes': give on or off",
                          BadInput);
+  }
+  {
+    const Variable stream("NEARPEAK_LAYER_STREAM", "per-thread");
+    CHECK_THROWS_WITH_AS(settings_of_environment(),
+                         "NEARPEAK_LAYER_STREAM is 'per-thread': give none or legacy", BadInput);
   }
   for (const char* const text : {"1048577", "-1", " 100", "4K", "99999999999999999999"}) {
     const Variable limit("NEARPEAK_LAYER_INLINE", text);

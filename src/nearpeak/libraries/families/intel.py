@@ -5,11 +5,15 @@ from nearpeak.libraries import catalogue
 from nearpeak.libraries.families import Family
 from nearpeak.libraries.library import Library, Settings
 
+# The folders of its own libfabric: of a full Intel MPI, and of wheels such as that of 2021.10.
+LIBFABRIC = ("opt/mpi/libfabric/lib", "libfabric/lib", "lib/libfabric")
+
 
 def environment(library: Library) -> dict[str, str]:
     """Its folder and its libfabric."""
     env = {"I_MPI_ROOT": str(library.prefix)}
-    for folder in (library.prefix / "opt/mpi/libfabric/lib", library.prefix / "libfabric/lib"):
+    for name in LIBFABRIC:
+        folder = library.prefix / name
         if (folder / "libfabric.so.1").exists():
             return {
                 **env,

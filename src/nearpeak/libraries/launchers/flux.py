@@ -2,9 +2,10 @@
 """Flux's `flux run`, inside an instance of Flux (`flux alloc`, `flux batch`).
 
 After flux-run(1), flux-shell-options(7), flux-hostlist(1), flux-environment(7) and RFC 34 of the
-Flux framework; not yet run.
+Flux framework.
 """
 
+import functools
 import json
 import os
 import socket
@@ -70,7 +71,7 @@ def _pmi(library: Library) -> str:
 
 def _in_order(flux: Path, hosts: list[str]) -> list[str]:
     """The hosts in the order of the instance, in which a job numbers them."""
-    instance = answer_of([str(flux), "hostlist", "--expand", "instance"], LIMIT_SECONDS).split()
+    instance = _instance(str(flux), os.environ["FLUX_URI"])
     for host in hosts:
         if host not in instance:
             raise UserError(
@@ -79,3 +80,9 @@ def _in_order(flux: Path, hosts: list[str]) -> list[str]:
                 " name hosts of it, as `flux hostlist instance` does"
             )
     return sorted(hosts, key=instance.index)
+
+
+@functools.cache
+def _instance(flux: str, _uri: str) -> list[str]:
+    """The hosts of this instance. Asks once: they stay, and it does not answer while it ends."""
+    return answer_of([flux, "hostlist", "--expand", "instance"], LIMIT_SECONDS).split()

@@ -9,5 +9,12 @@ RANK, LOCAL_RANK = prrte.RANK, prrte.LOCAL_RANK
 
 
 def arguments(library: Library, job: Job) -> list[str]:
-    """mpirun, which differs from PRRTE's in the words for a remote shell."""
-    return prrte.mpirun(library, job, "--mca", "plm_rsh_agent")
+    """mpirun with one application context: variables and parameters would reach ranks of the first
+    alone. Several hosts stand in the order of ranks, each once for each of its ranks: mapped by
+    slots, ranks fill this host first."""
+    mapping = "seq" if job.hosts else "slot"
+    line = prrte.front(library, job, "--mca", "plm_rsh_agent", mapping)
+    line += [*job.flags, "-n", str(len(job.ranks))]
+    if job.hosts:
+        line += ["--host", ",".join(rank.host or "" for rank in job.ranks)]
+    return [*line, *job.bound(RANK)]

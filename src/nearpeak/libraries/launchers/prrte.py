@@ -14,28 +14,8 @@ RANK, LOCAL_RANK = "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK"
 
 
 def arguments(library: Library, job: Job) -> list[str]:
-    """The command line of `mpirun` with PRRTE's names of parameters."""
-    return mpirun(library, job, "--prtemca", "plm_ssh_agent")
-
-
-def mpirun(library: Library, job: Job, option: str, remote_shell: str) -> list[str]:
-    """mpirun with one application context, or one for each group of consecutive ranks of a host.
-
-    In a Slurm job, on all of whose nodes it starts ranks by default, it reaches other hosts by
-    srun. `option` sets a parameter; `remote_shell` is the parameter for a remote shell.
-    """
-    line = [str(library.launcher)]
-    if os.geteuid() == 0:
-        line.append("--allow-run-as-root")
-    line += ["--map-by", "slot:OVERSUBSCRIBE", "--bind-to", "none"]
-    if job.remote_shell:
-        line += [option, remote_shell, job.remote_shell]
-    elif job.hosts and allocation.by_srun():
-        line += [option, "plm", "slurm"]
-    elif not job.hosts and allocation.manager() == allocation.SLURM:
-        line += [option, "ras", "^slurm"]
-    line += chain.from_iterable(("-x", name) for name in job.env)
-    line += job.flags
+    """mpirun with one application context, or one for each group of consecutive ranks of a host."""
+    line = [*front(library, job, "--prtemca", "plm_ssh_agent", "slot"), *job.flags]
     program = job.bound(RANK)
     if not job.hosts:
         return [*line, "-n", str(len(job.ranks)), *program]
@@ -48,3 +28,22 @@ def mpirun(library: Library, job: Job, option: str, remote_shell: str) -> list[s
         places = ",".join(f"{host}:{slots[host]}" for host, _ in hosts)
         contexts.append([":", "-n", str(number), "--host", places, *program])
     return [*line, *[*chain.from_iterable(contexts)][1:]]
+
+
+def front(library: Library, job: Job, option: str, remote_shell: str, mapping: str) -> list[str]:
+    """The part of a line of mpirun that is about the launch as a whole.
+
+    In a Slurm job, on all of whose nodes it starts ranks by default, it reaches other hosts by
+    srun. `option` sets a parameter; `remote_shell` is the parameter for a remote shell.
+    """
+    line = [str(library.launcher)]
+    if os.geteuid() == 0:
+        line.append("--allow-run-as-root")
+    line += ["--map-by", f"{mapping}:OVERSUBSCRIBE", "--bind-to", "none"]
+    if job.remote_shell:
+        line += [option, remote_shell, job.remote_shell]
+    elif job.hosts and allocation.by_srun():
+        line += [option, "plm", "slurm"]
+    elif not job.hosts and allocation.manager() == allocation.SLURM:
+        line += [option, "ras", "^slurm"]
+    return [*line, *chain.from_iterable(("-x", name) for name in job.env)]
