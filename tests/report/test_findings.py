@@ -246,7 +246,7 @@ def fact(kind: Any, *facts: tuple[Any, str, str, int | None], **known: Any) -> s
 def test_what_was_recorded(by_hand: Any) -> None:
     where = {"place": by_hand.NVLINK}
     assert fact("inherited", ("variable", "UCX_TLS", "tcp", 12)) == (
-        "Every launch inherited settings of libraries: UCX_TLS=tcp in 12 launches."
+        "Launches inherited settings of their libraries: UCX_TLS=tcp in 12 launches."
     )
     assert fact("settings_files", ("doctor", "settings-file", "the file it is", None)) == (
         "The file it is."
