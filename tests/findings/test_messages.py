@@ -54,6 +54,17 @@ def test_a_doubtful_explanation_tells_nothing(by_hand: Any, of_case: Any) -> Non
     assert told(by_hand, **of_case) == []
 
 
+def test_a_message_of_which_nothing_is_known_tells_nothing(by_hand: Any) -> None:
+    known = {"accounted_least": 0.1, "accounted_most": 0.8}
+    assert told(by_hand, **known)
+    assert told(by_hand, **known | {"accounted_most": 1.0}) == []
+    assert told(by_hand, accounted_least=0.0, accounted_most=0.0)  # all of it waits
+    explained = by_hand.explained(by_hand.part("wait", "sched_yield", 60.0))
+    (budget,) = explained.cases[0].budgets
+    budget.accounted_least, budget.accounted_most = 0.0, 1.0
+    assert by_hand.signs("yields", explained) == []
+
+
 @pytest.mark.parametrize("field", ["library", "settings", "version", "path"])
 def test_one_of_what_the_study_does_not_have_tells_nothing(by_hand: Any, field: str) -> None:
     given = by_hand.explained(by_hand.part("wait", "sched_yield", 60.0))
