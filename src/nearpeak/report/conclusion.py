@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from nearpeak.grouping import grouped
 from nearpeak.numbers import count, listed, number, percent, size
-from nearpeak.report import reached, ties, wording
+from nearpeak.report import left_out, reached, ties, wording
 from nearpeak.report.lines import FEW, RATINGS, UNCONFIRMED, Line, by_share, judged_at
 from nearpeak.results.results import Cell, Results
 from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL
@@ -121,8 +121,8 @@ def links(results: Results, shown: Sequence[Line]) -> str:
 
 
 def gaps(results: Results) -> str:
-    """`43 of 207 figures unconfirmed (under 6 launches), 42 on host-host same-numa; 5 not measured,
-    8 left out.`; empty if nothing is missing."""
+    """`43 of 207 figures unconfirmed (under 6 launches), 42 on host-host same-numa; 5 not measured;
+    left out for lack of time: bibw and 7 more.`; empty if nothing is missing."""
     texts = gap_texts(results)
     return next((text for text in texts if len(text) <= WIDEST), texts[-1])
 
@@ -141,22 +141,19 @@ def gap_texts(results: Results, *, paths: bool = True) -> list[str]:
         for where in (_where(few, measured) if paths else [""])
     ]
     missing = len(results.timed) - len(measured)
-    left = len(results.left_out)
     return [
-        _gaps(len(results.timed), [(len(few), state), (missing, "not measured")], left_out)
+        _gaps(len(results.timed), [(len(few), state), (missing, "not measured")], left)
         for state in unconfirmed
-        for left_out in (left, 0)
+        for left in (*left_out.texts(results), "")
     ]
 
 
-def _gaps(total: int, figures: Sequence[tuple[int, str]], left_out: int) -> str:
+def _gaps(total: int, figures: Sequence[tuple[int, str]], left: str) -> str:
     parts = [f"{many} {state}" for many, state in figures if many]
     if parts:
         parts[0] = parts[0].replace(" ", f" of {count(total, 'figure')} ", 1)
-    if left_out:
-        parts.append(f"{left_out if parts else count(left_out, 'subject')} left out")
-    text = "; ".join(parts)
-    return f"{text}." if text else ""
+    text = "; ".join(filter(None, [*parts, left]))
+    return f"{text[:1].upper()}{text[1:]}." if text else ""
 
 
 def _where(few: Sequence[Cell], measured: Sequence[Cell]) -> list[str]:
