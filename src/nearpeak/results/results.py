@@ -1258,7 +1258,9 @@ class Results(msgspec.Struct, kw_only=True):
     skipped: list[Skip] = []  # cases that a program did not measure, each reason once
     # operations that each library did with each kind of device buffers
     awareness: list[Awareness] = []
-    unaware: list[Unaware] = []  # operations of these that failed, those that ended alike together
+    # operations of these that failed, those that ended alike together, without what the study left
+    # out before its start
+    unaware: list[Unaware] = []
     # what was not measured to save time, in the order in which it was left out
     left_out: list[LeftOut] = []
     # parts of the time of single messages, in the order in which `nearpeak explain --study`
