@@ -17,12 +17,14 @@ from nearpeak.observations.explained import (
     nothing_known,
 )
 from nearpeak.results.results import Fact, InMessage
+from nearpeak.terms.buffers import WAYS
 from nearpeak.terms.identity import Case, Place, Who
 
 MOST = 4  # parts of a message that are named
 COPIES = "copies"  # the fault that several rules report: the copies of device memory
 ENOUGH = 10  # messages: with fewer, one outlier changes the total
 LEAST_LAUNCHES = 3  # with and without tracing: messages of one launch are alike
+UNLIKE = 3.0  # times as long in one direction: the mean of both says little of either
 COPIES_BY = "cuMemcpy"  # prefix of the names of calls
 MOST_PIECES = 8  # of a message that are accepted
 SMALL_BYTES = 64 << 10  # of a piece: larger ones take their time for the bytes
@@ -100,7 +102,7 @@ def worst(
     for (who, path, _), ((sure, share), message, parts) in largest.items():
         time_us, slower = message.budget.time_us, message.slower
         yield Noticed(
-            _facts(message, parts),
+            [*_facts(message, parts), *_ways(message)],
             who,
             _place(view, path),
             _case(message),
@@ -192,6 +194,22 @@ def _facts(message: Message, parts: list[Part]) -> list[Fact]:
         )
         for part in sorted(parts, key=lambda part: -part.time_us)[:MOST]
     ]
+
+
+def _ways(message: Message) -> list[Fact]:
+    """The time of a message in each direction, if one takes more than `UNLIKE` times as long: `to
+    GPU: 23100 µs`. A latency is the mean of both."""
+    buffers, times = (
+        message.explanation.buffers,
+        {budget.leg: budget.time_us for budget in message.case.budgets},
+    )
+    back = ",".join(reversed(buffers.split(",")))
+    if buffers not in WAYS or back not in WAYS or not {"there", "back"} <= times.keys():
+        return []
+    ways = {WAYS[buffers]: times["there"], WAYS[back]: times["back"]}
+    if max(ways.values()) <= UNLIKE * min(ways.values()):
+        return []
+    return [Fact(of="way", name=way, value=f"{number(us)} µs") for way, us in ways.items()]
 
 
 def _others(part: Part) -> str:

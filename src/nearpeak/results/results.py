@@ -974,6 +974,7 @@ FactOf = Literal[
     "devices",  # the devices that a rank could see
     "adapter",  # the place of an adapter
     "part",  # a part of the time of a message
+    "way",  # the time of a message in one direction, where that of the other differs much
     "table",  # a table of its tuning that a library did not load
 ]
 
