@@ -569,6 +569,19 @@ def test_run_warns_of_what_doctor_finds_bad_once_all_is_known_to_be_right(
     assert (code, err.count("\n")) == (2, 1)
 
 
+def test_run_warns_only_of_settings_files_that_the_library_may_read(
+    nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = [
+        Diagnosis(severity="bad", id="settings-file", message=f"/root/{file} changes it", hint="")
+        for file in ("ucx.conf", ".nccl.conf")
+    ]
+    monkeypatch.setattr(doctor, "examine", lambda **_: found)
+    for library, files in (("one", ["ucx.conf"]), ("ceiling", [])):
+        _, _, err = nearpeak("run", "latency", "--sizes", "8", "--mpi", library)
+        assert [file for file in ("ucx.conf", ".nccl.conf") if file in err] == files
+
+
 def test_run_tells_of_inherited_variables_that_change_what_is_measured(
     nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -167,6 +167,10 @@ def test_the_answer_has_the_largest_parts(explained: Explanation) -> None:
             {"accounted_least": 0.4, "accounted_most": 0.9},
             "Of both ways together only 40.0 to 90.0 % of the time above the ceiling is",
         ),
+        (
+            {"accounted_least": 0.0, "accounted_most": 1.0},
+            "Of both ways together nothing is known of the time above the ceiling",
+        ),
     ],
 )
 def test_what_launches_say_is_told(

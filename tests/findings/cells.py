@@ -145,6 +145,19 @@ def make_launch(block: int, who: Who | None = None, place: Place = NVLINK, **kno
     )
 
 
+def library(family: str, *, native: bool = False) -> Library:
+    """One that is named as its family."""
+    return Library(
+        who=Who(family),
+        family=family,
+        version="1",
+        version_text="",
+        env={},
+        given=Settings(),
+        native=native,
+    )
+
+
 def observed(launch: Launch, cell: Cell) -> Observation:
     """What a launch measured of a cell."""
     return Observation(

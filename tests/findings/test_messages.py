@@ -54,6 +54,17 @@ def test_a_doubtful_explanation_tells_nothing(by_hand: Any, of_case: Any) -> Non
     assert told(by_hand, **of_case) == []
 
 
+def test_a_message_of_which_nothing_is_known_tells_nothing(by_hand: Any) -> None:
+    known = {"accounted_least": 0.1, "accounted_most": 0.8}
+    assert told(by_hand, **known)
+    assert told(by_hand, **known | {"accounted_most": 1.0}) == []
+    assert told(by_hand, accounted_least=0.0, accounted_most=0.0)  # all of it waits
+    explained = by_hand.explained(by_hand.part("wait", "sched_yield", 60.0))
+    (budget,) = explained.cases[0].budgets
+    budget.accounted_least, budget.accounted_most = 0.0, 1.0
+    assert by_hand.signs("yields", explained) == []
+
+
 @pytest.mark.parametrize("field", ["library", "settings", "version", "path"])
 def test_one_of_what_the_study_does_not_have_tells_nothing(by_hand: Any, field: str) -> None:
     given = by_hand.explained(by_hand.part("wait", "sched_yield", 60.0))
@@ -102,3 +113,25 @@ def test_of_a_message_there_its_own_share_of_the_microscope_counts(by_hand: Any)
     [found] = by_hand.signs("yields", explained)
     assert not found.sure
     assert (found.message.slower, found.message.lost_us) == (2, pytest.approx(30))
+
+
+@pytest.mark.parametrize(
+    ("back_us", "buffers", "ways"),
+    [
+        (30.0, "H,D", [("to GPU", "100 µs"), ("from GPU", "30.0 µs")]),
+        (301.0, "D,H", [("from GPU", "100 µs"), ("to GPU", "301 µs")]),
+        (40.0, "H,D", []),
+        (30.0, "D,D", []),  # of like memories both directions are the same
+    ],
+)
+def test_directions_that_differ_much_are_told(
+    by_hand: Any, back_us: float, buffers: str, ways: list[tuple[str, str]]
+) -> None:
+    wait = by_hand.part("wait", "sched_yield", 60.0)
+    explained = by_hand.explained(wait, buffers=buffers)
+    case = explained.cases[0]
+    case.budgets.append(
+        msgspec.structs.replace(case.budgets[0], leg="back", time_us=back_us, parts=[])
+    )
+    [found] = by_hand.signs("yields", explained)
+    assert [(fact.name, fact.value) for fact in found.facts if fact.of == "way"] == ways

@@ -295,7 +295,14 @@ def test_stray_settings_files(recorded: Recorded, put: Put, tmp_path: Path) -> N
     stray.write_text("UCX_TLS=tcp\n")
     finding = find(root, "settings-file", files=[stray])
     assert finding.severity == "bad"
-    assert str(stray) in finding.message
+    assert finding.message.startswith(f"{stray} changes UCX's settings:")
+    for name, owner in ((".nccl.conf", "NCCL"), ("mca-params.conf", "Open MPI")):
+        file = tmp_path / name
+        file.write_text("")
+        assert (
+            f"{name} changes {owner}'s settings"
+            in find(root, "settings-file", files=[file]).message
+        )
     put(root, "etc/ucx/ucx.conf", "")
     assert find(root, "settings-file").severity == "warn"
 

@@ -20,6 +20,7 @@ from nearpeak.planning import gate
 from nearpeak.planning.gate import Gate, Preparation
 from nearpeak.planning.plan import Plan
 from nearpeak.terms.awareness import Awareness
+from nearpeak.terms.left_out import LeftOut
 from nearpeak.terms.trials import TrialCase
 
 MACHINE = Path(__file__).parents[1] / "machines" / "one-socket.txt"
@@ -170,6 +171,71 @@ def test_what_a_new_plan_measures_is_tried_too(trials: Trials, settle: Settle) -
     trials.ends = {"latency": "crashed"}
     settle("latency")
     assert [case.operation for _, case in trials.tried] == ["latency", "bibw"]
+
+
+LEFT_OUT: dict[str, Any] = {
+    "kind": "benchmark",
+    "name": "bw",
+    "why": "by hand",
+    "benchmarks": ["bw"],
+    "budget_seconds": 60.0,
+}
+
+
+def of_budget(standins: ModuleType, tmp_path: Path, said: list[str]) -> tuple[Gate, Any]:
+    """A gate, and a plan with bw where trials leave two seconds or more for it."""
+    made = Gate(
+        Description(schema=3, program="", version="", benchmarks=standins.BENCHMARKS),
+        discover(MACHINE),
+        standins.gpu_path(),
+        Preparation(standins.make_tools(tmp_path), said.append),
+        tmp_path / "trials",
+    )
+
+    def plan(_found: Sequence[Awareness], seconds: float) -> Plan:
+        fits = seconds < gate.START_SECONDS + gate.CASE_SECONDS
+        small: Plan = standins.small_plan(
+            standins.contender("lib"),
+            paths=(standins.gpu_path(),),
+            buffers="D,D",
+            benchmarks=("latency", "bw") if fits else ("latency",),
+        )
+        small.trial_seconds = seconds
+        small.left_out = [] if fits else [LeftOut(**LEFT_OUT)]
+        return small
+
+    return made, plan
+
+
+def test_what_trials_leave_no_time_for_is_not_tried(
+    trials: Trials, standins: ModuleType, tmp_path: Path
+) -> None:
+    said: list[str] = []
+    trials.ends = {"bw": "crashed"}
+    made, make = of_budget(standins, tmp_path, said)
+    plan = made.settle(make)
+    assert [case.operation for _, case in trials.tried] == ["latency"]
+    assert {plan.variants[n].benchmark for one in plan.launches for n in one.variants} == {
+        "latency"
+    }
+    assert plan.trial_seconds == made.seconds > 0  # and not what bw would have taken
+    assert not any("bw" in line for line in said)
+
+
+def test_of_what_is_not_measured_no_failure_is_said(
+    trials: Trials, settle: Settle, standins: ModuleType, tmp_path: Path
+) -> None:
+    trials.ends = {"bw": "crashed"}
+    settle("latency", "bw")  # into the cache
+    said: list[str] = []
+    made, make = of_budget(standins, tmp_path, said)
+    made.settle(make)
+    assert any("not GPU-aware for D,D bw" in line for line in said)
+    said.clear()
+    made, make = of_budget(standins, tmp_path, said)
+    made.settle(lambda found, _: make(found, 60.0 if found else 0.0))
+    assert any(line.startswith("From the cache: ") for line in said)
+    assert not any("not GPU-aware" in line for line in said)
 
 
 @pytest.mark.parametrize("change", ["machine", "library", "settings", "environment", "damage"])

@@ -246,7 +246,7 @@ def fact(kind: Any, *facts: tuple[Any, str, str, int | None], **known: Any) -> s
 def test_what_was_recorded(by_hand: Any) -> None:
     where = {"place": by_hand.NVLINK}
     assert fact("inherited", ("variable", "UCX_TLS", "tcp", 12)) == (
-        "Every launch inherited settings of libraries: UCX_TLS=tcp in 12 launches."
+        "Launches inherited settings of their libraries: UCX_TLS=tcp in 12 launches."
     )
     assert fact("settings_files", ("doctor", "settings-file", "the file it is", None)) == (
         "The file it is."
@@ -293,6 +293,20 @@ def test_what_was_slowed_has_both_figures_where_there_are_any(by_hand: Any) -> N
     )
     finding.evidence = []
     assert sentence(finding) == start
+
+
+def test_a_message_that_is_much_slower_in_one_direction_has_both_times(by_hand: Any) -> None:
+    explained = by_hand.explained(by_hand.part("wait", "sched_yield", 60.0))
+    (case,) = explained.cases
+    case.budgets.append(
+        msgspec.structs.replace(case.budgets[0], leg="back", time_us=20.0, parts=[])
+    )
+    view = by_hand.view([], explanations=[explained], **by_hand.EXPLAINED)
+    (finding,) = [finding for finding in find_in(view) if finding.kind == "yields"]
+    assert sentence(finding).endswith(
+        " While traced it takes 100 µs to GPU and 20.0 µs from GPU; the figure is the mean of both"
+        " directions."
+    )
 
 
 def test_larger(by_hand: Any) -> None:

@@ -55,6 +55,26 @@ def test_each_has_its_reason_and_the_budget_that_keeps_it(plain: Results) -> Non
         assert "after 1 block" in text
 
 
+def test_a_sentence_names_what_more_readers_look_for_first(plain: Results) -> None:
+    path = structs.replace(FAMILY, kind="path", name="host x4")
+    bibw = structs.replace(FAMILY, kind="benchmark", name="bibw", benchmarks=["bibw"], paths=[])
+    datatypes = structs.replace(FAMILY, name="datatype")
+    plain.left_out = []
+    assert left_out.texts(plain) == []
+    plain.left_out = [MEMORY, path, datatypes, FAMILY, bibw]
+    first, *_, last = left_out.texts(plain)
+    assert first == (
+        "left out for lack of time: bibw, collective operations, datatypes with gaps, host x4 and"
+        " 1 more"
+    )
+    assert "left out: bibw and 4 more" in left_out.texts(plain)
+    assert last == "5 left out"
+    plain.left_out = [MEMORY]
+    assert left_out.texts(plain)[0] == (
+        "left out for lack of time: memory from other NUMA nodes (2 paths)"
+    )
+
+
 def test_what_was_measured_since_says_how_much_all_of_it_is_at_least(plain: Results) -> None:
     guessed = structs.replace(FAMILY, whole_seconds=900.0)
     plain.left_out = [guessed]

@@ -25,6 +25,7 @@ from nearpeak.results.results import (
     Attainable,
     Cell,
     Conditions,
+    Fact,
     Finding,
     Mode,
     Pace,
@@ -211,6 +212,18 @@ def test_provenance_and_what_doctor_said_are_there(plain: Results) -> None:
         plain.machine, diagnoses=[msgspec.structs.replace(said[0], severity="ok")]
     )
     assert "Doctor found nothing that spoils a measurement" in _words(_read(plain))
+
+
+def test_of_settings_that_concern_no_library_the_page_has_nothing(
+    plain: Results, finding: Finding
+) -> None:
+    files = Diagnosis(severity="bad", id="settings-file", message="/root/.nccl.conf", hint="-")
+    plain.machine = msgspec.structs.replace(plain.machine, diagnoses=[files])
+    assert "Doctor found nothing that spoils a measurement" in _words(_read(plain))
+    known = msgspec.structs.replace(finding, kind="settings_files")
+    known.facts = [Fact(of="doctor", name="settings-file", value=files.message)]
+    plain.findings = [known]
+    assert "Doctor bad settings-file: /root/.nccl.conf" in _words(_read(plain))
 
 
 def test_everything_that_went_wrong_is_there(results: Results) -> None:

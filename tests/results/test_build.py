@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """results.json: the whole of it, written whole or not at all."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from nearpeak.results.build import from_json, write_results
 from nearpeak.results.results import SCHEMA
 
 MakeStudy = Any
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 def test_what_is_written_is_what_was_built(make_study: MakeStudy) -> None:
@@ -66,3 +68,9 @@ def test_an_error_leaves_the_old_results(make_study: MakeStudy) -> None:
     with pytest.raises(UserError, match="cannot write"):
         write_results(build_results(folder), folder)
     assert len(list(folder.iterdir())) == 4
+
+
+def test_of_what_was_left_out_at_the_start_no_failed_trial_is_told() -> None:
+    folder = EXAMPLES / "h200x2-shipped"
+    assert any(trial.status == "crashed" for trial in build_results(folder).awareness)
+    assert build_results(folder).unaware == []  # vector alone failed

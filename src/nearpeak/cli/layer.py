@@ -192,7 +192,7 @@ def _explain(mpi: str | None, path: str | None, json: bool) -> None:
         raise UserError("name a library, like `nearpeak layer --explain --mpi mpich`")
     chosen = _chosen(mpi, path, ways.BUFFERS)
     say_lacking(chosen[0].library)
-    warn(chosen[0].diagnoses, sys.stderr)
+    warn(chosen[0].diagnoses, sys.stderr, [chosen[0].library])
     try:
         explanation = ways.explain(chosen, ways.SIZES, say)
     except LaunchFailed as error:

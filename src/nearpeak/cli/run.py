@@ -344,7 +344,7 @@ def _launch(
     if not chosen.benchmark.sized and _value(parts[0], "--sizes") is not None:
         say(f"nearpeak: {benchmark} has no sizes: it is measured once, whatever --sizes says")
     say_lacking(library)
-    warn(chosen.diagnoses, sys.stderr)
+    warn(chosen.diagnoses, sys.stderr, [library])
     say_inherited(library, chosen.line(arguments).env)
     print(shell_line(chosen.line(arguments)), file=sys.stderr, flush=True)
     with temporary_folder("nearpeak-run-") as folder:

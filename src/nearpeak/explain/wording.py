@@ -12,6 +12,7 @@ from nearpeak.observations.explained import (
     ExplainedCase,
     Explanation,
     Part,
+    nothing_known,
 )
 from nearpeak.statistics.strata import mixed
 from nearpeak.terms.sizes import format_bytes
@@ -124,7 +125,7 @@ def accounted(budget: Budget) -> str:
     least, most = budget.accounted_least, budget.accounted_most
     if least is None or most is None:
         return ""
-    share_known = _part_known(least, most)
+    share_known = _part_known(budget)
     parts = [share_known[0].upper() + share_known[1:]]
     if percent(least) != percent(most):
         added = number(budget.added_us)
@@ -141,13 +142,17 @@ def accounted_together(case: ExplainedCase) -> str:
     if least is None or most is None:
         return ""
     return (
-        f"Of both ways together {_part_known(least, most)}: what is without MPI is the mean of ways"
+        f"Of both ways together {_part_known(case)}: what is without MPI is the mean of ways"
         " between unlike memories, and says nothing of one."
     )
 
 
-def _part_known(least: float, most: float) -> str:
+def _part_known(accounted: Budget | ExplainedCase) -> str:
+    """`only 50.0 to 70.0 % of the time above the ceiling is accounted for`."""
+    least, most = accounted.accounted_least or 0.0, accounted.accounted_most or 0.0
     low, high = percent(least), percent(most)
+    if nothing_known(accounted):
+        return f"nothing is known of the time above the ceiling ({low} to {high} % accounted for)"
     return (
         f"{'' if least >= ENOUGH else 'only '}{low if low == high else f'{low} to {high}'} % of the"
         " time above the ceiling is accounted for"

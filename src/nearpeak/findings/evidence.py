@@ -92,6 +92,14 @@ class View:
         )
 
     @cached_property
+    def families(self) -> Mapping[Who, str]:
+        """The families of the libraries; "": the ceilings in the place of one."""
+        return {
+            library.who: "" if library.native else library.family
+            for library in self.observations.libraries
+        }
+
+    @cached_property
     def unstaged(self) -> list[Cell]:
         """The cells in which the library gets the buffers unstaged."""
         return [cell for cell in self.cells if staging(cell.case.axes) is None]

@@ -14,14 +14,21 @@ from nearpeak.observations.explained import (
     Explanation,
     Part,
     doubtful,
+    nothing_known,
 )
 from nearpeak.results.results import Fact, InMessage
+from nearpeak.terms.buffers import WAYS
 from nearpeak.terms.identity import Case, Place, Who
 
 MOST = 4  # parts of a message that are named
 COPIES = "copies"  # the fault that several rules report: the copies of device memory
 ENOUGH = 10  # messages: with fewer, one outlier changes the total
 LEAST_LAUNCHES = 3  # with and without tracing: messages of one launch are alike
+UNLIKE = 3.0  # times as long in one direction: the mean of both says little of either
+COPIES_BY = "cuMemcpy"  # prefix of the names of calls
+MOST_PIECES = 8  # of a message that are accepted
+SMALL_BYTES = 64 << 10  # of a piece: larger ones take their time for the bytes
+HOST = ("pageable", "pinned")  # in the name of a copy
 MessageGroup = tuple[Who, str, str]
 
 
@@ -53,6 +60,12 @@ class Message(NamedTuple):
         return self.budget.slower
 
     @property
+    def unknown(self) -> bool:
+        """True if nothing is known of the time above the ceiling: no part of the message is then
+        known to make it slow."""
+        return nothing_known(self.budget) or nothing_known(self.case)
+
+    @property
     def slower_most(self) -> float | None:
         """The slowdown of the launches that differ most; None with too few launches."""
         case = self.case
@@ -62,18 +75,24 @@ class Message(NamedTuple):
         return max(1.0, self.slower * case.slower_most / case.slower)
 
 
-def worst(view: View, chosen: Callable[[Message], list[Part]], least: float) -> Iterator[Noticed]:
+def worst(
+    view: View,
+    chosen: Callable[[Message], list[Part]],
+    least: float,
+    remedy: Callable[[Message], str] = lambda _: "",
+) -> Iterator[Noticed]:
     """The message with the largest share of the chosen parts, for each library, path and buffers.
 
     Only shares of `least` or more. Significant with enough messages and launches, if the share
     stays that large when the slowdown by tracing, by the launches that differ most, is taken from
     these parts. Doubtful explanations do not count, nor those of other libraries, versions or paths
-    than the study has.
+    than the study has, nor messages of whose time above the ceiling nothing is known. `remedy`: for
+    a message; empty: that of the rule.
     """
     largest: dict[MessageGroup, tuple[tuple[bool, float], Message, list[Part]]] = {}
     for message in messages(view):
         parts = chosen(message)
-        if not parts or message.share(parts) < least:
+        if not parts or message.share(parts) < least or message.unknown:
             continue
         sure = message.budget.messages >= ENOUGH and _at_least(message, parts) >= least
         rank = sure, message.share(parts)
@@ -83,7 +102,7 @@ def worst(view: View, chosen: Callable[[Message], list[Part]], least: float) -> 
     for (who, path, _), ((sure, share), message, parts) in largest.items():
         time_us, slower = message.budget.time_us, message.slower
         yield Noticed(
-            _facts(message, parts),
+            [*_facts(message, parts), *_ways(message)],
             who,
             _place(view, path),
             _case(message),
@@ -95,6 +114,7 @@ def worst(view: View, chosen: Callable[[Message], list[Part]], least: float) -> 
                 share=share,
                 lost_us=share * time_us / slower,
             ),
+            remedy=remedy(message),
         )
 
 
@@ -110,6 +130,33 @@ def _at_least(message: Message, parts: Collection[Part]) -> float:
 def calls(message: Message, names: Collection[str]) -> list[Part]:
     """The parts of these names."""
     return [part for part in message.budget.parts if part.name in names]
+
+
+def pieces(message: Message) -> list[Part]:
+    """The copies of a message in more and small pieces, and the calls that copy and wait for
+    them."""
+    parts = message.budget.parts
+    copies = [
+        part
+        for part in parts
+        if part.kind == "device"
+        and part.bytes
+        and part.bytes <= SMALL_BYTES
+        and message.count_per_message(part) > MOST_PIECES
+    ]
+    ranks = {part.rank for part in copies}
+    return copies + [
+        part
+        for part in parts
+        if part.rank in ranks
+        and message.count_per_message(part) > MOST_PIECES
+        and (part.kind == "sync" or (part.kind == "call" and part.name.startswith(COPIES_BY)))
+    ]
+
+
+def by_host(part: Part) -> bool:
+    """True for a copy to or from host memory."""
+    return any(memory in part.name for memory in HOST)
 
 
 def explanations(view: View) -> Iterator[Explanation]:
@@ -147,6 +194,22 @@ def _facts(message: Message, parts: list[Part]) -> list[Fact]:
         )
         for part in sorted(parts, key=lambda part: -part.time_us)[:MOST]
     ]
+
+
+def _ways(message: Message) -> list[Fact]:
+    """The time of a message in each direction, if one takes more than `UNLIKE` times as long: `to
+    GPU: 23100 µs`. A latency is the mean of both."""
+    buffers, times = (
+        message.explanation.buffers,
+        {budget.leg: budget.time_us for budget in message.case.budgets},
+    )
+    back = ",".join(reversed(buffers.split(",")))
+    if buffers not in WAYS or back not in WAYS or not {"there", "back"} <= times.keys():
+        return []
+    ways = {WAYS[buffers]: times["there"], WAYS[back]: times["back"]}
+    if max(ways.values()) <= UNLIKE * min(ways.values()):
+        return []
+    return [Fact(of="way", name=way, value=f"{number(us)} µs") for way, us in ways.items()]
 
 
 def _others(part: Part) -> str:

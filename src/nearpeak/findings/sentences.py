@@ -4,7 +4,7 @@
 from collections.abc import Iterable
 from typing import TypeVar
 
-from nearpeak.numbers import count, number, resting, size, unit
+from nearpeak.numbers import count, listed, number, resting, size, unit
 from nearpeak.results.names import axes_words, short
 from nearpeak.results.results import Alternative, Cost, Evidence, Finding, SettingChange
 from nearpeak.terms.benchmarks import Benchmark
@@ -292,4 +292,7 @@ def of_message(it: Phrases) -> str:
     """The parts of a message that a rule has noticed."""
     parts, variables = it.joined("part", ": "), it.joined("variable", "=")
     text = f"{it.subject}, of a message: {parts}."
+    ways = [f"{fact.value} {fact.name}" for fact in it.finding.facts if fact.of == "way"]
+    if ways:
+        text += f" While traced it takes {listed(ways)}; the figure is the mean of both directions."
     return f"{text} It is run with {variables}." if variables else text

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The readers of settings variables and files, by their names."""
 
+from pathlib import Path
+
 from nearpeak.libraries.families import all_families
+from nearpeak.machine.doctor import CHANGES, OWNERS
 
 # Readers of variables by their prefix: libraries of this ABI,
 _OF_ABI = {
@@ -33,7 +36,9 @@ def may_read(family: str, name: str) -> bool:
     return all(reads for prefix, reads in readers if name.startswith(prefix))
 
 
-def may_read_file(family: str, file: str) -> bool:
-    """True if libraries of a family may read a file with settings, by its name."""
-    variable = "NCCL_" if file.endswith("nccl.conf") else ""
-    return may_read(family, variable)
+def may_read_file(family: str, message: str) -> bool:
+    """True if libraries of a family may read the file with settings that a message of the doctor
+    is about; a published study may not have its name, and any library may read it."""
+    file = Path(message.partition(CHANGES)[0]).name
+    _, prefix = OWNERS.get(file, ("", ""))
+    return may_read(family, prefix)

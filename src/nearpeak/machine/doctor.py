@@ -63,6 +63,14 @@ SETTINGS = (
     "NCCL_",
 )
 VARIABLES = "settings-variables"  # the diagnosis that names the variables every launch inherits
+SETTINGS_FILE = "settings-file"  # the diagnosis of a file with settings
+CHANGES = " changes "  # stands behind the file in its message
+# Files of settings by their names: whose they are, and the prefix of these settings as variables.
+OWNERS = {
+    "ucx.conf": ("UCX", "UCX_"),
+    "mca-params.conf": ("Open MPI", "OMPI_MCA_"),
+    ".nccl.conf": ("NCCL", "NCCL_"),
+}
 NO_SETTINGS = (
     "I_MPI_ROOT",
     "FI_PROVIDER_PATH",
@@ -374,19 +382,20 @@ def _settings_files(patient: Patient) -> Iterator[Diagnosis]:
     files = list(filter(is_file, patient.settings_files))
     system = patient.tree.exists(SYSTEM_UCX)
     for path in files:
+        owner, _ = OWNERS[path.name]
         yield bad(
-            "settings-file",
-            f"{path} changes the settings of libraries: `default` would not be the default",
+            SETTINGS_FILE,
+            f"{path}{CHANGES}{owner}'s settings: `default` would not be the default",
             "move it away, and give its settings to the study by name instead",
         )
     if system:
         yield warn(
-            "settings-file",
-            f"/{SYSTEM_UCX} changes UCX's settings for every user of this machine",
+            SETTINGS_FILE,
+            f"/{SYSTEM_UCX}{CHANGES}UCX's settings for every user of this machine",
             "look at its settings; results are valid for these settings only",
         )
     if not files and not system:
-        yield ok("settings-file", "no stray settings file")
+        yield ok(SETTINGS_FILE, "no stray settings file")
 
 
 def settings_in(environment: Mapping[str, str]) -> dict[str, str]:

@@ -18,6 +18,7 @@ from nearpeak.terms.private import FreeText, HostName, Kept, Public
 SCHEMA = 1
 
 MICROSCOPE = "the microscope"  # the name of the parts of the tracer, in files
+WIDEST = 0.8  # of a share: between wider bounds it is not known
 TOLD_BESIDE = 0.1  # of a part's share: less of it beside calls of another rank is not told
 
 # What a rank or a device was at: bytes moved on a device, a call that does something, what the
@@ -240,6 +241,12 @@ def doubtful(case: ExplainedCase) -> bool:
     not_whole = case.lost or case.missing or case.failed or case.device
     not_whole = not_whole or case.dropped or case.unfinished
     return bool(not_whole) or not quick <= case.slower <= slow
+
+
+def nothing_known(accounted: Budget | ExplainedCase) -> bool:
+    """True if any share of the time above the ceiling may be in named activities: `0 to 100 %`."""
+    least, most = accounted.accounted_least, accounted.accounted_most
+    return least is not None and most is not None and most - least > WIDEST
 
 
 def thinned(spans: Iterable[Span], narrowest_us: float) -> list[Span]:

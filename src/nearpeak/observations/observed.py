@@ -18,7 +18,7 @@ from nearpeak.observations.explained import Explanation
 from nearpeak.terms.awareness import Awareness
 from nearpeak.terms.benchmarks import Benchmark, Better
 from nearpeak.terms.identity import Case, Curve, Place, Who
-from nearpeak.terms.left_out import LeftOut
+from nearpeak.terms.left_out import LeftOut, never_measured
 from nearpeak.terms.outcomes import Ending, NoFigure
 from nearpeak.terms.path import DataPath
 from nearpeak.terms.work import Work
@@ -194,3 +194,9 @@ class Observations:
     launches: list[Launch] = field(default_factory=list)
     observed: list[Observation] = field(default_factory=list)
     gaps: list[Gap] = field(default_factory=list)
+
+    @property
+    def trials(self) -> list[Awareness]:
+        """`awareness` without the operations that were left out before the start."""
+        never = never_measured(self.left_out)
+        return [trial for trial in self.awareness if trial.operation not in never]

@@ -3,11 +3,12 @@
 
 A plan is made as if all went well, what it then measures is looked up in the cache or tried, and
 the plan is made again with the outcomes, until nothing in it is unknown. The seconds of trials
-count in its budget.
+count in its budget: a plan that is fitted to the rest is made before, so that nothing is tried that
+this plan leaves out.
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from nearpeak.terms.awareness import Awareness, describe, unaware
 from nearpeak.terms.axes import staging
 from nearpeak.terms.benchmarks import named
 from nearpeak.terms.buffers import in_gpu, rank_ends
+from nearpeak.terms.left_out import never_measured
 from nearpeak.terms.path import DataPath
 from nearpeak.terms.sizes import format_seconds
 from nearpeak.terms.trials import TrialCase
@@ -61,10 +63,19 @@ class Gate:
         that it measures is known."""
         plan = make(self.found, self.seconds)
         while lacking := list(self._lacking(plan)):
-            for part in lacking:
-                self._settle(part)
+            if not self._look_up_all(lacking):
+                plan = make(self.found, self.seconds + sum(map(_guess, lacking)))
+                plan.trial_seconds = self.seconds
+                lacking = list(self._lacking(plan))
+                if not lacking:
+                    break
+                if not self._look_up_all(lacking):
+                    for part in lacking:
+                        self._try(part)
             plan = make(self.found, self.seconds)
-        for line in map(describe, unaware(self.found)):
+        never = never_measured(plan.left_out)
+        said = [outcome for outcome in self.found if outcome.operation not in never]
+        for line in map(describe, unaware(said)):
             self.preparation.say(line)
         return plan
 
@@ -107,14 +118,20 @@ class Gate:
         fits = named(benchmarks, operation).ranks.fits(len(self.path.ends))
         return TrialCase(variant.buffers, operation) if fits else None
 
-    def _settle(self, lacking: MissingTrials) -> None:
-        contender, cases, path = lacking
-        self._settled |= {(contender.label, case, path.host_device) for case in cases}
-        identity = fingerprint(self.host, [contender], self.preparation.tools)
-        tried = TrialCache(self.folder, identity, contender, path)
-        known_cases = [] if self.preparation.retry else self._look_up(tried, lacking)
-        if left := [case for case in cases if case not in known_cases]:
-            self._try(tried, MissingTrials(contender, left, path))
+    def _look_up_all(self, lacking: Iterable[MissingTrials]) -> bool:
+        """Takes what the cache has of the missing outcomes; False if that is nothing."""
+        if self.preparation.retry:
+            return False
+        cached = [self._look_up(self._cache(part), part) for part in lacking]
+        return any(cached)
+
+    def _cache(self, part: MissingTrials) -> TrialCache:
+        identity = fingerprint(self.host, [part.contender], self.preparation.tools)
+        return TrialCache(self.folder, identity, part.contender, part.path)
+
+    def _settled_by(self, part: MissingTrials) -> None:
+        label, device = part.contender.label, part.path.host_device
+        self._settled |= {(label, case, device) for case in part.cases}
 
     def _look_up(self, tried: TrialCache, lacking: MissingTrials) -> list[TrialCase]:
         """Takes what the cache has of the missing outcomes; returns the cases of these."""
@@ -125,6 +142,7 @@ class Gate:
         known_cases = [case for case in by_case if case in cases]
         outcomes = [by_case[case] for case in known_cases]
         self.found += outcomes
+        self._settled_by(MissingTrials(contender, known_cases, path))
         if outcomes:
             days = sorted(outcome.tried[:10] for outcome in outcomes)
             when = " to ".join(dict.fromkeys((days[0], days[-1])))
@@ -132,11 +150,12 @@ class Gate:
             self.preparation.say(f"From the cache: {label}, tried {when}; --retry tries again")
         return known_cases
 
-    def _try(self, tried: TrialCache, left: MissingTrials) -> None:
+    def _try(self, left: MissingTrials) -> None:
         """Tries what is in no cache; a dry run only guesses how long that takes."""
         contender, cases, path = left
+        self._settled_by(left)
         if self.preparation.dry_run:
-            guess = START_SECONDS + CASE_SECONDS * len(cases)
+            guess = _guess(left)
             self.seconds += guess
             self.preparation.say(
                 f"Not tried yet: {left.label}: about {format_seconds(guess)} before the study"
@@ -146,5 +165,10 @@ class Gate:
         began = time.monotonic()
         outcomes = try_contender(contender, cases, path, self.preparation.tools)
         self.seconds += time.monotonic() - began
-        tried.add(outcomes)
+        self._cache(left).add(outcomes)
         self.found += outcomes
+
+
+def _guess(missing: MissingTrials) -> float:
+    """The seconds that trials will take, guessed."""
+    return START_SECONDS + CASE_SECONDS * len(missing.cases)

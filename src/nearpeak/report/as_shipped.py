@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The notice that libraries ran with other settings, or with other parts, than as shipped."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
-from nearpeak.libraries.variables import may_read, may_read_file
 from nearpeak.numbers import agreeing, listed
 from nearpeak.results.results import Fact, FindingKind, Results
 
@@ -29,23 +28,14 @@ def briefs(results: Results) -> list[str]:
 
 
 def _settings(results: Results, most: int) -> Iterator[str]:
-    """Names the variables that a measured library may read, and files with settings."""
+    """Names the variables that launches inherited, and files with settings."""
     inherited = {fact.name for fact in _facts(results, "inherited")}
-    if names := sorted(
-        (name for name in inherited if _is_read(results, may_read, name)),
-        key=lambda name: (len(name), name),
-    ):
+    if names := sorted(inherited, key=lambda name: (len(name), name)):
         rest = [] if len(names) <= most else [f"{len(names) - 1} more"]
         shown = [*(names[:1] if rest else names), *rest]
         yield f"{listed(shown)} {agreeing(len(names), 'was', 'were')} set"
-    files = [fact.value.split(maxsplit=1)[0] for fact in _facts(results, "settings_files")]
-    if any(_is_read(results, may_read_file, file) for file in files):
+    if any(_facts(results, "settings_files")):
         yield "a settings file was read"
-
-
-def _is_read(results: Results, may: Callable[[str, str], bool], name: str) -> bool:
-    """True if a measured library may read a variable or a file."""
-    return any(may(library.family, name) for library in results.libraries)
 
 
 def _facts(results: Results, kind: FindingKind) -> Iterator[Fact]:

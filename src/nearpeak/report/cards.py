@@ -9,9 +9,10 @@ from nearpeak.document.model import Code, Findings
 from nearpeak.document.model import Finding as Card
 from nearpeak.grouping import present
 from nearpeak.journal import resume_study
-from nearpeak.numbers import agreeing, alike, count, listed, number, percent, size, unit
+from nearpeak.numbers import agreeing, count, listed, number, percent, size, unit
+from nearpeak.numbers import alike as same
 from nearpeak.observations.explained import ExplainedCase
-from nearpeak.report import findings
+from nearpeak.report import findings, ties
 from nearpeak.report.advice import sentence as advised
 from nearpeak.report.alternatives import better_library, better_path, figure_of
 from nearpeak.results import methods
@@ -171,8 +172,11 @@ def _of_figure(results: Results, head: Headline) -> Card:
     """The card of the best figure of a path that is far from its ceiling."""
     name = head.best.label if head.best else "the best library"
     reason, doubt = _doubt_of_figure(results, head)
+    who, value = ties.reached(results, head)
+    where = f"{who}, {head.place.path}" if who else head.place.path
+    share = _share(head, ties.alike(results, head))
     plain = Card(
-        f"{name}, {head.place.path}: {short(head.case, results.benchmarks)}: {_reached(head)}",
+        f"{where}: {short(head.case, results.benchmarks)}: {value}, {share}",
         doubt=doubt,
         reason=reason,
     )
@@ -230,16 +234,16 @@ def _why(command: str) -> Code | None:
     return Code(command, "See why:", medium="page") if command else None
 
 
-def _reached(head: Headline) -> str:
-    """`5.19 GB/s, 17.0 % of the ceiling`; of a time `152 µs, 2.81 without MPI (54.1x)`, where that
-    says the same as the share."""
-    value = f"{number(head.value)} {unit(head.unit)}"
+def _share(head: Headline, alike: Sequence[Cell]) -> str:
+    """`17.0 % of the ceiling`; of a time `2.81 without MPI (54.1x)`, where that says the same as
+    the share. `alike`: all libraries, if they have the figure in common."""
+    share = f"{'up to ' if alike else ''}{percent(head.fraction)} % of the ceiling"
     if head.better == "higher" or head.ceiling is None or not head.fraction:
-        return f"{value}, {percent(head.fraction)} % of the ceiling"
+        return share
     times = (head.value or 0.0) / head.ceiling.value
-    if not alike(times, 1 / head.fraction):  # the share is the median of the launches' shares
-        return f"{value}, {percent(head.fraction)} % of the ceiling"
-    return f"{value}, {number(head.ceiling.value)} without MPI ({number(times)}x)"
+    if alike or not same(times, 1 / head.fraction):  # the share is the median of launches' shares
+        return share
+    return f"{number(head.ceiling.value)} without MPI ({number(times)}x)"
 
 
 ADVISED: dict[AdviceKind, Callable[[Results, Advice, Path], Card | None]] = {

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from nearpeak.grouping import grouped
 from nearpeak.numbers import count, listed, number, percent, size
-from nearpeak.report import reached, wording
+from nearpeak.report import left_out, reached, ties, wording
 from nearpeak.report.lines import FEW, RATINGS, UNCONFIRMED, Line, by_share, judged_at
 from nearpeak.results.results import Cell, Results
 from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL
@@ -25,13 +25,15 @@ def sentence(results: Results, shown: Sequence[Line]) -> str:
     judged = [line for line in shown if line.share is not None]
     if not judged:
         return _without_shares(results)
-    owners = {line.judged.best.label for line in judged if line.judged and line.judged.best}
-    best = owners.pop() if len(owners) == 1 else "the best MPI library"
+    heads = [line.judged for line in judged if line.judged and line.judged.best]
+    owners = {head.best.label for head in heads if head.best}
+    only = len(owners) == 1 and not any(head.tied for head in heads)
+    best = owners.pop() if only else "the best MPI library"
     by_rating = grouped(judged, lambda line: line.rating[0])
     unconfirmed = by_rating.keys() == {UNCONFIRMED}
     reason = f"{FEW}: on" if unconfirmed else "On"
     text = (
-        f"{best} {_counted(by_rating, judged_at(judged))}; {_worst(by_rating)}"
+        f"{best} {_counted(by_rating, judged_at(judged))}; {_worst(results, by_rating)}"
         if len(judged) > MOST_PATHS
         else f"{best} reaches {_shares(by_rating, judged_at(judged), bare=unconfirmed)}"
     )
@@ -58,16 +60,19 @@ def _counted(by_rating: dict[str, list[Line]], at_size: str) -> str:
     return f"is {', '.join([*parts, *(f'{word} on {many}' for word, many in others)])}"
 
 
-def _worst(by_rating: dict[str, list[Line]]) -> str:
-    """`worst: host-gpu near (to GPU), 12.6 % of the ceiling by intel`: among confirmed shares,
-    where there are any; `worst confirmed: ...` if another one is less."""
+def _worst(results: Results, by_rating: dict[str, list[Line]]) -> str:
+    """`worst: host-gpu near (to GPU), 12.6 % of the ceiling by intel*`, or `15.0 to 15.5 % of the
+    ceiling by all 3 libraries` if they are alike: among confirmed shares, where there are any;
+    `worst confirmed: ...` if another one is less."""
     confirmed = [line for word, lines in by_rating.items() if word != UNCONFIRMED for line in lines]
     unconfirmed = by_rating.get(UNCONFIRMED, [])
     line = min(confirmed or unconfirmed, key=by_share)
     less = any(by_share(other) < by_share(line) for other in unconfirmed)
-    best = f" by {line.judged.best.label}" if line.judged and line.judged.best else ""
-    worst = f"worst{' confirmed' if less else ''}"
-    return f"{worst}: {line.label}, {percent(line.share)} % of the ceiling{best}"
+    worst = f"worst{' confirmed' if less else ''}: {line.label}"
+    cells = ties.alike(results, line.judged) if line.judged else []
+    share = ties.shares(cells) if cells else percent(line.share)
+    best = ties.everyone(cells) if cells else ties.marked(line.judged) if line.judged else ""
+    return f"{worst}, {share} % of the ceiling{f' by {best}' if best else ''}"
 
 
 def _without_shares(results: Results) -> str:
@@ -116,8 +121,8 @@ def links(results: Results, shown: Sequence[Line]) -> str:
 
 
 def gaps(results: Results) -> str:
-    """`43 of 207 figures unconfirmed (under 6 launches), 42 on host-host same-numa; 5 not measured,
-    8 left out.`; empty if nothing is missing."""
+    """`43 of 207 figures unconfirmed (under 6 launches), 42 on host-host same-numa; 5 not measured;
+    left out for lack of time: bibw and 7 more.`; empty if nothing is missing."""
     texts = gap_texts(results)
     return next((text for text in texts if len(text) <= WIDEST), texts[-1])
 
@@ -136,22 +141,19 @@ def gap_texts(results: Results, *, paths: bool = True) -> list[str]:
         for where in (_where(few, measured) if paths else [""])
     ]
     missing = len(results.timed) - len(measured)
-    left = len(results.left_out)
     return [
-        _gaps(len(results.timed), [(len(few), state), (missing, "not measured")], left_out)
+        _gaps(len(results.timed), [(len(few), state), (missing, "not measured")], left)
         for state in unconfirmed
-        for left_out in (left, 0)
+        for left in (*left_out.texts(results), "")
     ]
 
 
-def _gaps(total: int, figures: Sequence[tuple[int, str]], left_out: int) -> str:
+def _gaps(total: int, figures: Sequence[tuple[int, str]], left: str) -> str:
     parts = [f"{many} {state}" for many, state in figures if many]
     if parts:
         parts[0] = parts[0].replace(" ", f" of {count(total, 'figure')} ", 1)
-    if left_out:
-        parts.append(f"{left_out if parts else count(left_out, 'subject')} left out")
-    text = "; ".join(parts)
-    return f"{text}." if text else ""
+    text = "; ".join(filter(None, [*parts, left]))
+    return f"{text[:1].upper()}{text[1:]}." if text else ""
 
 
 def _where(few: Sequence[Cell], measured: Sequence[Cell]) -> list[str]:

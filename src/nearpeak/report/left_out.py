@@ -2,10 +2,41 @@
 """The table of measurements that a study left out for lack of time."""
 
 from nearpeak.document.model import Column, Row, Rows, Table, Value
-from nearpeak.numbers import count
+from nearpeak.numbers import count, listed
+from nearpeak.report.families import title
 from nearpeak.results.results import Results
-from nearpeak.terms.left_out import LeftOut
+from nearpeak.terms.benchmarks import FAMILIES
+from nearpeak.terms.left_out import LeftOut, LeftOutKind
 from nearpeak.terms.sizes import format_seconds
+
+MOST_NAMED = 4  # in a sentence
+KINDS: list[LeftOutKind] = ["benchmark", "family", "staging", "path", "library", "memory"]
+
+
+def texts(results: Results) -> list[str]:
+    """`left out for lack of time: bibw, collective operations and 7 more`, in fewer words each
+    time, the last ones `left out: bibw and 8 more` and `9 left out`; none if everything was
+    measured. Benchmarks come first, then families, which more readers look for than a path."""
+    parts = sorted(results.left_out, key=_order)
+    many = len(parts)
+    if not many:
+        return []
+    shown = [
+        listed([*map(_name, parts[:most]), *([f"{many - most} more"] if many > most else [])])
+        for most in range(min(many, MOST_NAMED), 0, -1)
+    ]
+    reasoned = [f"left out for lack of time: {names}" for names in shown]
+    return [*reasoned, f"left out: {shown[-1]}", f"{many} left out"]
+
+
+def _order(left: LeftOut) -> tuple[int, int]:
+    family = FAMILIES.index(left.name) if left.kind == "family" and left.name in FAMILIES else 0
+    return KINDS.index(left.kind), family
+
+
+def _name(left: LeftOut) -> str:
+    """`collective operations`, `bibw`, `gpu-gpu same-gpu mps`."""
+    return title(left.name).lower() if left.kind == "family" else left.label
 
 
 def table(results: Results) -> Table:

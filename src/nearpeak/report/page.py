@@ -21,6 +21,8 @@ from nearpeak.document.model import Table, Value
 from nearpeak.explain.drawing import STYLE
 from nearpeak.explain.present import sections
 from nearpeak.files import write_whole
+from nearpeak.machine.doctor import SETTINGS_FILE, VARIABLES
+from nearpeak.machine.machine import Diagnosis
 from nearpeak.machine.provenance import labelled_facts
 from nearpeak.picture import svg
 from nearpeak.report import (
@@ -76,6 +78,8 @@ from nearpeak.terms.ratings import FAIR, GOOD
 P = TypeVar("P", Peak, Group)
 SMALL_LATENCY_UP_TO = 8192  # bytes: where the small-message chart ends and the large one begins
 MOST_FIGURES = 8  # of Table 2, where families have tables of the same
+# Diagnoses of settings, and the findings that say that they concern a library.
+SETTINGS_FOUND = {SETTINGS_FILE: "settings_files", VARIABLES: "inherited"}
 FEWEST_SMALL = 3  # least sizes for a separate chart of small messages
 
 _HERE = Path(__file__).parent
@@ -162,7 +166,7 @@ def render(results: Results, machines: Sequence[Published] = (), study: Path = P
         failures=failures.table(results),
         skipped=failures.skipped(results),
         provenance=list(labelled_facts(results.machine.provenance)),
-        diagnoses=[diagnose for diagnose in results.machine.diagnoses if diagnose.severity != "ok"],
+        diagnoses=list(_diagnoses(results)),
         sessions=sessions.rows(results.sessions),
         measuring={session.session for session in results.measuring_sessions},
         drifts=drift.sentences(results),
@@ -178,6 +182,14 @@ def render(results: Results, machines: Sequence[Published] = (), study: Path = P
         data=templates.embedded(data.embedded),
         policy=templates.policy(charts, script),
     )
+
+
+def _diagnoses(results: Results) -> Iterator[Diagnosis]:
+    """Yields what doctor reported; of settings only those that are found to concern a library."""
+    kinds = {finding.kind for finding in results.findings}
+    for one in results.machine.diagnoses:
+        if one.severity != "ok" and SETTINGS_FOUND.get(one.id) in {None, *kinds}:
+            yield one
 
 
 def _tables(results: Results, groups: list[Group]) -> Iterator[Table]:

@@ -6,10 +6,11 @@ from typing import NamedTuple
 
 from nearpeak.document.model import Bar, Column, Row, Rows, Table, Value
 from nearpeak.numbers import count, listed, number, percent, size, unit
+from nearpeak.report import ties
 from nearpeak.report.lines import Line, by_share, judged_at, share
 from nearpeak.results.results import Headline
 from nearpeak.terms.buffers import WAYS
-from nearpeak.terms.ratings import FAIR, GOOD, TIED, TIES
+from nearpeak.terms.ratings import FAIR, GOOD, TIES
 
 MOST_ROWS = 6
 HALF = "half round trip"  # the time between unlike memories, which is of both ways
@@ -53,7 +54,7 @@ class _Figures(NamedTuple):
             number(head.value),
             unit(head.unit) if len(self.units) > 1 else "",
             f"({percent(reached)})" if reached is not None else "",
-            f"{head.best.label}{TIED if head.tied else ''}" if head.best else "",
+            ties.marked(head) if head.best else "",
         ]
         return " ".join(filter(None, parts))
 

@@ -106,7 +106,7 @@ def summarise(observations: Observations) -> Results:
         failure_kinds=failures.kinds(failed, observations.launches),
         skipped=skipped,
         awareness=observations.awareness,
-        unaware=unaware(observations.awareness),
+        unaware=unaware(observations.trials),
         left_out=observations.left_out,
         explanations=observations.explanations,
         drift=drifts,

@@ -974,6 +974,7 @@ FactOf = Literal[
     "devices",  # the devices that a rank could see
     "adapter",  # the place of an adapter
     "part",  # a part of the time of a message
+    "way",  # the time of a message in one direction, where that of the other differs much
     "table",  # a table of its tuning that a library did not load
 ]
 
@@ -1258,7 +1259,9 @@ class Results(msgspec.Struct, kw_only=True):
     skipped: list[Skip] = []  # cases that a program did not measure, each reason once
     # operations that each library did with each kind of device buffers
     awareness: list[Awareness] = []
-    unaware: list[Unaware] = []  # operations of these that failed, those that ended alike together
+    # operations of these that failed, those that ended alike together, without what the study left
+    # out before its start
+    unaware: list[Unaware] = []
     # what was not measured to save time, in the order in which it was left out
     left_out: list[LeftOut] = []
     # parts of the time of single messages, in the order in which `nearpeak explain --study`

@@ -43,9 +43,22 @@ def agreed(question: str) -> bool:
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-def warn(diagnoses: "Iterable[Diagnosis]", to: TextIO) -> None:
-    """Prints what doctor found bad, before anything is measured."""
-    bad = [diagnosis for diagnosis in diagnoses if diagnosis.severity == "bad"]
+def warn(diagnoses: "Iterable[Diagnosis]", to: TextIO, libraries: "Iterable[Library]") -> None:
+    """Prints what doctor found bad, before anything is measured; files with settings only if one of
+    the `libraries` may read them."""
+    from nearpeak.libraries.variables import may_read_file
+    from nearpeak.machine.doctor import SETTINGS_FILE
+
+    families = {*map(_family, libraries)}
+    bad = [
+        diagnosis
+        for diagnosis in diagnoses
+        if diagnosis.severity == "bad"
+        and (
+            diagnosis.id != SETTINGS_FILE
+            or any(may_read_file(family, diagnosis.message) for family in families)
+        )
+    ]
     show((f"machine:    {diagnosis.message}; {diagnosis.hint}" for diagnosis in bad), to)
 
 
@@ -63,11 +76,10 @@ def say_lacking(library: "Library") -> None:
 def say_inherited(library: "Library", given: Mapping[str, str]) -> None:
     """Prints the shell's variables that are settings of this library, except those that the launch
     sets itself: with them the library is not measured with its own settings."""
-    from nearpeak.libraries.families import is_ceiling
     from nearpeak.libraries.variables import may_read
     from nearpeak.machine.doctor import settings_in
 
-    family = "" if is_ceiling(library) else library.family
+    family = _family(library)
     inherited = [
         f"{name}={value}"
         for name, value in sorted(settings_in(os.environ).items())
@@ -80,11 +92,18 @@ def say_inherited(library: "Library", given: Mapping[str, str]) -> None:
         )
 
 
+def _family(library: "Library") -> str:
+    """The family as `may_read` knows it."""
+    from nearpeak.libraries.families import is_ceiling
+
+    return "" if is_ceiling(library) else library.family
+
+
 def introduce(chosen: "Single") -> None:
     """Prints the path of single launches, and all that may spoil their figures."""
     say(f"Path {chosen.path.id}: {chosen.path.summary}")
     say_lacking(chosen.library)
-    warn(chosen.diagnoses, sys.stderr)
+    warn(chosen.diagnoses, sys.stderr, [chosen.library])
     say_inherited(chosen.library, chosen.line([]).env)
 
 

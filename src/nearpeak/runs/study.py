@@ -141,7 +141,7 @@ def start(request: Request) -> int:
                 "All libraries that were found are measured; choose with --mpi NAME (`nearpeak mpi"
                 " list` shows them)."
             )
-        warn(machine.diagnoses, sys.stdout)
+        warn(machine.diagnoses, sys.stdout, [one.library for one in plan.contenders])
         show(hosts.remarks(machine, plan.hosts, plan.remote_shell), sys.stdout)
         study = _Study(folder, plan, History(folder, plan))
         return _finish(study, journal, _session(study, machine), request)

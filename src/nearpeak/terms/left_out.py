@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parts of a study that do not fit into its time."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
 import msgspec
@@ -66,3 +66,8 @@ class LeftOut(msgspec.Struct, kw_only=True, frozen=True):
         others = [name for name in self.benchmarks if name != self.name]
         label = f"{self.name}: {', '.join(others)}" if others else self.name
         return f"{label}, and with that {', '.join(self.paths)}" if self.paths else label
+
+
+def never_measured(left_out: Iterable[LeftOut]) -> set[str]:
+    """The benchmarks that were left out before anything was measured."""
+    return {name for left in left_out if not left.after_blocks for name in left.benchmarks}

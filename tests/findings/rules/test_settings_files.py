@@ -12,7 +12,33 @@ import pytest
     [("settings-file", "bad", 1), ("settings-file", "ok", 0), ("load", "bad", 0)],
 )
 def test_what_doctor_found(by_hand: Any, name: str, severity: str, count: int) -> None:
-    message = "/home/me/ucx.conf changes the settings of libraries"
+    message = "/home/me/ucx.conf changes UCX's settings"
     machine = by_hand.diagnosed(name, message, severity)
-    found = by_hand.noticed("settings_files", machine=machine)
+    libraries = [by_hand.library("openmpi")]
+    found = by_hand.noticed("settings_files", machine=machine, libraries=libraries)
     assert [fact.value for noticed in found for fact in noticed.facts] == [message] * count
+
+
+@pytest.mark.parametrize(
+    ("file", "families"),
+    [
+        (".nccl.conf", {"nccl", "rccl"}),
+        ("mca-params.conf", {"openmpi"}),
+        ("ucx.conf", {"openmpi", "intel", "nccl", "rccl"}),
+        ("dir1", {"openmpi", "intel", "nccl", "rccl"}),  # published without its name
+    ],
+)
+def test_a_file_counts_where_a_library_may_read_it(
+    by_hand: Any, file: str, families: set[str]
+) -> None:
+    machine = by_hand.diagnosed("settings-file", f"/home/a user/{file} changes anything", "bad")
+    known = [by_hand.library(family) for family in ("openmpi", "intel", "nccl", "rccl")]
+    found = {
+        library.family
+        for library in known
+        if by_hand.noticed("settings_files", machine=machine, libraries=[library])
+    }
+    assert found == families
+    ceilings = [by_hand.library("ceiling", native=True)]
+    anyone = file == "dir1"
+    assert bool(by_hand.noticed("settings_files", machine=machine, libraries=ceilings)) == anyone

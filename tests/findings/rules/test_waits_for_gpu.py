@@ -4,6 +4,8 @@
 
 from typing import Any
 
+import pytest
+
 
 def test_a_fifth_of_a_message_is_told(by_hand: Any) -> None:
     waits = [
@@ -31,3 +33,38 @@ def test_what_another_rank_may_do_meanwhile_is_told(by_hand: Any) -> None:
 def test_waiting_for_others_is_not(by_hand: Any) -> None:
     waits = by_hand.part("wait", "sched_yield", 90.0)
     assert by_hand.told("waits_for_gpu", by_hand.explained(waits)) == []
+
+
+WAIT = ("sync", "cuStreamSynchronize", 40.0)
+TO_HOST, TO_GPU = "copy, device to pageable", "copy to another GPU"
+
+
+@pytest.mark.parametrize(
+    ("size", "copy", "text"),
+    [
+        (
+            8,
+            TO_HOST,
+            "Send larger messages or several at a time, or let the CPU move small ones (GDRCopy).",
+        ),
+        (4096, TO_GPU, "Send larger messages or several at a time."),  # by CUDA IPC
+        (16 << 20, TO_HOST, "Send several such messages at a time, with nonblocking calls."),
+        (8, "", ""),
+    ],
+)
+def test_the_advice_fits_the_route(by_hand: Any, size: int, copy: str, text: str) -> None:
+    copies = [by_hand.part("device", copy, 2.0, bytes=float(size))] if copy else []
+    message = by_hand.explained(by_hand.part(*WAIT), *copies, size=size)
+    (found,) = by_hand.signs("waits_for_gpu", message)
+    assert found.remedy == text
+
+
+def test_waits_for_many_pieces_are_left_to_the_rule_of_pieces(by_hand: Any) -> None:
+    wait = by_hand.part(*WAIT, count=2037.0)
+    copies = by_hand.part("device", TO_HOST, 2.0, count=2037.0, bytes=8236.0)
+    assert by_hand.told("waits_for_gpu", by_hand.explained(wait, copies)) == []
+    assert len(by_hand.told("pieces", by_hand.explained(wait, copies))) == 2
+    other = by_hand.part("sync", "cuEventSynchronize", 40.0, rank=0, count=2037.0)
+    assert by_hand.told("waits_for_gpu", by_hand.explained(wait, copies, other))[0].startswith(
+        "2,037 x cuEventSynchronize by rank 0"
+    )

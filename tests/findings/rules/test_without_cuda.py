@@ -4,9 +4,11 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from nearpeak.terms.awareness import Awareness
+from nearpeak.terms.left_out import LeftOut
 from nearpeak.terms.outcomes import Status
 
 
@@ -42,3 +44,13 @@ def test_messages_work_and_other_operations_do_not(
     found = by_hand.noticed("without_cuda", awareness=[messages, other])
     facts = [(fact.name, fact.value) for noticed in found for fact in noticed.facts]
     assert facts == [("D,D allreduce", FAULT)] * count
+
+
+def test_what_was_left_out_at_the_start_is_no_sign(by_hand: Any) -> None:
+    tried = [trial("latency", "ok"), trial("allreduce", "crashed", FAULT)]
+    left = LeftOut(
+        kind="family", name="collective", why="", benchmarks=["allreduce"], budget_seconds=60.0
+    )
+    assert by_hand.noticed("without_cuda", awareness=tried, left_out=[left]) == []
+    later = msgspec.structs.replace(left, after_blocks=2)
+    assert by_hand.noticed("without_cuda", awareness=tried, left_out=[later])

@@ -28,7 +28,7 @@ def find(view: View) -> Iterator[Noticed]:
     table of operations shows.
     """
     failed: dict[Who, dict[str, list[Awareness]]] = defaultdict(lambda: defaultdict(list))
-    for trial in view.observations.awareness:
+    for trial in view.observations.trials:
         bad = trial.status not in (GOOD, NOT_TRIED) or trial.after_others
         if bad and in_gpu(trial.buffers) and HANDLES.search(trial.message):
             who = Who(trial.library, trial.settings)

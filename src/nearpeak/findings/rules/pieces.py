@@ -4,49 +4,25 @@
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import Noticed, Rule, View
-from nearpeak.findings.messages import COPIES, Message, worst
+from nearpeak.findings.messages import COPIES, MOST_PIECES, SMALL_BYTES, pieces, worst
 from nearpeak.findings.sentences import of_message
 from nearpeak.findings.settings import Setting
 from nearpeak.findings.sources import FRAGMENTS
 from nearpeak.numbers import size
-from nearpeak.observations.explained import Part
 
 LEAST = 0.1  # of the time of a message, with the calls that copy and wait
-COPIES_BY = "cuMemcpy"  # prefix of the names of calls
-MOST = 8  # pieces of a message that are accepted
-SMALL_BYTES = 64 << 10  # of a piece: larger ones take their time for the bytes
 
 
 def find(view: View) -> Iterator[Noticed]:
     """Yields messages that the GPU copies in more and small pieces."""
-    yield from worst(view, _chosen, LEAST)
-
-
-def _chosen(message: Message) -> list[Part]:
-    parts = message.budget.parts
-    pieces = [
-        part
-        for part in parts
-        if part.kind == "device"
-        and part.bytes
-        and part.bytes <= SMALL_BYTES
-        and message.count_per_message(part) > MOST
-    ]
-    ranks = {part.rank for part in pieces}
-    return pieces + [
-        part
-        for part in parts
-        if part.rank in ranks
-        and message.count_per_message(part) > MOST
-        and (part.kind == "sync" or (part.kind == "call" and part.name.startswith(COPIES_BY)))
-    ]
+    yield from worst(view, pieces, LEAST)
 
 
 RULE = Rule(
     name="pieces",
-    tells=f"A message between two ranks is copied to or from the GPU in more than {MOST} pieces of"
-    f" at most {size(SMALL_BYTES)}, and the calls that copy and wait for them take a tenth or more"
-    " of its time.",
+    tells="A message between two ranks is copied to or from the GPU in more than"
+    f" {MOST_PIECES} pieces of at most {size(SMALL_BYTES)}, and the calls that copy and wait for"
+    " them take a tenth or more of its time.",
     find=find,
     origin="settings",
     headline="{it.short}: {it.pieces}",

@@ -6,21 +6,27 @@ from collections.abc import Iterator
 from nearpeak.findings.evidence import Noticed, Rule, View
 from nearpeak.findings.sentences import diagnosed
 from nearpeak.findings.sources import OPEN_MPI_SETTINGS, UCX_SETTINGS
-
-DOCTOR = "settings-file"
+from nearpeak.libraries.variables import may_read_file
+from nearpeak.machine.doctor import SETTINGS_FILE
 
 
 def find(view: View) -> Iterator[Noticed]:
-    """The files that doctor found before the study."""
-    if facts := view.doctor(DOCTOR):
+    """The files that doctor found before the study, and that a measured library may read."""
+    families = {*view.families.values()}
+    facts = [
+        fact
+        for fact in view.doctor(SETTINGS_FILE)
+        if any(may_read_file(family, fact.value) for family in families)
+    ]
+    if facts:
         yield Noticed(facts)
 
 
 RULE = Rule(
     name="settings_files",
-    tells="A file that UCX, Open MPI or NCCL read unasked was there before the study (`ucx.conf` in"
-    " the working directory, `mca-params.conf`, `.nccl.conf`): the settings called `default` are"
-    " not a library's own.",
+    tells="A file that a measured library may read unasked was there before the study (`ucx.conf`"
+    " in the working directory, Open MPI's `mca-params.conf`, NCCL's `.nccl.conf`): the settings"
+    " called `default` are not a library's own.",
     find=find,
     origin="settings",
     headline="{it.diagnosis}",

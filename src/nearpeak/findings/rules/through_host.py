@@ -5,14 +5,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from nearpeak.findings.evidence import Noticed, Rule, View
-from nearpeak.findings.messages import COPIES, Message, MessageGroup, messages, worst
+from nearpeak.findings.messages import COPIES, Message, MessageGroup, by_host, messages, worst
 from nearpeak.findings.sentences import of_message
 from nearpeak.findings.sources import SLURM_GPUS
 from nearpeak.observations.explained import Part
 
 LEAST = 0.1  # of the time of a message
 FEWEST = 2  # sizes: small messages may go through the host where large ones do not
-HOST = ("pageable", "pinned")  # in the name of a copy
 
 
 def find(view: View) -> Iterator[Noticed]:
@@ -39,11 +38,7 @@ def _copies(message: Message) -> list[Part]:
     """The copies to or from the host, if both buffers are in GPUs."""
     if not set(message.explanation.buffers) <= set("D,"):
         return []
-    return [part for part in message.budget.parts if part.kind == "device" and _by_host(part)]
-
-
-def _by_host(part: Part) -> bool:
-    return any(memory in part.name for memory in HOST)
+    return [part for part in message.budget.parts if part.kind == "device" and by_host(part)]
 
 
 RULE = Rule(

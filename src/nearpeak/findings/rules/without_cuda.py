@@ -20,7 +20,7 @@ FAULTS = ("SIGSEGV", "SIGBUS")  # of a CPU that accesses a device address
 def find(view: View) -> Iterator[Noticed]:
     """Yields libraries whose device messages work, and whose other operations end by faults."""
     tried: dict[Who, list[Awareness]] = defaultdict(list)
-    for trial in view.observations.awareness:
+    for trial in view.observations.trials:
         if in_gpu(trial.buffers) and not trial.host_device:
             tried[Who(trial.library, trial.settings)].append(trial)
     for who, trials in tried.items():
