@@ -37,7 +37,7 @@
 namespace nearpeak::layer {
 namespace {
 
-constexpr std::uint32_t kProtocol = 5;  // of envelopes, slots and this agreement
+constexpr std::uint32_t kProtocol = 6;  // of envelopes, slots and this agreement
 constexpr int kNeverTag = 2;            // of world.own
 constexpr int kTag = 32749;             // on MPI_COMM_WORLD, before the application sends anything
 enum class Abi : std::uint32_t { kOpenMpi = 1, kMpich = 2, kStandard = 3 };

@@ -53,7 +53,7 @@ bool has_room(int rank, std::size_t bytes) {
   return area && area->header().gives_room.load(std::memory_order_acquire) != 0;
 }
 
-bool is_met(int rank, std::uint64_t allocation) {
+bool comes_again(int rank, std::uint64_t allocation) {
   static auto& all = *new std::vector<Met>(static_cast<std::size_t>(world.size));
   auto& [allocations, next] = all[static_cast<std::size_t>(rank)];
   if (std::find(allocations.begin(), allocations.end(), allocation) != allocations.end())

@@ -31,8 +31,9 @@ void decline_short_envelopes();
 
 // Whether that rank has room for an envelope in the place of a message of so many bytes.
 bool has_room(int rank, std::size_t bytes);
-// Whether a short message to that rank has come from this allocation before. The first one goes
-// through host memory: to open an allocation takes much longer, and may wait for kernels.
-bool is_met(int rank, std::uint64_t allocation);
+// Notes a short message to that rank from this allocation; whether one has gone there before. The
+// first one goes through host memory: to open an allocation takes much longer, and may wait for
+// kernels.
+bool comes_again(int rank, std::uint64_t allocation);
 
 }  // namespace nearpeak::layer

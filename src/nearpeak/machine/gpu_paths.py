@@ -46,6 +46,11 @@ KINDS = {
 }
 
 
+def takes_turns(path: str) -> bool:
+    """True if both ranks of a path, by its id, hold one GPU whose contexts take turns."""
+    return "same-gpu" in path.split() and "mps" not in path.split()
+
+
 def gpu_paths(
     machine: Machine, cores: Cores, hosts: Sequence[str], all_pairs: bool, ranks: Ranks
 ) -> list[DataPath | NoPath]:

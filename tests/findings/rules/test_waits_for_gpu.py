@@ -5,6 +5,7 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 
 def test_a_fifth_of_a_message_is_told(by_hand: Any) -> None:
@@ -57,6 +58,14 @@ def test_the_advice_fits_the_route(by_hand: Any, size: int, copy: str, text: str
     message = by_hand.explained(by_hand.part(*WAIT), *copies, size=size)
     (found,) = by_hand.signs("waits_for_gpu", message)
     assert found.remedy == text
+
+
+def test_ranks_that_take_turns_are_advised_of_mps(by_hand: Any) -> None:
+    message = replace(by_hand.explained(by_hand.part(*WAIT)), path="gpu-gpu same-gpu")
+    (path,) = by_hand.EXPLAINED["paths"]
+    paths = [replace(path, id=message.path)]
+    (found,) = by_hand.signs("waits_for_gpu", message, paths=paths)
+    assert found.remedy == "Measure it under MPS: without it, ranks on one GPU take turns."
 
 
 def test_waits_for_many_pieces_are_left_to_the_rule_of_pieces(by_hand: Any) -> None:

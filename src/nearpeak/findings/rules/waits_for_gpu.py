@@ -7,6 +7,7 @@ from nearpeak.findings.evidence import Noticed, Rule, View
 from nearpeak.findings.messages import SMALL_BYTES, Message, by_host, pieces, worst
 from nearpeak.findings.sentences import of_message
 from nearpeak.findings.sources import FRAGMENTS
+from nearpeak.machine.gpu_paths import takes_turns
 from nearpeak.observations.explained import Part
 
 LEAST = 0.2  # of the time of a message
@@ -27,6 +28,8 @@ def _chosen(message: Message) -> list[Part]:
 
 def _remedy(message: Message) -> str:
     """The advice that fits the route of a message; empty where no copy was seen."""
+    if takes_turns(message.explanation.path):
+        return "Measure it under MPS: without it, ranks on one GPU take turns."
     copies = [part for part in message.budget.parts if part.kind == "device" and part.bytes]
     if not copies:
         return ""
