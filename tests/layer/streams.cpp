@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // An application that gives MPI memory for which there is still work in the default stream of its
-// device. MPI promises nothing then: with NEARPEAK_LAYER_STREAM=legacy the layer waits for the work,
-// without it the work comes later. The fake driver does it when somebody waits, and not before; on
-// GPUs other work comes first.
+// device. MPI promises nothing then: with NEARPEAK_LAYER_STREAM=legacy the layer waits for the
+// work, without it the work comes later. The fake driver does it when somebody waits, and not
+// before; on GPUs other work comes first.
 #include <cstring>
 
 #include "application.hpp"
@@ -105,8 +105,7 @@ void received() {
     if (rank == 0) {
       Buffer out('D', bytes);
       out.fill(kNew);
-      for (int i = 0; i < 4; ++i)
-        MPI_Send(out.data(), n, MPI_BYTE, 1, kTag, MPI_COMM_WORLD);
+      for (int i = 0; i < 4; ++i) MPI_Send(out.data(), n, MPI_BYTE, 1, kTag, MPI_COMM_WORLD);
     } else if (rank == 1) {
       Buffer in('D', bytes), kept('D', bytes), spare('D', 8);
       MPI_Request again;

@@ -92,7 +92,8 @@ bool is_inline(int rank, const Outgoing& message, std::size_t bytes) {
   if (bytes <= world.settings.inline_bytes || !has_room(rank, bytes) ||
       comes_later(rank, bytes, message.waits))
     return true;
-  return bytes <= kEnvelopeBytes && rank != world.rank && !comes_again(rank, message.found.allocation);
+  return bytes <= kEnvelopeBytes && rank != world.rank &&
+         !comes_again(rank, message.found.allocation);
 }
 
 const char* data_of(const Outgoing& message) {
