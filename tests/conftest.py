@@ -56,6 +56,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # Tests import them by their names.
 load_helper("made_libraries", Path(__file__).parent / "libraries" / "made_libraries.py")
 mpi_launches = load_helper("mpi_launches", Path(__file__).parent / "mpi" / "launches.py")
+load_helper("study_in_jobs", Path(__file__).parent / "study" / "in_jobs.py")
 browsers = load_helper("browser", Path(__file__).parent / "browser.py")
 load_helper("commands", Path(__file__).parent / "commands.py")
 load_helper("answers", Path(__file__).parent / "answers.py")
