@@ -161,12 +161,6 @@ class Others {
   std::vector<MPI_Request> some_;
 };
 
-int class_of(int error) {
-  int found = MPI_SUCCESS;
-  if (error != MPI_SUCCESS) NEARPEAK_REAL(MPI_Error_class)(error, &found);
-  return found;
-}
-
 // One request was completed, with this code.
 int end_one(Operation* operation, MPI_Status& status, int code) {
   if (operation == nullptr) return code;

@@ -28,12 +28,6 @@ void unpack_by_shadow(const Target& target, const void* from, std::size_t bytes)
 
 }  // namespace
 
-bool is_truncation(int error) {
-  int found = MPI_SUCCESS;
-  NEARPEAK_REAL(MPI_Error_class)(error, &found);
-  return found == MPI_ERR_TRUNCATE;
-}
-
 void put(Receive& receive, const void* from, std::size_t bytes) {
   const Target& target = receive.target;
   const std::size_t fits = std::min(bytes, target.room);

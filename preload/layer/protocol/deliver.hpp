@@ -7,9 +7,6 @@
 
 namespace nearpeak::layer {
 
-// Whether an error says that a message was too long.
-bool is_truncation(int error);
-
 // Puts a message that is in host memory where its receive wants it.
 void put(Receive& receive, const void* from, std::size_t bytes);
 // Writes the number of bytes where the layer knows better than the MPI library.

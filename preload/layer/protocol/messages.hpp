@@ -64,6 +64,12 @@ struct MessageStatus {
   MPI_Count bytes = 0;
 };
 
+inline int class_of(int error) {
+  int found = MPI_SUCCESS;
+  if (error != MPI_SUCCESS) NEARPEAK_REAL(MPI_Error_class)(error, &found);
+  return found;
+}
+
 // Of the message that was received.
 inline std::size_t bytes_of(const MPI_Status& status) {
   MPI_Count bytes = 0;

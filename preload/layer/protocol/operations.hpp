@@ -136,7 +136,7 @@ class Overwritten {
     kept_ = target.takes_envelope() && target.room >= kEnvelopeBytes;
     if (kept_) std::memcpy(bytes_.data(), target.data, kEnvelopeBytes);
   }
-  // The message has so many bytes.
+  // `bytes`: of the message.
   void put_back(const Target& target, std::size_t bytes) const {
     if (kept_ && bytes < kEnvelopeBytes)
       std::memcpy(static_cast<char*>(target.data) + bytes, &bytes_[bytes], kEnvelopeBytes - bytes);

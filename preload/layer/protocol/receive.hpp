@@ -131,7 +131,7 @@ int receive_now(const Target& target, const Origin& origin, MPI_Status* status, 
       now(roomy.data, static_cast<MPI_Count>(roomy.room), calls::byte_type(), &received);
   HeldReceive held(target, origin.comm);
   if (code != MPI_SUCCESS) {
-    if (is_short(target) && is_truncation(code)) {
+    if (is_short(target) && class_of(code) == MPI_ERR_TRUNCATE) {
       put(held, content.data(), content.size());
       correct(held, received);
     }

@@ -39,7 +39,7 @@ void write_back(ShadowedCall& call) {
 // it has that much.
 void end_wrong(PostedReceive& receive, int error) {
   close_receive(receive);
-  if (receive.host && is_short(receive.target) && is_truncation(error))
+  if (receive.host && is_short(receive.target) && class_of(error) == MPI_ERR_TRUNCATE)
     put(receive, receive.host.get(), kEnvelopeBytes);
 }
 

@@ -23,13 +23,13 @@ inline bool is_short(const Target& target) {
 bool watches_short_receives();
 // One more is noted.
 void count_short_receive();
-// A message of so many bytes has come into memory of a device through host memory, from a rank in
+// A message has come into memory of a device through host memory. `sender`: its rank in
 // MPI_COMM_WORLD.
 void note_short_message(int sender, std::size_t bytes);
 // This rank takes no envelopes for short messages from now on, but for those that are under way.
 void decline_short_envelopes();
 
-// Whether that rank has room for an envelope in the place of a message of so many bytes.
+// Whether that rank has room for an envelope in the place of a message of this length.
 bool has_room(int rank, std::size_t bytes);
 // Notes a short message to that rank from this allocation; whether one has gone there before. The
 // first one goes through host memory: to open an allocation takes much longer, and may wait for
