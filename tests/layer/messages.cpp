@@ -600,23 +600,26 @@ void complete(int how, std::vector<MPI_Request>& requests) {
   }
 }
 
-// Windows of messages of many lengths, both ways at once.
-void in_flight() {
+// Windows of messages of many lengths, both ways at once. `kinds`: of the memory of both ends, where
+// 'M' is now and then the host's.
+void in_flight_between(const char* kinds) {
   constexpr int kMessages = 100, kWays = 5;
-  const std::size_t kLengths[] = {8, 62, 1000, 4097, 65536, 200000};
-  if (rank > 1) return;
+  const std::size_t kLengths[] = {8, 62, 1000, 4097, 65536, 200000, 300000};
   for (int round = 0; round < 2 * kWays; ++round) {
     std::vector<std::unique_ptr<Buffer>> sent, received;
     std::vector<MPI_Request> requests;
-    const auto bytes_of = [&](int i) { return kLengths[(i * i + round) % 6]; };
+    const auto bytes_of = [&](int i) { return kLengths[(i * i + round) % 7]; };
+    const auto kind_of = [&](char kind, int i) {
+      return kind != 'M' ? kind : round % 2 == 1 && i % 9 == 4 ? 'H' : 'D';
+    };
     for (int i = 0; i < kMessages; ++i) {
-      const bool host = round % 2 == 1 && i % 9 == 4;
-      received.push_back(std::make_unique<Buffer>(host ? 'H' : 'D', bytes_of(i)));
+      const char kind = kind_of(kinds[1], i);
+      received.push_back(std::make_unique<Buffer>(kind, bytes_of(i)));
       MPI_Irecv(received.back()->data(), length(bytes_of(i)), MPI_BYTE, 1 - rank, i % 3,
                 MPI_COMM_WORLD, &requests.emplace_back());
     }
     for (int i = 0; i < kMessages; ++i) {
-      sent.push_back(std::make_unique<Buffer>('D', bytes_of(i)));
+      sent.push_back(std::make_unique<Buffer>(kinds[0], bytes_of(i)));
       sent.back()->fill(1000 * round + i + rank);
       MPI_Isend(sent.back()->data(), length(bytes_of(i)), MPI_BYTE, 1 - rank, i % 3, MPI_COMM_WORLD,
                 &requests.emplace_back());
@@ -625,6 +628,10 @@ void in_flight() {
     for (int i = 0; i < kMessages; ++i)
       CHECK(received[static_cast<std::size_t>(i)]->has(1000 * round + i + 1 - rank, bytes_of(i)));
   }
+}
+void in_flight() {
+  if (rank < 2)
+    for (const char* const kinds : {"DM", "HD", "DH"}) in_flight_between(kinds);
 }
 
 void freed() {

@@ -69,6 +69,8 @@ void Devices::abandon_all_of(int device) {
   abandon(carrier.batch_copier);
   for (auto& [_, reducer] : carrier.reducers) abandon(reducer);
   carriers_.erase(device);
+  if (const auto landing = landing_.find(device); landing != landing_.end())
+    landing->second->abandon();
   stores_.erase(device);
   look_for_freed(handles_.size(), shown_chunks_.size());
 }
@@ -315,6 +317,20 @@ void Devices::wait_batch(int device) {
   if (const auto& copier = carriers_[device].batch_copier) copier->wait();
 }
 
+HostMemory Devices::landing(int device, std::size_t bytes) {
+  if (bytes == 0 || bytes > LandingMemory::kMostOfPiece) return nullptr;
+  Device& of = device_of(device);
+  auto landing = landing_.find(device);
+  if (landing == landing_.end())
+    landing = landing_.emplace(device, std::make_unique<LandingMemory>()).first;
+  return landing->second->pin(of) ? landing->second->take(bytes) : nullptr;
+}
+
+bool Devices::is_pinned(int device, const HostMemory& memory) {
+  LandingMemory* const landing = memory.get_deleter().landing;
+  return memory && landing != nullptr && landing->pin(device_of(device));
+}
+
 void Devices::copy_to_host(const Located& place, const std::vector<Piece>& pieces) {
   if (pieces.size() == 1) return copy_to_host(place, pieces[0].to, pieces[0].from, pieces[0].bytes);
   copy(place.device, pieces);
@@ -558,6 +574,7 @@ void Devices::close_all() {
   await_lanes();
   for (Lane& lane : lanes_) lane.stream.reset();
   begun_.clear();
+  for (auto& [_, landing] : landing_) landing->unpin();
   opened_.clear();
   opened_chunks_.clear();
   shown_chunks_.clear();

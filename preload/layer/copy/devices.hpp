@@ -25,6 +25,7 @@
 #include "accel/reducer.hpp"
 #include "layer/copy/exported.hpp"
 #include "layer/copy/kernel_copy_crossover.hpp"
+#include "layer/copy/landing_memory.hpp"
 #include "layer/copy/opened_chunks.hpp"
 #include "layer/copy/own_memory.hpp"
 #include "layer/copy/shown_chunks.hpp"
@@ -159,6 +160,11 @@ class Devices {
   void begin_batch(int device, const CopyBatch& batch);
   bool batch_ended(int device);
   void wait_batch(int device);
+  // Host memory for a message to or from a device, from and to which it copies fast. Empty where
+  // there is no more, and for long messages.
+  HostMemory landing(int device, std::size_t bytes);
+  // Whether it is such memory, and pinned.
+  bool is_pinned(int device, const HostMemory& memory);
   // All of these are under way together, where there are several.
   void copy_to_host(const Located& place, const std::vector<Piece>& pieces);
   void copy_to_device(const Located& place, const std::vector<Piece>& pieces);
@@ -363,7 +369,8 @@ class Devices {
   std::function<void(int)> when_reset_;
   std::function<void(int)> taken_again_;
   std::function<void()> begin_copies_;
-  std::map<int, Carrier> carriers_;  // by device
+  std::map<int, Carrier> carriers_;                        // by device
+  std::map<int, std::unique_ptr<LandingMemory>> landing_;  // by device; null: there is none
   std::map<std::uint32_t, KernelCopyCrossover> crossovers_;
   // By device: memory that nobody has now, by its bytes, and what there is in all.
   struct Room {

@@ -10,6 +10,8 @@
 #include <mutex>
 #include <new>
 
+#include "layer/copy/landing_memory.hpp"
+
 namespace nearpeak::layer {
 namespace {
 
@@ -70,6 +72,7 @@ HostMemory host_memory_of(std::size_t bytes) {
 }
 
 void GiveBack::operator()(char* memory) const {
+  if (landing != nullptr) return landing->give_back(memory);
   if (bytes < kLeastKept || bytes > kMostKept) return std::free(memory);
   Kept& all = kept(bytes);
   const std::lock_guard lock(all.mutex);

@@ -9,9 +9,12 @@
 
 namespace nearpeak::layer {
 
+class LandingMemory;
+
 // Gives memory back; `bytes` is its length.
 struct GiveBack {
   std::size_t bytes = 0;
+  LandingMemory* landing = nullptr;  // of which it is a piece
   void operator()(char* memory) const;
 };
 using HostMemory = std::unique_ptr<char, GiveBack>;

@@ -23,8 +23,6 @@ class PinnedCache {
 
   // What of these bytes is pinned, by the application or by keep(); all whole pages, or nothing.
   Range part_of(const Range& bytes);
-  // The same of what keep() has pinned, without asking whether it is still so.
-  bool had(const Range& bytes) const { return pinned_with(pages_within(bytes)) != pinned_.end(); }
   // Notes that a message uses these bytes. Whether one did before, while they were there.
   bool used(const Range& bytes);
   // Pins them, where that can be done and is safe.

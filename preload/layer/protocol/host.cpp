@@ -104,7 +104,7 @@ void bring_up(const Target& target, int sender, Slot& slot, std::size_t bytes) {
     slot.offset = shown->offset;
     slot.handle = shown->exported;
     share(slot);
-    if (slot.kept != 0) await_sender(slot);
+    if (slot.pinned != 0) await_sender(slot);
   }
   move_rest(slot, place.device, {}, [&] {
     return Ends{.direction = Direction::kToDevice,

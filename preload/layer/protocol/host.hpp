@@ -22,10 +22,11 @@ inline bool is_expected() {
 
 // Begins to take envelopes, where the application has a device.
 void join();
-// The same before a receive into host memory, where that may get a long one.
+// The same before a receive into host memory, where that may get a message that is faster so.
 inline void join_for(MPI_Count n, MPI_Datatype type) {
+  constexpr std::size_t kLeast = 1024;
   if (!world.accepts_envelopes.load(std::memory_order_relaxed) && in_company() &&
-      room_of(n, type) >= world.settings.long_bytes)
+      room_of(n, type) >= kLeast)
     join();
 }
 

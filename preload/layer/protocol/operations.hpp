@@ -98,8 +98,10 @@ struct Receive : Operation {
   Target target;
   MessageStatus status;
   bool delivered = false;        // by the layer: the MPI library does not know the length
-  Slot* copied_slot = nullptr;   // while its message is copied in the background,
-  std::size_t copy_lane = 0;     // and which of the copies that is
+  bool is_copied = false;        // in the background, for now;
+  Slot* copied_slot = nullptr;   // then: of what is copied out of its sender's memory,
+  HostMemory landed;             // where it is on its way between a device and the host,
+  std::size_t copy_lane = 0;     // and which of the copies it is
   std::unique_ptr<Parts> parts;  // until all of them are there
 
  protected:

@@ -74,7 +74,9 @@ int post_receive(std::unique_ptr<PostedReceive> receive, MPI_Request* request, c
   if ((is_short(target) && gives_room()) ||
       (!target.takes_envelope() && (target.on_device || world.accepts_envelopes.load()))) {
     room = std::max(room, kEnvelopeBytes);
-    receive->host = host_memory_of(room);
+    if (target.on_device && land_together())
+      receive->host = world.devices.landing(target.place.device, room);
+    if (!receive->host) receive->host = host_memory_of(room);
     where = receive->host.get();
   } else if (!target.dense) {
     receive->accept_no_envelope();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "layer/protocol/receive_copies.hpp"
 
+#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -9,43 +10,69 @@
 namespace nearpeak::layer {
 namespace {
 
+struct End {
+  Located place;
+  char* data;
+};
+
 struct GatheredCopy {
   Receive* receive;
+  End to;
   OfferedData from;
   std::size_t bytes;
+
+  // By which it goes.
+  int device() const {
+    return to.place.kind == BufferKind::kDevice ? to.place.device : from.place.device;
+  }
 };
 
 struct ReceiveCopies {
   std::vector<Receive*> by_engine;     // in the order in which their copies began
   std::vector<GatheredCopy> gathered;  // on one device, for the next batch
   std::size_t gathered_before = 0;     // at the look before
-  std::vector<Receive*> in_batch;      // whose copies are under way
+  std::vector<Receive*> in_batch;      // whose copies are under way,
+  int batch_device = 0;                // on this device
 };
 ReceiveCopies& copies = *new ReceiveCopies;
 
+Located pinned() { return {.kind = BufferKind::kPinned}; }
+bool is_on_device(const Located& place) { return place.kind == BufferKind::kDevice; }
+char* data_of(const Target& target) { return static_cast<char*>(target.data); }
+
 void note_done(Receive& receive) {
-  std::exchange(receive.copied_slot, nullptr)->state.store(State::kDone, std::memory_order_release);
+  if (Slot* const slot = std::exchange(receive.copied_slot, nullptr))
+    slot->state.store(State::kDone, std::memory_order_release);
+  const HostMemory landed = std::move(receive.landed);
+  if (landed && !receive.target.on_device)
+    std::memcpy(receive.target.data, landed.get(), static_cast<std::size_t>(receive.status.bytes));
+  receive.is_copied = false;
 }
 
-void note_batch_done() {
-  for (Receive* const receive : copies.in_batch) note_done(*receive);
-  copies.in_batch.clear();
-}
-
-void wait_batch() {
-  if (copies.in_batch.empty()) return;
-  world.devices.wait_batch(copies.in_batch.front()->target.place.device);
-  note_batch_done();
+void begin_by_engine(Receive& receive, const Located& place, void* to, const void* from,
+                     std::size_t bytes) {
+  if (copies.by_engine.size() == Devices::kLanes) wait_copy(*copies.by_engine.front());
+  receive.is_copied = true;
+  receive.copy_lane = world.devices.begin_copy(place, to, from, bytes);
+  copies.by_engine.push_back(&receive);
 }
 
 // A kernel that is there, or the copy engine, is faster with one copy alone.
 void copy_one(const GatheredCopy& one) {
   Receive& receive = *one.receive;
-  const Target& target = receive.target;
-  if (one.bytes > Devices::kShort)
-    return begin_copy(receive, *receive.copied_slot, one.from, one.bytes);
-  world.devices.copy_between_devices(target.place, target.data, one.from.place, one.from.data,
-                                     one.bytes, one.from.rank);
+  Devices& devices = world.devices;
+  const Located& to = one.to.place;
+  const Located& from = one.from.place;
+  if (one.bytes > Devices::kShort) {
+    return begin_by_engine(receive, is_on_device(to) ? to : from, one.to.data, one.from.data,
+                           one.bytes);
+  }
+  if (!is_on_device(to))
+    devices.copy_to_host(from, one.to.data, one.from.data, one.bytes);
+  else if (!is_on_device(from))
+    devices.copy_to_device(to, one.to.data, one.from.data, one.bytes);
+  else
+    devices.copy_between_devices(to, one.to.data, from, one.from.data, one.bytes, one.from.rank);
   note_done(receive);
 }
 
@@ -56,42 +83,75 @@ void begin_batch() {
   if (gathered.size() == 1) return copy_one(gathered.front());
   CopyBatch batch;
   for (const GatheredCopy& one : gathered) {
-    batch.add({one.receive->target.data, one.from.data, one.bytes});
+    batch.add({one.to.data, one.from.data, one.bytes});
     copies.in_batch.push_back(one.receive);
   }
-  world.devices.begin_batch(gathered.front().receive->target.place.device, batch);
+  copies.batch_device = gathered.front().device();
+  world.devices.begin_batch(copies.batch_device, batch);
   ++world.counts.batches;
   world.counts.batched_receives += gathered.size();
 }
 
+// The next one goes on while the CPU does its part of this one.
 void end_and_begin_batch() {
-  wait_batch();
+  const std::vector<Receive*> ended = std::exchange(copies.in_batch, {});
+  if (!ended.empty()) world.devices.wait_batch(copies.batch_device);
   begin_batch();
+  for (Receive* const receive : ended) note_done(*receive);
+}
+
+bool gather(const GatheredCopy& one) {
+  // Where both do not lie alike a kernel copies byte by byte.
+  constexpr std::size_t kShort = 16384;
+  const auto apart = reinterpret_cast<std::uintptr_t>(one.to.data) -
+                     reinterpret_cast<std::uintptr_t>(one.from.data);
+  if (one.bytes > kShort && apart % 16 != 0) return false;
+  const Located& to = one.to.place;
+  const Located& from = one.from.place;
+  if (!world.devices.takes_batch(is_on_device(to) ? to : from, is_on_device(from) ? from : to))
+    return false;
+  const bool other = !copies.gathered.empty() && copies.gathered.front().device() != one.device();
+  if (other || copies.gathered.size() == CopyBatch::kMost) end_and_begin_batch();
+  one.receive->is_copied = true;
+  copies.gathered.push_back(one);
+  return true;
 }
 
 }  // namespace
 
 void begin_copy(Receive& receive, Slot& slot, const OfferedData& from, std::size_t bytes) {
-  if (copies.by_engine.size() == Devices::kLanes) wait_copy(*copies.by_engine.front());
-  const Target& target = receive.target;
   receive.copied_slot = &slot;
-  receive.copy_lane = world.devices.begin_copy(target.place, target.data, from.data, bytes);
-  copies.by_engine.push_back(&receive);
+  const Target& target = receive.target;
+  begin_by_engine(receive, target.place, target.data, from.data, bytes);
 }
 
 bool gather_copy(Receive& receive, Slot& slot, const OfferedData& from, std::size_t bytes) {
-  const Located& place = receive.target.place;
-  // Where both do not lie alike a kernel copies byte by byte.
-  constexpr std::size_t kShort = 16384;
-  const auto apart = reinterpret_cast<std::uintptr_t>(receive.target.data) -
-                     reinterpret_cast<std::uintptr_t>(from.data);
-  if (bytes > kShort && apart % 16 != 0) return false;
-  if (!world.devices.takes_batch(place, from.place)) return false;
-  const bool other = !copies.gathered.empty() &&
-                     copies.gathered.front().receive->target.place.device != place.device;
-  if (other || copies.gathered.size() == CopyBatch::kMost) end_and_begin_batch();
+  const Target& target = receive.target;
+  if (!gather({&receive, {target.place, data_of(target)}, from, bytes})) return false;
   receive.copied_slot = &slot;
-  copies.gathered.push_back({&receive, from, bytes});
+  return true;
+}
+
+bool gather_copy_to_host(Receive& receive, Slot& slot, const OfferedData& from, std::size_t bytes) {
+  char* to = data_of(receive.target);
+  HostMemory landing;
+  if (!world.devices.pinned(to, bytes)) {
+    landing = world.devices.landing(from.place.device, bytes);
+    to = landing.get();
+  }
+  if (to == nullptr || !gather({&receive, {pinned(), to}, from, bytes})) return false;
+  receive.copied_slot = &slot;
+  receive.landed = std::move(landing);
+  return true;
+}
+
+bool begin_copy_to_device(Receive& receive, const HostMemory& from, std::size_t bytes) {
+  const Target& target = receive.target;
+  if (bytes == 0 || !world.devices.is_pinned(target.place.device, from)) return false;
+  const OfferedData source{.place = pinned(), .data = from.get(), .rank = 0};
+  if (gather({&receive, {target.place, data_of(target)}, source, bytes})) return true;
+  if (bytes < Devices::kShort) return false;
+  begin_by_engine(receive, target.place, target.data, from.get(), bytes);
   return true;
 }
 
@@ -99,15 +159,12 @@ void advance_batches(bool may_come) {
   const std::size_t gathered = copies.gathered.size();
   const bool came = gathered != std::exchange(copies.gathered_before, gathered);
   if (came && may_come) return;
-  if (!copies.in_batch.empty()) {
-    if (!world.devices.batch_ended(copies.in_batch.front()->target.place.device)) return;
-    note_batch_done();
-  }
-  begin_batch();
+  if (copies.in_batch.empty() || world.devices.batch_ended(copies.batch_device))
+    end_and_begin_batch();
 }
 
 void wait_copy(Receive& receive) {
-  while (receive.copied_slot != nullptr) {
+  while (receive.is_copied) {
     if (std::erase(copies.by_engine, &receive) > 0) {
       world.devices.wait_copy(receive.copy_lane);
       note_done(receive);

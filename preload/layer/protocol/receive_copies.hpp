@@ -17,10 +17,16 @@ struct OfferedData {
   std::uint32_t rank;  // of the sender
 };
 
-// Begins the copy of a message by the copy engine. Its slot is done when the copy has ended.
+// Begins the copy of a message between devices by the copy engine. Its slot is done when the copy
+// has ended.
 void begin_copy(Receive& receive, Slot& slot, const OfferedData& from, std::size_t bytes);
-// Leaves the copy of a message to the next batch. False where no kernel does it.
+// Leaves such a copy to the next batch. False where no kernel does it.
 bool gather_copy(Receive& receive, Slot& slot, const OfferedData& from, std::size_t bytes);
+// The same of a message from a device to the host: its slot is done when it has left the device.
+bool gather_copy_to_host(Receive& receive, Slot& slot, const OfferedData& from, std::size_t bytes);
+// Begins the copy to a device, or leaves it to the next batch, of what has come into the receive's
+// host memory, or has landed. False where that is not pinned.
+bool begin_copy_to_device(Receive& receive, const HostMemory& from, std::size_t bytes);
 // After each look for further messages, of which some `may_come`: begins the next batch when a look
 // has found none, and the batch before has ended. To launch a kernel takes as long as to receive
 // some messages, so few large batches are faster.

@@ -197,7 +197,7 @@ OfferedSend* offer_from_host(Outgoing& message, Mode mode) {
   const Range range{data, data + bytes};
   Slot& slot = world.area().slot(index);
   slot.on_host = 1;
-  slot.kept = world.pinned.had(range) ? 1 : 0;
+  slot.pinned = world.pinned.part_of(range).bytes() > 0 ? 1 : 0;
   OfferedMemory memory;
   memory.on_host = true;
   memory.used_before = world.pinned.used(range);

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "layer/copy/process_memory.hpp"
 #include "layer/protocol/copy_proxy.hpp"
 #include "layer/protocol/deliver.hpp"
 #include "layer/protocol/host.hpp"
@@ -19,6 +20,12 @@ namespace nearpeak::layer {
 namespace {
 
 Ring<PostedReceive>& open_receives = *new Ring<PostedReceive>;  // that may still get an envelope
+bool landing = false;
+
+// Whether others may come meanwhile, where the copy of one may be under way.
+bool may_wait(Until until) {
+  return until == Until::kUnderWay && (!open_receives.empty() || have_copies());
+}
 
 OfferedData reached(const Envelope& envelope, const Slot& slot, std::size_t bytes) {
   if (envelope.rank == static_cast<std::uint32_t>(world.rank)) {
@@ -35,7 +42,7 @@ OfferedData reached(const Envelope& envelope, const Slot& slot, std::size_t byte
 Route fetch(Receive& receive, Slot& slot, const OfferedData& from, std::size_t bytes, Until until) {
   const Target& target = receive.target;
   Devices& devices = world.devices;
-  const bool later = until == Until::kUnderWay && (!open_receives.empty() || have_copies());
+  const bool later = may_wait(until);
   if (!target.on_device) {
     devices.copy_to_host(from.place, target.data, from.data, bytes);
   } else if (later && bytes <= PersistentCopyKernel::kMost &&
@@ -80,11 +87,35 @@ void take_set_aside(Receive& receive, const Envelope& envelope, const Area& area
   }
 }
 
+// Between a device and the host, where others come, too. False where nothing copies several.
+bool take_together(Receive& receive, const Envelope& envelope, Slot& slot, std::size_t bytes) {
+  const Target& target = receive.target;
+  const bool from_host = slot.on_host != 0;
+  // From pinned memory its sender moves longer ones faster.
+  constexpr std::size_t kMostPinned = std::size_t{128} << 10;
+  const std::size_t most = slot.pinned != 0 ? kMostPinned : PersistentCopyKernel::kMost;
+  if (!target.dense || target.on_device != from_host || bytes == 0 || bytes > most) return false;
+  if (!from_host) return gather_copy_to_host(receive, slot, reached(envelope, slot, bytes), bytes);
+  HostMemory landed = world.devices.landing(target.place.device, bytes);
+  if (!landed) return false;
+  const auto* const there = reinterpret_cast<const void*>(slot.address);
+  read_from(world.processes[envelope.rank], landed.get(), there, bytes);
+  if (begin_copy_to_device(receive, landed, bytes))
+    receive.landed = std::move(landed);
+  else
+    copy_to_device(target.place, target.data, landed.get(), bytes);
+  return true;
+}
+
 // What its sender has where it was. The route that it takes.
 Route take_offered(Receive& receive, const Envelope& envelope, Slot& slot, Until until) {
   const Target& target = receive.target;
-  if (bring(receive, envelope, slot)) return target.dense ? Route::kPieces : Route::kThroughHost;
   const std::size_t fits = std::min<std::size_t>(envelope.bytes, target.room);
+  if (may_wait(until) && take_together(receive, envelope, slot, fits)) {
+    receive.note_delivered(envelope.bytes);
+    return Route::kGathered;
+  }
+  if (bring(receive, envelope, slot)) return target.dense ? Route::kPieces : Route::kThroughHost;
   Route route = Route::kDirectly;
   if (!is_fetched(target, static_cast<int>(envelope.rank), slot, fits)) {
     const OfferedData from = reached(envelope, slot, fits);
@@ -123,8 +154,18 @@ void settle_in_place(PostedReceive& receive, const MPI_Status& status) {
       world.accepts_envelopes.load(std::memory_order_relaxed) &&
       got_envelope(receive.target, status, envelope)) {
     receive.overwritten.put_back(receive.target, envelope.bytes);
-    take(receive, envelope);
+    take(receive, envelope, Until::kUnderWay);
   }
+}
+
+// What has come through host memory into that of a device, where others come, too.
+bool begin_copy_up(PostedReceive& receive, std::size_t bytes) {
+  const Target& target = receive.target;
+  if (!target.on_device || !target.dense || !may_wait(Until::kUnderWay)) return false;
+  landing = true;
+  if (!begin_copy_to_device(receive, receive.host, std::min(bytes, target.room))) return false;
+  receive.note_delivered(bytes);
+  return true;
 }
 
 // What it has received in memory of the layer's.
@@ -137,7 +178,7 @@ void settle_from_host(PostedReceive& receive, const MPI_Status& status) {
     return;
   }
   const Copies copies;
-  put(receive, memory, bytes);
+  if (!begin_copy_up(receive, bytes)) put(receive, memory, bytes);
   if (!receive.target.on_device) return;
   if (watches_short_receives() && !receive.comm_freed)
     note_short_message(world_rank(receive.comm, status.MPI_SOURCE), bytes);
@@ -161,6 +202,8 @@ void make_ready(PostedReceive& receive) {
   else
     receive.overwritten.keep(receive.target);
 }
+
+bool land_together() { return landing; }
 
 void open_receive(PostedReceive& receive) {
   receive.started = true;

@@ -12,6 +12,9 @@ namespace nearpeak::layer {
 // Before a receive is posted: no envelope of another message is in memory of the layer's, and what
 // an envelope overwrites of the application's behind a shorter message is kept.
 void make_ready(PostedReceive& receive);
+// Whether messages came into memory of a device through host memory several at a time: then they
+// land where it copies them together.
+bool land_together();
 // Begins to look for the envelope of a receive; where it is persistent, at each start.
 void open_receive(PostedReceive& receive);
 // Ends that.

@@ -35,7 +35,7 @@ struct alignas(64) Slot {
   std::uint64_t offset = 0;  // in its allocation
   Exported handle;
   std::uint32_t on_host = 0;  // the sender's memory: of the three above, its address alone
-  std::uint32_t kept = 0;     // it is pinned, and the sender will be quick
+  std::uint32_t pinned = 0;   // that memory of the host is, and the sender will be quick
   // While it is taken or shared. What the receiver has on a device is in the three above then.
   std::uint64_t fits = 0;                 // bytes that are moved
   std::uint64_t target = 0;               // where to on the receiver's host
