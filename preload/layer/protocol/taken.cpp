@@ -49,8 +49,7 @@ Route fetch(Receive& receive, Slot& slot, const OfferedData& from, std::size_t b
              gather_copy(receive, slot, from, bytes)) {
     return Route::kGathered;
   } else if (until != Until::kUnderWay || bytes <= Devices::kShort) {
-    devices.copy_between_devices(target.place, target.data, from.place, from.data, bytes,
-                                 from.rank);
+    copy_between_devices(target.place, target.data, from.place, from.data, bytes, from.rank);
   } else if (later ||
              !devices.carry(target.place, target.data, from.place, from.data, bytes, from.rank)) {
     begin_copy(receive, slot, from, bytes);
@@ -92,7 +91,7 @@ bool take_together(Receive& receive, const Envelope& envelope, Slot& slot, std::
   const Target& target = receive.target;
   const bool from_host = slot.on_host != 0;
   // From pinned memory its sender moves longer ones faster.
-  constexpr std::size_t kMostPinned = std::size_t{128} << 10;
+  constexpr std::size_t kMostPinned = std::size_t{64} << 10;
   const std::size_t most = slot.pinned != 0 ? kMostPinned : PersistentCopyKernel::kMost;
   if (!target.dense || target.on_device != from_host || bytes == 0 || bytes > most) return false;
   if (!from_host) return gather_copy_to_host(receive, slot, reached(envelope, slot, bytes), bytes);
@@ -117,7 +116,8 @@ Route take_offered(Receive& receive, const Envelope& envelope, Slot& slot, Until
   }
   if (bring(receive, envelope, slot)) return target.dense ? Route::kPieces : Route::kThroughHost;
   Route route = Route::kDirectly;
-  if (!is_fetched(target, static_cast<int>(envelope.rank), slot, fits)) {
+  const bool by_lane = may_wait(until) && target.on_device && fits > PersistentCopyKernel::kMost;
+  if (by_lane || !is_fetched(target, static_cast<int>(envelope.rank), slot, fits)) {
     const OfferedData from = reached(envelope, slot, fits);
     const bool one_copy = !target.on_device || Devices::is_one_copy(target.place, from.place);
     if (target.dense && one_copy) {
