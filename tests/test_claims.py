@@ -166,6 +166,34 @@ def test_the_changelog_has_the_short_messages_of_recorded_runs() -> None:
     assert said in plain((ROOT / "CHANGELOG.md").read_text(encoding="utf-8"))
 
 
+def test_the_pages_have_the_host_windows_of_recorded_runs() -> None:
+    """Those of the layer with landing memory, and those without."""
+    file = ROOT / "benchmarks" / "recorded" / "layer-host-windows-h200x2.txt"
+    recorded = file.read_text("utf-8")
+
+    def median(layer: str, path: str, size: int) -> float:
+        lines = re.findall(rf"^\d {layer} bw {path}: .*?\b{size} (\S+)", recorded, re.MULTILINE)
+        assert len(lines) == 3
+        return statistics.median(map(float, lines))
+
+    ways = ("host-gpu near H,D", "host-gpu near D,H", "host-gpu near D,P")
+    to_gpu, from_gpu, pinned = (
+        f"{median('new', way, 65536):.1f} GB/s, {median('old', way, 65536):.1f} before"
+        for way in ways
+    )
+    within = [median(layer, "gpu-gpu same-gpu D,D", 16 << 20) for layer in ("new", "old")]
+    changelog = plain((ROOT / "CHANGELOG.md").read_text(encoding="utf-8"))
+    assert f"move to the GPU at {to_gpu}, from the GPU at {from_gpu}, and into" in changelog
+    assert f"pinned memory at {pinned}" in changelog
+    assert f"move at {within[0]:.0f} GB/s, {within[1]:.0f} before" in changelog
+    page = (ROOT / "docs" / "how-to" / "layer.md").read_text(encoding="utf-8")
+    for name, way in zip(
+        ("host to GPU", "GPU to host", "GPU to pinned host memory"), ways, strict=True
+    ):
+        row = " | ".join(f"{median('new', way, size):.3g}" for size in (4096, 65536, 262144))
+        assert f"| {name} | {row} |" in page
+
+
 def test_every_figure_of_the_readme_is_a_claim() -> None:
     """Every number with a unit, but for code and what claims.toml says where it is from."""
     code = re.compile(r"^ {4}.*$", re.MULTILINE)

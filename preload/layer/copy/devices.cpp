@@ -317,23 +317,6 @@ void Devices::wait_batch(int device) {
   if (const auto& copier = carriers_[device].batch_copier) copier->wait();
 }
 
-bool Devices::copy_within(const Located& place, void* to, const Located& source, const void* from,
-                          std::size_t bytes) {
-  constexpr std::size_t kWide = 16;  // bytes of a load
-  const auto apart = reinterpret_cast<std::uintptr_t>(to) - reinterpret_cast<std::uintptr_t>(from);
-  if (bytes <= PersistentCopyKernel::kMost || apart % kWide != 0 || !takes_batch(place, source))
-    return false;
-  const std::size_t step = (bytes / CopyBatch::kMost / kWide + 1) * kWide;
-  CopyBatch batch;
-  for (std::size_t at = 0; at < bytes; at += step)
-    batch.add({static_cast<char*>(to) + at, static_cast<const char*>(from) + at,
-               std::min(step, bytes - at)});
-  wait_batch(place.device);
-  begin_batch(place.device, batch);
-  wait_batch(place.device);
-  return true;
-}
-
 HostMemory Devices::landing(int device, std::size_t bytes) {
   if (bytes == 0 || bytes > LandingMemory::kMostOfPiece) return nullptr;
   Device& of = device_of(device);

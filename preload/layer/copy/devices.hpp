@@ -160,10 +160,6 @@ class Devices {
   void begin_batch(int device, const CopyBatch& batch);
   bool batch_ended(int device);
   void wait_batch(int device);
-  // A long copy within one device by a kernel, which is faster there than the copy engine. False
-  // where none does it.
-  bool copy_within(const Located& place, void* to, const Located& source, const void* from,
-                   std::size_t bytes);
   // Host memory for a message to or from a device, from and to which it copies fast. Empty where
   // there is no more, and for long messages.
   HostMemory landing(int device, std::size_t bytes);

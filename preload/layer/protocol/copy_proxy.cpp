@@ -189,21 +189,12 @@ void carry(const ReadRequest& request, char* room) {
   } else {
     const Here from = found(request.from, request.bytes);
     const Here to = found(request.to, request.bytes);
-    copy_between_devices(to.place, to.data, from.place, from.data, request.bytes,
-                         request.from.rank);
+    world.devices.copy_between_devices(to.place, to.data, from.place, from.data, request.bytes,
+                                       request.from.rank);
   }
 }
 
 }  // namespace
-
-void copy_between_devices(const Located& place, void* to, const Located& source, const void* from,
-                          std::size_t bytes, std::uint32_t rank) {
-  const bool within = rank == static_cast<std::uint32_t>(world.rank)
-                          ? place.device == source.device
-                          : place.device == world.home && takes_turns_with(static_cast<int>(rank));
-  if (within && world.devices.copy_within(place, to, source, from, bytes)) return;
-  world.devices.copy_between_devices(place, to, source, from, bytes, rank);
-}
 
 bool is_copy_proxy() { return world.settings.copy_proxy && lowest() == world.rank; }
 

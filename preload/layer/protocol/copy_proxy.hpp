@@ -20,10 +20,6 @@ bool has_copy_proxy();
 // Whether its contexts and those of this one, on the same GPU, take turns.
 bool takes_turns_with(int rank);
 
-// Between memory of a device here and of a rank, the way that is best where both are on one GPU.
-void copy_between_devices(const Located& place, void* to, const Located& source, const void* from,
-                          std::size_t bytes, std::uint32_t rank);
-
 // Whether another rank has asked this one, ever: from then on it waits for nothing without serving.
 inline bool is_asked() {
   return world.accepts_envelopes.load(std::memory_order_relaxed) &&

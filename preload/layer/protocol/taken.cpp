@@ -49,7 +49,8 @@ Route fetch(Receive& receive, Slot& slot, const OfferedData& from, std::size_t b
              gather_copy(receive, slot, from, bytes)) {
     return Route::kGathered;
   } else if (until != Until::kUnderWay || bytes <= Devices::kShort) {
-    copy_between_devices(target.place, target.data, from.place, from.data, bytes, from.rank);
+    devices.copy_between_devices(target.place, target.data, from.place, from.data, bytes,
+                                 from.rank);
   } else if (later ||
              !devices.carry(target.place, target.data, from.place, from.data, bytes, from.rank)) {
     begin_copy(receive, slot, from, bytes);
@@ -116,8 +117,9 @@ Route take_offered(Receive& receive, const Envelope& envelope, Slot& slot, Until
   }
   if (bring(receive, envelope, slot)) return target.dense ? Route::kPieces : Route::kThroughHost;
   Route route = Route::kDirectly;
-  const bool by_lane = may_wait(until) && target.on_device && fits > PersistentCopyKernel::kMost;
-  if (by_lane || !is_fetched(target, static_cast<int>(envelope.rank), slot, fits)) {
+  // The proxy copies one after the other; this rank's own copies of several are under way together.
+  const bool by_itself = may_wait(until) && target.on_device && fits > Devices::kShort;
+  if (by_itself || !is_fetched(target, static_cast<int>(envelope.rank), slot, fits)) {
     const OfferedData from = reached(envelope, slot, fits);
     const bool one_copy = !target.on_device || Devices::is_one_copy(target.place, from.place);
     if (target.dense && one_copy) {
