@@ -327,8 +327,10 @@ HostMemory Devices::landing(int device, std::size_t bytes) {
 }
 
 bool Devices::is_pinned(int device, const HostMemory& memory) {
-  LandingMemory* const landing = memory.get_deleter().landing;
-  return memory && landing != nullptr && landing->pin(device_of(device));
+  const auto landing = landing_.find(device);
+  return memory && landing != landing_.end() &&
+         memory.get_deleter().lender == landing->second.get() &&
+         landing->second->pin(device_of(device));
 }
 
 void Devices::copy_to_host(const Located& place, const std::vector<Piece>& pieces) {

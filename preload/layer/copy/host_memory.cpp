@@ -10,8 +10,6 @@
 #include <mutex>
 #include <new>
 
-#include "layer/copy/landing_memory.hpp"
-
 namespace nearpeak::layer {
 namespace {
 
@@ -72,7 +70,7 @@ HostMemory host_memory_of(std::size_t bytes) {
 }
 
 void GiveBack::operator()(char* memory) const {
-  if (landing != nullptr) return landing->give_back(memory);
+  if (lender != nullptr) return lender->give_back(memory);
   if (bytes < kLeastKept || bytes > kMostKept) return std::free(memory);
   Kept& all = kept(bytes);
   const std::lock_guard lock(all.mutex);

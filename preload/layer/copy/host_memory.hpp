@@ -9,12 +9,19 @@
 
 namespace nearpeak::layer {
 
-class LandingMemory;
+// Who gives memory out that is a part of its own.
+class Lender {
+ public:
+  virtual void give_back(const char* memory) = 0;
+
+ protected:
+  ~Lender() = default;
+};
 
 // Gives memory back; `bytes` is its length.
 struct GiveBack {
   std::size_t bytes = 0;
-  LandingMemory* landing = nullptr;  // of which it is a piece
+  Lender* lender = nullptr;  // none: it is memory by itself
   void operator()(char* memory) const;
 };
 using HostMemory = std::unique_ptr<char, GiveBack>;

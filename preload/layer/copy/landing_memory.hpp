@@ -17,7 +17,7 @@
 
 namespace nearpeak::layer {
 
-class LandingMemory {
+class LandingMemory final : public Lender {
  public:
   static constexpr std::size_t kBytes = std::size_t{32} << 20;
   static constexpr std::size_t kMostOfPiece = std::size_t{256} << 10;
@@ -30,7 +30,7 @@ class LandingMemory {
 
   // At least so many bytes, empty where no piece is free.
   HostMemory take(std::size_t bytes);
-  void give_back(const char* piece);
+  void give_back(const char* piece) override;
 
   // Whether devices reach it; pinned once more after unpin() or abandon().
   bool pin(Device& device);

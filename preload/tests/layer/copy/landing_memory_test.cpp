@@ -3,12 +3,12 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstring>
-#include <memory>
 #include <set>
+#include <utility>
 #include <vector>
 
-#include "layer/copy/devices.hpp"
 #include "tests/accel/fake.hpp"
 
 namespace nearpeak::layer {
@@ -40,7 +40,7 @@ TEST_CASE("landing memory: pieces do not overlap, and hold what was asked for") 
       std::memset(piece.get(), ++mark, bytes);
     }
   mark = 0;
-  for (const HostMemory& piece : pieces) CHECK(static_cast<unsigned char>(piece[0]) == ++mark);
+  for (const HostMemory& piece : pieces) CHECK(static_cast<unsigned char>(*piece) == ++mark);
   CHECK_FALSE(landing.take(kLongest + 1));
 }
 
