@@ -2,9 +2,7 @@
 #include "layer/protocol/copy_proxy.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <cstring>
 #include <exception>
 #include <optional>
@@ -72,10 +70,6 @@ struct Asking {
 };
 Asking asking;
 
-bool has_ended(int rank) {
-  return kill(world.processes[static_cast<std::size_t>(rank)], 0) != 0 && errno == ESRCH;
-}
-
 // Waits for the answer to the request; false where this rank has the copy to do.
 bool answered(CopyRequest& request, int proxy) {
   constexpr std::chrono::milliseconds kLong{100};  // a copy takes less
@@ -95,7 +89,7 @@ bool answered(CopyRequest& request, int proxy) {
       return false;
     }
     if (state != Stage::kTaken || Clock::now() < look) continue;
-    if (has_ended(proxy)) {
+    if (process_of_rank(proxy).has_ended()) {
       area_of(proxy).header().serves.store(0, std::memory_order_relaxed);
       request.state.store(Stage::kFree, std::memory_order_relaxed);
       return false;

@@ -75,7 +75,8 @@ void take_set_aside(Receive& receive, const Envelope& envelope, const Area& area
     if (place == nullptr) end_job("a message was set aside where it has no room");
     put(receive, place, envelope.bytes);
   } else {
-    const Shared aside(world.processes[envelope.rank], slot.aside, envelope.bytes);
+    const Shared aside(process_of_rank(static_cast<int>(envelope.rank)), slot.aside,
+                       envelope.bytes);
     put(receive, aside.data(), envelope.bytes);
   }
 }
