@@ -66,13 +66,11 @@ bool is_of_this_user(int connected) {
          other.uid == geteuid() && other.uid != kNobody;
 }
 
-std::string in_digits(const Key& key) {
+// That no other socket has, of few letters.
+std::string new_name() {
   constexpr char kDigits[] = "0123456789abcdef";
   std::string text;
-  for (const unsigned char byte : key) {
-    text += kDigits[byte / 16];
-    text += kDigits[byte % 16];
-  }
+  for (const unsigned char byte : random_key()) text += kDigits[byte % 16];
   return text;
 }
 
@@ -200,7 +198,7 @@ FileServer::FileServer(const std::vector<std::string>& folders)
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (!wake_) throw std::system_error(errno, std::generic_category(), "eventfd");
   doors_.key = random_key();
-  const std::string name = "nearpeak-layer-" + in_digits(random_key());
+  const std::string name = "nearpeak-" + new_name();
   if (open_door(name, false)) put_text(doors_.name, name);
   std::size_t paths = 0;
   for (const std::string& folder : folders) {

@@ -23,6 +23,7 @@ namespace nearpeak::layer {
 // The names of the sockets, for processes that have the key. Names that are empty are not there.
 struct Doors {
   static constexpr std::size_t kPaths = 2;
+  static constexpr std::size_t kMostOfFolder = 80;    // letters; the kernel has room for 107
   std::array<char, 64> name{};                        // in the network namespace,
   std::array<std::array<char, 108>, kPaths> paths{};  // and in the file system
   Key key{};

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <exception>
 #include <fstream>
 #include <memory>
@@ -117,18 +116,6 @@ bool reaches_all(const Infos& infos) {
   return true;
 }
 
-// Where containers may have a folder in common.
-std::vector<std::string> folders() {
-  std::vector<std::string> all;
-  for (const char* const variable : {"NEARPEAK_LAYER_MEET", "TMPDIR"}) {
-    const char* const folder = std::getenv(variable);
-    if (folder != nullptr && *folder == '/' && all.empty()) all.emplace_back(folder);
-  }
-  if (all.empty()) all.emplace_back("/tmp");
-  all.emplace_back("/dev/shm");
-  return all;
-}
-
 // Why some rank is not met that this one could reach.
 NotMet reach_by_sockets(const Infos& infos, const std::vector<Doors>& doors) {
   NotMet why_not = NotMet::kNot;
@@ -162,7 +149,9 @@ std::vector<NotMet> agree(const Infos& infos) {
     serves = serves || (misses[i] != 0 && may_reach(infos, i));
   Doors doors;
   try {
-    if (serves) world.file_server = std::make_unique<FileServer>(folders());
+    if (serves)
+      world.file_server =
+          std::make_unique<FileServer>(std::vector<std::string>{world.settings.folder, "/dev/shm"});
     if (serves) doors = world.file_server->doors();
   } catch (const std::exception&) {
     // It meets others, and they do not meet it.
