@@ -155,6 +155,10 @@ Here found(const RequestedMemory& remote, std::uint64_t bytes) {
     return {data, world.devices.locate(data)};
   }
   check_part(remote.handle, remote.offset, bytes);
+  if (remote.rank >= world.areas.size() || !world.areas[remote.rank])
+    throw std::out_of_range("another rank names memory of a rank that shares none");
+  if (remote.handle.chunks == 0 && !opens_handles_of(static_cast<int>(remote.rank)))
+    throw std::runtime_error("the driver opens no handles of that rank here");
   return {world.devices.opened(world.home, remote.rank, remote.allocation, remote.handle) +
               remote.offset,
           Devices::place_of_opened(world.home)};

@@ -132,6 +132,13 @@ bool is_opened_by(int rank, const Located& place) {
   return asks && world.devices.reached_by(place.device, area.header().uuid.data());
 }
 
+bool opens_handles_of(int rank) {
+  if (rank == world.rank || process_of_rank(rank).has_number()) return true;
+  if (!opens(rank)) return false;
+  const Opens said = world.area().opens(rank);
+  return said == Opens::kHandles || said == Opens::kAll;
+}
+
 bool takes_handles_of_this(int rank) { return area_of(rank).opens(world.rank) != Opens::kChunks; }
 
 namespace {

@@ -28,7 +28,10 @@ void accept_envelopes(int device);
 bool opens(int rank);
 // Whether that one, which accepts envelopes, opens this memory of this process, as far as is known.
 bool is_opened_by(int rank, const Located& place);
-// Whether that one opens handles of this process. Drivers refuse those of other PID namespaces.
+// Whether this rank may open handles of another one that accepts envelopes. Drivers refuse those of
+// other PID namespaces, or take them for another process's.
+bool opens_handles_of(int rank);
+// Whether that one opens handles of this rank.
 bool takes_handles_of_this(int rank);
 // Whether this rank takes file descriptors of another one. The system may forbid it.
 bool takes_files_of(int rank);
