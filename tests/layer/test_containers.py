@@ -104,8 +104,10 @@ def test_collectives_that_do_not_wait(begun: Any) -> None:
 
 
 def test_windows_of_chunks(windows: Any) -> None:
+    """With MPICH between ranks that have the same number, by which Open MPI crashes itself."""
+    before = CONTAINER if windows.library.name == "mpich" else where(1, *CONTAINER)
     words = ("--memory", "chunks", *WINDOWS)
-    done = windows.run(*words, before=CONTAINER, env={**REPORT, **MPICH_IN_CONTAINERS})
+    done = windows.run(*words, before=before, env={**REPORT, **MPICH_IN_CONTAINERS})
     assert done.good() == WINDOWS, (done.out, done.err)
     assert min(map(int, ACCESSES.findall(done.err))) > 100
 
