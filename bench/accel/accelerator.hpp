@@ -190,6 +190,9 @@ class Ipc {
   virtual std::unique_ptr<OpenedMemory> open(const IpcHandle& handle) = 0;
 };
 
+// An allocator (Device::memory_from) of memory in one chunk, which ChunkSharing takes.
+constexpr const char* kOneChunk = "vmm";
+
 // Memory that somebody has created and mapped in chunks, one behind the other, which has no handle
 // of Ipc's.
 class ChunkSharing {

@@ -14,6 +14,13 @@ from nearpeak.libraries.library import Library
 
 HERE = Path(__file__).parent
 
+# Starts a program with numbers of processes of its own, also without root.
+CONTAINER = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc")
+CONTAINER_OF_USERS = (*CONTAINER, "--user", "--map-root-user", "--ipc", "--uts")
+# MPICH does not run between containers as shipped: UCX's shared memory and its own copies go by the
+# numbers of processes.
+MPICH_IN_CONTAINERS = {"MPIR_CVAR_CH4_NETMOD": "ofi", "MPIR_CVAR_CH4_CMA_ENABLE": "0"}
+
 
 def cases_of(name: str) -> list[str]:
     """Those of NAME.cpp, in the order of the source."""

@@ -12,7 +12,6 @@ namespace {
 
 constexpr const char* kAsync = "async";
 constexpr const char* kManagedAsync = "managed-async";
-constexpr const char* kVmm = "vmm";
 constexpr const char* kVmmChunks = "vmm-chunks";
 constexpr const char* kSymbol = "symbol";
 constexpr const char* kVariable = "nearpeak_symbol";
@@ -248,7 +247,7 @@ std::vector<AllocatorInfo> allocator_infos() {
   std::vector<AllocatorInfo> all{
       {gpu::kRegistered, BufferKind::kPinned, "pinned where it is: cudaHostRegister"},
       {kAsync, BufferKind::kDevice, "from the device's pool: cudaMallocAsync"},
-      {kVmm, BufferKind::kDevice, "created and mapped in one piece: cuMemCreate, cuMemMap"},
+      {kOneChunk, BufferKind::kDevice, "created and mapped in one piece: cuMemCreate, cuMemMap"},
       {kVmmChunks, BufferKind::kDevice, "the same in several pieces, one after the other"},
       {kSymbol, BufferKind::kDevice, "a __device__ variable of a module"},
       {kManagedAsync, BufferKind::kManaged,
@@ -262,7 +261,7 @@ std::unique_ptr<gpu::Source> make_source(const std::string& name, const gpu::Dri
                                          const AllocatorCalls& calls, const gpu::Context& context) {
   if (name == kAsync) return std::make_unique<AsyncSource>(driver, calls, context);
   if (name == kManagedAsync) return std::make_unique<ManagedAsyncSource>(driver, calls, context);
-  if (name == kVmm) return std::make_unique<MappedSource>(driver, calls, context, false);
+  if (name == kOneChunk) return std::make_unique<MappedSource>(driver, calls, context, false);
   if (name == kVmmChunks) return std::make_unique<MappedSource>(driver, calls, context, true);
   if (name == kSymbol) return std::make_unique<SymbolSource>(driver, calls, context);
   return nullptr;

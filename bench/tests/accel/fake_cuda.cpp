@@ -644,7 +644,12 @@ struct Handle {
   std::uint64_t serial;
   std::uint64_t bytes;
   Address block;
+  std::uint64_t processes;  // the namespace of the pid
 };
+std::uint64_t process_namespace() {
+  struct stat found{};
+  return stat("/proc/self/ns/pid", &found) == 0 ? found.st_ino : 0;
+}
 constexpr std::uint64_t kMagic = 0x66616b6563756461;
 
 struct Handle64 {
@@ -1467,8 +1472,8 @@ EXPORT int cuIpcGetMemHandle(Handle64* out, Address memory) {
   BEGIN_UNSAFE_CALL();
   const Allocation* found = find(memory);
   if (found == nullptr || found->kind != Kind::kDevice) return kInvalidValue;
-  const Handle handle{kMagic,        getpid(),     found->fd,   place_of(found->device->number),
-                      found->serial, found->bytes, found->block};
+  const Handle handle{kMagic,        getpid(),     found->fd,    place_of(found->device->number),
+                      found->serial, found->bytes, found->block, process_namespace()};
   std::memset(out->bytes, 0, sizeof(out->bytes));
   std::memcpy(out->bytes, &handle, sizeof(handle));
   return kGood;
@@ -1479,6 +1484,8 @@ EXPORT int cuIpcOpenMemHandle_v2(void** memory, Handle64 in, unsigned flags) {
   Handle handle{};
   std::memcpy(&handle, in.bytes, sizeof(handle));
   if (handle.magic != kMagic || flags != 1) return kInvalidValue;
+  if (handle.processes != process_namespace())
+    return kInvalidHandle;                             // as UCX says of the real one
   if (handle.pid == getpid()) return kInvalidContext;  // it has the memory already
   Device* const owner = device_at(handle.device);
   if (owner == &state().unseen && state().withheld) return kInvalidDevice;

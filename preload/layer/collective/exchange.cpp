@@ -35,12 +35,13 @@ ShownBuffers& shown_of(Exchange& exchange) {
 }
 
 // What others cannot open is shown as a copy, which is read, or written in its place.
-std::optional<Shown> show_copy(Exchange& exchange, std::size_t which, const Span& part) {
+std::optional<Shown> show_copy(const Circle& circle, Exchange& exchange, std::size_t which,
+                               const Span& part) {
   const Own& buffer = buffer_of(exchange, which);
   Scratch& copy = shown_of(exchange).copies.at(which);
   copy = which == 0 ? world.devices.copied(buffer.place, buffer.data() + part.low, part.bytes())
                     : world.devices.scratch(buffer.place.device, part.bytes());
-  return copy ? world.devices.show(copy.place(), copy.data(), part.bytes()) : std::nullopt;
+  return copy ? show_to(circle.ranks, copy.place(), copy.data(), part.bytes()) : std::nullopt;
 }
 
 bool show(Circle& circle, std::uint64_t number, Exchange& exchange, std::size_t which) {
@@ -56,7 +57,7 @@ bool show(Circle& circle, std::uint64_t number, Exchange& exchange, std::size_t 
   }
   const Span part = read_part(exchange, which);
   auto shown = show_to(circle.ranks, buffer.place, buffer.data() + part.low, part.bytes());
-  if (!shown) shown = show_copy(exchange, which, part);
+  if (!shown) shown = show_copy(circle, exchange, which, part);
   if (!shown) return false;
   memory.allocation = shown->allocation;
   memory.offset = shown->offset - static_cast<std::uint64_t>(part.low);

@@ -3,10 +3,10 @@
 // share. What it gives begins with one of them, and goes on with those that it leads to.
 #pragma once
 
-#include <sys/types.h>
-
 #include <array>
 #include <cstdint>
+
+#include "layer/copy/process.hpp"
 
 namespace nearpeak::layer {
 
@@ -27,7 +27,7 @@ struct ChunkTable {
 // That of a rank.
 struct ChunkOwner {
   ChunkTable* table = nullptr;
-  pid_t process = 0;
+  const Process* process = nullptr;
 };
 
 }  // namespace nearpeak::layer

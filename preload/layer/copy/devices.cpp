@@ -71,7 +71,7 @@ void Devices::abandon_all_of(int device) {
   carriers_.erase(device);
   if (const auto landing = landing_.find(device); landing != landing_.end())
     landing->second->abandon();
-  stores_.erase(device);
+  for (const Room room : {Room::kPlain, Room::kChunks}) stores_.erase({device, room});
   look_for_freed(handles_.size(), shown_chunks_.size());
 }
 
@@ -141,6 +141,33 @@ bool Devices::opens(int device, const IpcHandle& handle) {
     return false;
   }
   return true;
+}
+
+bool Devices::opens(int device, const IpcHandle& handle, const Key& begin) {
+  if (handle.length == 0) return false;
+  try {
+    const auto opened = ipc_of(device_of(device)).open(handle);
+    return begins_with(device, opened->data(), begin);
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+bool Devices::opens(int device, std::uint32_t rank, std::uint64_t allocation,
+                    const Exported& chunks, const Key& begin) {
+  try {
+    const bool so = begins_with(device, opened(device, rank, allocation, chunks), begin);
+    close(rank, allocation, chunks);
+    return so;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+bool Devices::begins_with(int device, const void* data, const Key& begin) {
+  Key read{};
+  copy(device, read.data(), data, read.size());
+  return read == begin;
 }
 
 bool Devices::pinned(const void* data, std::size_t bytes) {
@@ -524,44 +551,52 @@ Scratch::~Scratch() {
   if (data_ != nullptr) devices_->give_back(place_, data_);
 }
 
-Scratch Devices::scratch(int device, std::size_t bytes) {
-  constexpr std::size_t kLeast = std::size_t{64} << 10;
+// Null where the driver has none of it.
+Memory* Devices::memory_for(int device, Room room) {
+  Device& of = device_of(device);
+  return room == Room::kPlain ? &of.memory(BufferKind::kDevice) : of.memory_from(kOneChunk);
+}
+
+Scratch Devices::scratch(int device, std::size_t bytes, Room room) {
+  constexpr std::size_t kLeast = std::size_t{64} << 10, kLeastChunk = std::size_t{2} << 20;
   if (bytes > kMostScratch) return {};
-  const std::size_t room = std::bit_ceil(std::max(bytes, kLeast));
-  Memory& memory = device_of(device).memory(BufferKind::kDevice);
-  Store& store = stores_[device];
+  const std::size_t least =
+      std::bit_ceil(std::max(bytes, room == Room::kPlain ? kLeast : kLeastChunk));
+  Memory* const memory = memory_for(device, room);
+  if (memory == nullptr) return {};
+  Store& store = stores_[{device, room}];
   void* data = nullptr;
-  if (const auto found = store.free.find(room); found != store.free.end()) {
+  if (const auto found = store.free.find(least); found != store.free.end()) {
     data = found->second;
     store.free.erase(found);
   } else {
-    if (store.all + room > kMostScratch) {
+    if (store.all + least > kMostScratch) {
       for (const auto& [size, unused] : store.free) {
-        memory.release(unused);
-        store.rooms.erase(unused);
+        memory->release(unused);
+        store.parts.erase(unused);
         store.all -= size;
       }
       store.free.clear();
     }
-    if (store.all + room > kMostScratch) return {};
+    if (store.all + least > kMostScratch) return {};
     try {
-      data = memory.allocate(room);
+      data = memory->allocate(least);
     } catch (const std::bad_alloc&) {
       return {};
     }
-    store.all += room;
+    store.all += least;
   }
   const Located place = locate(data);
-  store.rooms[data] = {room, place.allocation};
+  store.parts[data] = {least, place.allocation};
   return {*this, place, data};
 }
 
 void Devices::give_back(const Located& place, void* data) {
-  Store& store = stores_[place.device];
-  const auto room = store.rooms.find(data);
-  // Else the device was reset since: another room may be at this address.
-  if (room != store.rooms.end() && room->second.allocation == place.allocation)
-    store.free.emplace(room->second.bytes, data);
+  Store& store = stores_[{place.device, place.is_chunk ? Room::kChunks : Room::kPlain}];
+  const auto part = store.parts.find(data);
+  // Else the device was reset since: another part may be at this address.
+  if (part != store.parts.end() && part->second.allocation == place.allocation)
+    store.free.emplace(part->second.bytes, data);
 }
 
 void Devices::end_persistent_copy(Carrier& carrier, const std::string& why) {
@@ -588,9 +623,8 @@ void Devices::close_all() {
     carrier.reducers.clear();
     carrier.never = carrier.moves_never = carrier.batches_never = true;
   }
-  for (auto& [device, store] : stores_) {
-    for (const auto& [_, data] : store.free)
-      accelerator().device(device).memory(BufferKind::kDevice).release(data);
+  for (auto& [which, store] : stores_) {
+    for (const auto& [_, data] : store.free) memory_for(which.first, which.second)->release(data);
     store = {};
   }
 }

@@ -25,6 +25,7 @@
 #include "accel/reducer.hpp"
 #include "layer/copy/exported.hpp"
 #include "layer/copy/kernel_copy_crossover.hpp"
+#include "layer/copy/key.hpp"
 #include "layer/copy/landing_memory.hpp"
 #include "layer/copy/opened_chunks.hpp"
 #include "layer/copy/own_memory.hpp"
@@ -119,6 +120,10 @@ class Devices {
   bool opens(int device, const std::string& uuid);
   // Whether it opens memory of another process, of whatever device. It is closed again.
   bool opens(int device, const IpcHandle& handle);
+  // The same, and whether it begins with these bytes; and of memory in chunks.
+  bool opens(int device, const IpcHandle& handle, const Key& begin);
+  bool opens(int device, std::uint32_t rank, std::uint64_t allocation, const Exported& chunks,
+             const Key& begin);
   // The driver tells of a device that this process sees; of another one it is tried.
   bool opens(int device, const std::string& uuid, const IpcHandle& handle) {
     return seen(uuid) >= 0 ? opens(device, uuid) : opens(device, handle);
@@ -199,7 +204,11 @@ class Devices {
               const std::vector<const void*>& from, std::size_t count);
 
   // Memory of a device, from its start; empty where there is no more.
-  Scratch scratch(int device, std::size_t bytes);
+  enum class Room : std::uint8_t { kPlain, kChunks };
+  Scratch scratch(int device, std::size_t bytes) { return scratch(device, bytes, room_); }
+  Scratch scratch(int device, std::size_t bytes, Room room);
+  // From now on all of it is of this kind, if nothing else is asked for.
+  void use_room(Room room) { room_ = room; }
 
   // From now on kernels pack, and may carry short copies, which wait so long for work, if
   // `alone(device)` says that no other process's kernels take turns with them. They are compiled
@@ -321,6 +330,7 @@ class Devices {
   void abandon_all_of(int device);
   void copy(int device, void* to, const void* from, std::size_t bytes);
   void copy(int device, const std::vector<Piece>& pieces);
+  bool begins_with(int device, const void* data, const Key& begin);
   void ask(KernelCopyCrossover& crossover, PersistentCopyKernel& by, const Located& place, void* to,
            const void* from, std::size_t bytes);
   // Null where the copy engine is to do a short copy from or to memory of this process.
@@ -333,6 +343,7 @@ class Devices {
   bool reaches(Device& device, std::initializer_list<const Located*> places);
   void await_lanes();
   void give_back(const Located& place, void* data);
+  Memory* memory_for(int device, Room room);
   void end_persistent_copy(Carrier& carrier, const std::string& why);
   void close_if(const std::function<bool(const Opened&)>& which);
   void close_freed();
@@ -373,16 +384,17 @@ class Devices {
   std::map<int, std::unique_ptr<LandingMemory>> landing_;  // by device; null: there is none
   std::map<std::uint32_t, KernelCopyCrossover> crossovers_;
   // By device: memory that nobody has now, by its bytes, and what there is in all.
-  struct Room {
+  struct Part {
     std::size_t bytes = 0;
     std::uint64_t allocation = 0;
   };
   struct Store {
     std::multimap<std::size_t, void*> free;
-    std::map<void*, Room> rooms;  // of all
+    std::map<void*, Part> parts;  // of all
     std::size_t all = 0;
   };
-  std::map<int, Store> stores_;
+  std::map<std::pair<int, Room>, Store> stores_;
+  Room room_ = Room::kPlain;
   std::uint64_t moved_by_kernel_ = 0;
   struct Lane {
     int device = 0;

@@ -6,7 +6,6 @@
 #include <system_error>
 
 #include "accel/abandoned.hpp"
-#include "layer/copy/process_file.hpp"
 
 namespace nearpeak::layer {
 namespace {
@@ -101,11 +100,11 @@ void OpenedChunks::map(Mirror& mirror, const ChunkOwner& owner, const GivenChunk
   close_if(mirror, [&](std::uint64_t base, const Chunk& chunk) {
     return base < given.base + given.bytes && given.base < base + chunk.bytes;
   });
-  const ProcessFile file(owner.process, given.file);
+  const File file = owner.process->file(given.file);
   if (!file)
     throw std::system_error(errno, std::generic_category(),
-                            "the file of another rank's memory cannot be taken (pidfd_getfd)");
-  auto memory = mirror.addresses->map(given.base - mirror.begin, file.file(), given.bytes);
+                            "the file of another rank's memory cannot be taken");
+  auto memory = mirror.addresses->map(given.base - mirror.begin, file.number(), given.bytes);
   mirror.chunks[given.base] = {given.allocation, given.bytes, std::move(memory), 0};
 }
 

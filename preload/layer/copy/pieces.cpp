@@ -5,8 +5,6 @@
 #include <cstring>
 #include <utility>
 
-#include "layer/copy/process_memory.hpp"
-
 namespace nearpeak::layer {
 
 Pieces::Pieces(Device& device)
@@ -28,7 +26,7 @@ void Mover::move(std::size_t offset, std::size_t bytes) {
   const Range whole{ends_.host + offset, ends_.host + offset + bytes};
   const Range pinned{std::max(whole.begin, ends_.pinned.begin),
                      std::min(whole.end, ends_.pinned.end)};
-  if (ends_.process != 0 || pinned.begin >= pinned.end) return move_pieces(offset, bytes);
+  if (ends_.process != nullptr || pinned.begin >= pinned.end) return move_pieces(offset, bytes);
   const auto before = static_cast<std::size_t>(pinned.begin - whole.begin);
   // The long part first: the CPU copies the ends meanwhile.
   move_pinned(offset + before, pinned.bytes());
@@ -56,10 +54,10 @@ void Mover::move_piece(std::size_t offset, std::size_t bytes) {
   char* const device = ends_.device + offset;
   char* const host = ends_.host + offset;
   if (ends_.direction == Direction::kToDevice) {
-    if (ends_.process == 0)
+    if (ends_.process == nullptr)
       std::memcpy(place.data, host, bytes);
     else
-      read_from(ends_.process, place.data, host, bytes);
+      ends_.process->read(place.data, host, bytes);
     pieces_.device_.copy_async(device, place.data, bytes, *pieces_.stream_);
   } else {
     pieces_.device_.copy_async(place.data, device, bytes, *pieces_.stream_);
@@ -74,10 +72,10 @@ void Mover::land(Pieces::Place& place) {
   }
   if (ends_.direction == Direction::kFromDevice) {
     char* const host = ends_.host + place.offset;
-    if (ends_.process == 0)
+    if (ends_.process == nullptr)
       std::memcpy(host, place.data, place.bytes);
     else
-      write_to(ends_.process, host, place.data, place.bytes);
+      ends_.process->write(host, place.data, place.bytes);
   }
   const std::size_t bytes = std::exchange(place.bytes, 0);
   if (landed_) landed_(place.offset, bytes);

@@ -4,8 +4,6 @@
 // copy engine works while the CPU copies the next one. One thread at a time.
 #pragma once
 
-#include <sys/types.h>
-
 #include <array>
 #include <cstddef>
 #include <functional>
@@ -13,6 +11,7 @@
 #include <utility>
 
 #include "accel/accelerator.hpp"
+#include "layer/copy/process.hpp"
 #include "layer/copy/watch.hpp"
 
 namespace nearpeak::layer {
@@ -48,10 +47,10 @@ enum class Direction { kToDevice, kFromDevice };
 
 struct Ends {
   Direction direction;
-  char* device;       // as this process's device calls it
-  char* host;         // as its process calls it,
-  pid_t process = 0;  // which is another one than this, or 0
-  Range pinned{};     // a part of this process's host memory
+  char* device;                      // as this process's device calls it
+  char* host;                        // as its process calls it,
+  const Process* process = nullptr;  // which is another one than this, or null
+  Range pinned{};                    // a part of this process's host memory
 };
 
 class Mover {

@@ -2,9 +2,7 @@
 #include "layer/protocol/copy_proxy.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <cstring>
 #include <exception>
 #include <optional>
@@ -72,10 +70,6 @@ struct Asking {
 };
 Asking asking;
 
-bool has_ended(int rank) {
-  return kill(world.processes[static_cast<std::size_t>(rank)], 0) != 0 && errno == ESRCH;
-}
-
 // Waits for the answer to the request; false where this rank has the copy to do.
 bool answered(CopyRequest& request, int proxy) {
   constexpr std::chrono::milliseconds kLong{100};  // a copy takes less
@@ -95,7 +89,7 @@ bool answered(CopyRequest& request, int proxy) {
       return false;
     }
     if (state != Stage::kTaken || Clock::now() < look) continue;
-    if (has_ended(proxy)) {
+    if (process_of_rank(proxy).has_ended()) {
       area_of(proxy).header().serves.store(0, std::memory_order_relaxed);
       request.state.store(Stage::kFree, std::memory_order_relaxed);
       return false;
@@ -161,6 +155,10 @@ Here found(const RequestedMemory& remote, std::uint64_t bytes) {
     return {data, world.devices.locate(data)};
   }
   check_part(remote.handle, remote.offset, bytes);
+  if (remote.rank >= world.areas.size() || !world.areas[remote.rank])
+    throw std::out_of_range("another rank names memory of a rank that shares none");
+  if (remote.handle.chunks == 0 && !opens_handles_of(static_cast<int>(remote.rank)))
+    throw std::runtime_error("the driver opens no handles of that rank here");
   return {world.devices.opened(world.home, remote.rank, remote.allocation, remote.handle) +
               remote.offset,
           Devices::place_of_opened(world.home)};

@@ -3,7 +3,6 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,8 +13,6 @@
 #include <cstring>
 #include <exception>
 #include <filesystem>
-#include <fstream>
-#include <random>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -24,11 +21,11 @@
 #include "accel/background.hpp"
 #include "accel/gpu/kept_code.hpp"
 #include "accel/visit.hpp"
-#include "layer/copy/process_memory.hpp"
 #include "layer/datatype/types.hpp"
 #include "layer/protocol/advance.hpp"
 #include "layer/protocol/copy_proxy.hpp"
 #include "layer/protocol/launched.hpp"
+#include "layer/protocol/neighbours.hpp"
 #include "layer/protocol/opening.hpp"
 #include "layer/protocol/receive_copies.hpp"
 #include "layer/world/world.hpp"
@@ -37,7 +34,7 @@
 namespace nearpeak::layer {
 namespace {
 
-constexpr std::uint32_t kProtocol = 6;  // of envelopes, slots and this agreement
+constexpr std::uint32_t kProtocol = 7;  // of envelopes, slots and this agreement
 constexpr int kNeverTag = 2;            // of world.own
 constexpr int kTag = 32749;             // on MPI_COMM_WORLD, before the application sends anything
 enum class Abi : std::uint32_t { kOpenMpi = 1, kMpich = 2, kStandard = 3 };
@@ -63,24 +60,6 @@ struct Answer {
   std::int32_t missing = 0;  // ranks without the layer
   std::int32_t one = 0;      // of them
   Nonce nonce{};
-};
-
-// What each rank says of itself.
-struct Place {
-  std::array<char, 40> boot{};
-  std::uint64_t processes = 0;  // the namespace of their numbers; the same on many machines
-  std::uint64_t user = 0;
-  bool operator==(const Place&) const = default;
-  // Whether memory can be shared.
-  bool shares(const Place& other) const { return boot.front() != '\0' && *this == other; }
-};
-struct Info {
-  Place place;
-  std::int32_t process = 0;
-  std::uint32_t fd = 0;
-  std::int32_t driver = 0;
-  std::int32_t shares = 0;  // whether it has an area
-  std::uint64_t direct = 0;
 };
 
 class Deadline {
@@ -124,13 +103,6 @@ MPI_Request sending(const void* data, std::size_t bytes, int to) {
   return request;
 }
 
-Nonce random_nonce() {
-  std::random_device device;
-  Nonce nonce;
-  for (unsigned char& byte : nonce) byte = static_cast<unsigned char>(device());
-  return nonce;
-}
-
 bool without_rank_0 = false;  // it did not answer
 
 // Of rank 0: what it says to all that have the layer.
@@ -141,7 +113,7 @@ Answer asked_all(const Deadline& deadline) {
   for (std::size_t i = 1; i < ranks; ++i)
     requests[i] = receiving(&hellos[i], sizeof(Hello), static_cast<int>(i));
   Answer answer;
-  answer.nonce = random_nonce();
+  answer.nonce = random_key();
   std::vector<int> there;
   for (std::size_t i = 1; i < ranks; ++i) {
     const bool came = complete(requests[i], deadline);
@@ -166,19 +138,6 @@ Answer asked_rank_0(const Deadline& deadline) {
   without_rank_0 = !complete(answering, deadline);
   if (without_rank_0) answer.missing = 1;
   return answer;
-}
-
-std::uint64_t inode_of(const char* file) {
-  struct stat found{};
-  return stat(file, &found) == 0 ? found.st_ino : 0;
-}
-
-Place own_place() {
-  Place place;
-  std::ifstream("/proc/sys/kernel/random/boot_id").read(place.boot.data(), 36);
-  place.processes = inode_of("/proc/self/ns/pid");
-  place.user = geteuid();
-  return place;
 }
 
 // The ABI of the library that is called. The standard one is a file of its own, of which the
@@ -216,68 +175,12 @@ const char* of_another_abi() {
 // Whether another layer is loaded before this one, which would take the same calls.
 bool second() {
   const char* const variable = "NEARPEAK_LAYER_PROCESS";
-  const std::string own = std::to_string(getpid());
+  // In another PID namespace another process has this number: maybe this one's parent.
+  const std::string own = std::to_string(getpid()) + "@" + std::to_string(own_process_namespace());
   const char* const before = std::getenv(variable);
   if (before != nullptr && own == before) return true;
   setenv(variable, own.c_str(), 1);
   return false;
-}
-
-std::vector<int> machines_of(const std::vector<Info>& infos) {
-  std::vector<int> machines;
-  for (const Info& info : infos) {
-    int first = -1;
-    for (std::size_t i = 0; i < infos.size() && first < 0; ++i)
-      if (info.place.shares(infos[i].place)) first = static_cast<int>(i);
-    machines.push_back(info.shares != 0 && info.driver != 0 ? first : -1);
-  }
-  return machines;
-}
-
-// Exchanges what the ranks are, and maps those of this machine. How many have a driver.
-int meet(bool driver) {
-  const auto ranks = static_cast<std::size_t>(world.size);
-  const auto self = static_cast<std::size_t>(world.rank);
-  world.areas.resize(ranks);
-  world.processes.resize(ranks);
-  std::vector<Info> infos(ranks);
-  Info own{.place = own_place(),
-           .process = getpid(),
-           .driver = driver ? 1 : 0,
-           .direct = world.settings.direct_bytes};
-  try {
-    world.areas[self] = std::make_unique<Area>();
-    Header& header = world.areas[self]->header();
-    header.self = reinterpret_cast<std::uint64_t>(&header);
-    if (driver) let_others_reach();
-    own.fd = world.areas[self]->fd();
-    header.file = static_cast<std::int32_t>(own.fd);
-    own.shares = 1;
-  } catch (const std::exception&) {
-    // Its messages go through host memory.
-  }
-  constexpr int kBytes = sizeof(Info);
-  NEARPEAK_REAL(MPI_Allgather)
-  (&own, kBytes, calls::byte_type(), infos.data(), kBytes, calls::byte_type(), calls::comm_world());
-  world.settings.direct_bytes = infos[0].direct;
-  world.machines = machines_of(infos);
-  int drivers = 0;
-  world.mapped = own.shares != 0 && driver;
-  for (std::size_t i = 0; i < ranks; ++i) {
-    drivers += infos[i].driver;
-    world.processes[i] = infos[i].process;
-    if (i == self || own.shares == 0 || infos[i].shares == 0 || !own.place.shares(infos[i].place))
-      continue;
-    try {
-      world.areas[i] = std::make_unique<Area>(infos[i].process, infos[i].fd);
-    } catch (const std::exception&) {
-      world.mapped = false;
-    }
-  }
-  world.far = std::count(world.areas.begin(), world.areas.end(), nullptr) > 0;
-  // Nobody closes what others have not opened.
-  NEARPEAK_REAL(MPI_Barrier)(calls::comm_world());
-  return drivers;
 }
 
 // `nearpeak layer --require` looks whether some process came here.
@@ -324,7 +227,7 @@ std::string agreed() {
   world.nonce = answer.nonce;
   std::string why;
   const bool driver = world.devices.load(why);
-  if (meet(driver) == 0) return "no rank has a driver of GPUs (" + why + ")";
+  if (meet_neighbours(driver) == 0) return "no rank has a driver of GPUs (" + why + ")";
   return "";
 }
 
@@ -453,8 +356,10 @@ void begin() {
   if (world.mapped)
     world.devices.share_chunks(world.area().chunks(), [](std::uint32_t rank) {
       const auto& area = world.areas[rank];
-      return area ? ChunkOwner{&area->chunks(), world.processes[rank]} : ChunkOwner{};
+      return area ? ChunkOwner{&area->chunks(), world.processes[rank].get()} : ChunkOwner{};
     });
+  // Copies for others are where all of these open them.
+  if (world.file_server) world.devices.use_room(Devices::Room::kChunks);
   NEARPEAK_REAL(MPI_Comm_dup)(calls::comm_self(), &world.own);
   convert_through(world.own);
   NEARPEAK_REAL(MPI_Comm_dup)(calls::comm_world(), &world.everyone);
@@ -513,6 +418,7 @@ void end() {
     NEARPEAK_REAL(MPI_Wait)(&world.never, MPI_STATUS_IGNORE);
     NEARPEAK_REAL(MPI_Comm_free)(&world.own);
     NEARPEAK_REAL(MPI_Comm_free)(&world.everyone);
+    world.file_server.reset();
     world.on = false;
     world.ended = true;
   }

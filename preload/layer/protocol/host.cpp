@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "layer/protocol/host.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <optional>
@@ -10,7 +8,7 @@
 #include <vector>
 
 #include "layer/copy/pieces.hpp"
-#include "layer/copy/process_memory.hpp"
+#include "layer/copy/process.hpp"
 #include "layer/protocol/deliver.hpp"
 #include "layer/protocol/opening.hpp"
 #include "layer/protocol/pause.hpp"
@@ -19,8 +17,6 @@ namespace nearpeak::layer {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-pid_t process_of(int rank) { return world.processes[static_cast<std::size_t>(rank)]; }
 
 // The part of memory of this process that is pinned. One that was used before is pinned first.
 Range pinned_of(int device, const Range& bytes, bool again) {
@@ -110,7 +106,7 @@ void bring_up(const Target& target, int sender, Slot& slot, std::size_t bytes) {
     return Ends{.direction = Direction::kToDevice,
                 .device = device,
                 .host = host,
-                .process = process_of(sender)};
+                .process = &process_of_rank(sender)};
   });
   await_moved(slot);
 }
@@ -123,7 +119,7 @@ void bring_down(const Target& target, int sender, Slot& slot, std::size_t bytes)
   Range pinned = world.pinned.part_of(range);
   if (pinned.bytes() == 0) {
     slot.target = reinterpret_cast<std::uint64_t>(host);
-    if (can_read(getpid(), host, bytes)) share(slot);
+    if (can_read_own(host, bytes)) share(slot);
     pinned = pinned_of(world.home, range, again);
   }
   move_rest(slot, world.home, pinned, [&] {
@@ -157,7 +153,7 @@ bool reaches(int rank) {
   char& answer = answers[static_cast<std::size_t>(rank)];
   if (answer == kUnknown) {
     const auto* const there = reinterpret_cast<const void*>(area_of(rank).header().self);
-    answer = can_read(process_of(rank), there, sizeof(Header)) ? kYes : kNo;
+    answer = can_read(process_of_rank(rank), there, sizeof(Header)) ? kYes : kNo;
   }
   return answer == kYes;
 }
@@ -186,14 +182,14 @@ bool bring(Receive& receive, const Envelope& envelope, Slot& slot) {
   const auto* const there = reinterpret_cast<const void*>(slot.address);
   if (!target.dense) {
     const HostMemory packed = host_memory_of(bytes);
-    read_from(process_of(sender), packed.get(), there, bytes);
+    process_of_rank(sender).read(packed.get(), there, bytes);
     put(receive, packed.get(), bytes);
   } else if (!from_host) {
     bring_down(target, sender, slot, bytes);
   } else if (target.on_device) {
     bring_up(target, sender, slot, bytes);
   } else {
-    read_from(process_of(sender), target.data, there, bytes);
+    process_of_rank(sender).read(target.data, there, bytes);
   }
   receive.note_delivered(envelope.bytes);
   return true;
@@ -208,7 +204,7 @@ void help(OfferedSend& send, Slot& slot) {
       return Ends{.direction = Direction::kFromDevice,
                   .device = own,
                   .host = reinterpret_cast<char*>(slot.target),
-                  .process = process_of(send.receiver)};
+                  .process = &process_of_rank(send.receiver)};
     });
     return;
   }

@@ -21,8 +21,9 @@ struct Outgoing {
   int to;
   int tag;
   MPI_Comm comm;
-  Found found{};       // of the data
-  bool waits = false;  // the call returns when it is complete
+  Found found{};         // of the data
+  bool waits = false;    // the call returns when it is complete
+  bool is_copy = false;  // memory of the layer's is sent: another copy would be no better
   Span span{};
   Located place{};
 };

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "layer/protocol/send.hpp"
 
-#include <unistd.h>
-
 #include <optional>
 #include <string>
 #include <utility>
 
-#include "layer/copy/process_memory.hpp"
+#include "layer/copy/process.hpp"
 #include "layer/datatype/types.hpp"
 #include "layer/protocol/copy_proxy.hpp"
 #include "layer/protocol/offered.hpp"
@@ -115,8 +113,8 @@ constexpr std::size_t kLeastCopied = CopyMailbox::kStaged + 1;
 
 // Sends so many bytes from memory of the layer's in the place of the application's.
 OfferedSend* offer_copy(Scratch copy, std::size_t bytes, const Outgoing& message) {
-  if (!copy.place().shareable) return nullptr;  // of that a copy would be no better
   Outgoing whole = message;
+  whole.is_copy = true;
   whole.data = copy.data();
   whole.n = static_cast<MPI_Count>(bytes);
   whole.type = calls::byte_type();
@@ -167,7 +165,7 @@ OfferedSend* offer(const Outgoing& message, Mode mode) {
   if (!takes(rank, message.place)) return nullptr;
   std::optional<Shown> shown(std::in_place);  // its own memory it finds by the address
   if (rank != world.rank) shown = show_to(rank, message.place, message.data, bytes);
-  if (!shown) return offer_copy(message);
+  if (!shown) return message.is_copy ? nullptr : offer_copy(message);
   const std::uint32_t index = free_slot();
   if (index == FreeSlots::kNone) return nullptr;
   if (bytes <= kEnvelopeBytes && world.area().place(index, bytes) == nullptr) {
@@ -189,7 +187,7 @@ OfferedSend* offer_from_host(Outgoing& message, Mode mode) {
   const std::size_t bytes = message.span.bytes();
   if (bytes < world.settings.long_bytes) return nullptr;
   const int rank = world_rank(message.comm, message.to);
-  if (rank < 0 || !expects(rank) || !can_read(getpid(), message.data, bytes)) return nullptr;
+  if (rank < 0 || !expects(rank) || !can_read_own(message.data, bytes)) return nullptr;
   const std::uint32_t index = free_slot();
   if (index == FreeSlots::kNone) return nullptr;
   if (!world.accepts_envelopes.load()) join();

@@ -29,11 +29,11 @@ Hindrance hindrance_of(const Outgoing& message, Mode mode, int rank) {
   if (mode != Mode::kUsual) return Hindrance::kMode;
   if (!type_of(message.type).dense) return Hindrance::kGaps;
   const Located& place = message.place;
-  if (rank == world.rank || place.shareable)
-    return rank == world.rank || is_opened_by(rank, place) ? Hindrance::kNoSlot
-                                                           : Hindrance::kNotOpened;
+  if (rank == world.rank) return Hindrance::kNoSlot;
   if (!is_opened_by(rank, place)) return Hindrance::kNotOpened;
-  return place.is_chunk && area_of(rank).opens(world.rank) == Area::Opens::kYes
+  if (place.shareable)
+    return takes_handles_of_this(rank) ? Hindrance::kNoSlot : Hindrance::kNoHandle;
+  return place.is_chunk && area_of(rank).opens(world.rank) == Area::Opens::kHandles
              ? Hindrance::kNoFile
              : Hindrance::kUnshareable;
 }
@@ -48,7 +48,10 @@ void note_slow(Hindrance why, int rank, const Located& place, std::size_t bytes)
 void note_staged(const Outgoing& message, Mode mode) {
   if (message.span.bytes() < SlowSends::kLeastBytes) return;
   const int rank = world_rank(message.comm, message.to);
-  if (is_reached(rank, message.place))
+  if (rank >= 0 && world.apart.at(static_cast<std::size_t>(rank)))
+    world.slow_sends.note(world.why_apart, kind_of(message.place),
+                          room_of(message.n, message.type));
+  else if (is_reached(rank, message.place))
     note_slow(hindrance_of(message, mode, rank), rank, message.place,
               room_of(message.n, message.type));
 }

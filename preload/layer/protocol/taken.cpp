@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "layer/copy/process_memory.hpp"
 #include "layer/protocol/copy_proxy.hpp"
 #include "layer/protocol/deliver.hpp"
 #include "layer/protocol/host.hpp"
@@ -82,7 +81,8 @@ void take_set_aside(Receive& receive, const Envelope& envelope, const Area& area
     if (place == nullptr) end_job("a message was set aside where it has no room");
     put(receive, place, envelope.bytes);
   } else {
-    const Shared aside(world.processes[envelope.rank], slot.aside, envelope.bytes);
+    const Shared aside(process_of_rank(static_cast<int>(envelope.rank)), slot.aside,
+                       envelope.bytes);
     put(receive, aside.data(), envelope.bytes);
   }
 }
@@ -99,7 +99,7 @@ bool take_together(Receive& receive, const Envelope& envelope, Slot& slot, std::
   HostMemory landed = world.devices.landing(target.place.device, bytes);
   if (!landed) return false;
   const auto* const there = reinterpret_cast<const void*>(slot.address);
-  read_from(world.processes[envelope.rank], landed.get(), there, bytes);
+  process_of_rank(static_cast<int>(envelope.rank)).read(landed.get(), there, bytes);
   if (begin_copy_to_device(receive, landed, bytes))
     receive.landed = std::move(landed);
   else

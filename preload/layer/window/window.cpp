@@ -16,7 +16,7 @@ namespace {
 auto& windows = *new calls::Handles<MPI_Win, Window*>;
 
 // Why a window with memory of a device is not made, as bits.
-enum Why : unsigned char { kNodes = 1, kDriver = 2, kHandle = 4, kReach = 8 };
+enum Why : unsigned char { kNodes = 1, kDriver = 2, kHandle = 4, kReach = 8, kElsewhere = 16 };
 
 const char* text_of(unsigned char why) {
   if ((why & kNodes) != 0)
@@ -25,7 +25,11 @@ const char* text_of(unsigned char why) {
     return "with memory of a device in a window of which a rank sees no GPU";
   if ((why & kHandle) != 0)
     return "with memory of a device that other processes cannot open, as that of a pool";
-  return "with memory of a device that a rank of the window does not reach";
+  if ((why & kReach) != 0)
+    return "with memory of a device that a rank of the window does not reach";
+  return "with memory of a device between containers whose handles the driver does not open, "
+         "unless "
+         "it is mapped in chunks with file descriptors";
 }
 
 // What each rank says of itself.
@@ -96,12 +100,20 @@ int opener_of(const Window& window, const std::vector<Said>& all) {
   return 0;
 }
 
-// Whether this rank opens what another one has.
-bool opens(int opener, const Said& said) {
+// Why this rank does not open what another one has; 0: it does.
+unsigned char hindrance(int opener, const Said& said) {
   const Exported& theirs = said.part.handle;
-  if (theirs.chunks == 0) return world.devices.opens(opener, said.uuid.data(), theirs.handle);
-  return takes_files_of(said.part.rank) &&
-         world.devices.opens(opener, said.uuid.data(), area_of(said.part.rank).header().trial);
+  const int rank = said.part.rank;
+  if (!process_of_rank(rank).has_number()) {
+    const Reach reach = tried(opener, rank);
+    if (theirs.chunks > 0 ? reach.chunks : reach.handles) return 0;
+    return reach.chunks ? kElsewhere : kReach;
+  }
+  if (theirs.chunks == 0)
+    return world.devices.opens(opener, said.uuid.data(), theirs.handle) ? 0 : kReach;
+  const bool opens = takes_files_of(rank) &&
+                     world.devices.opens(opener, said.uuid.data(), area_of(rank).header().trial);
+  return opens ? 0 : kReach;
 }
 
 // Why this rank does not reach what the others have.
@@ -117,8 +129,8 @@ unsigned char hindrances(Window& window, const std::vector<Said>& all) {
   try {
     window.opener = opener_of(window, all);
     for (const Said& said : all)
-      if (said.part.on_device && said.part.rank != world.rank && !opens(window.opener, said))
-        why |= kReach;
+      if (said.part.on_device && said.part.rank != world.rank)
+        why |= hindrance(window.opener, said);
   } catch (const std::exception&) {
     why |= kDriver;
   }

@@ -2,13 +2,14 @@
 // What is sent in the place of a message: who has it, and where it says more (slots.hpp).
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <cstring>
 
+#include "layer/copy/key.hpp"
+
 namespace nearpeak::layer {
 
-using Nonce = std::array<unsigned char, 16>;  // of one run of an application
+using Nonce = Key;  // of one run of an application
 
 // Messages of numbers do not have this length: a probe that meets it looks closer, and what is
 // received in vain is rare.

@@ -3,9 +3,11 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <iterator>
 #include <string>
 
+#include "layer/copy/file_server.hpp"
 #include "layer/world/envelope.hpp"
 #include "options/options.hpp"
 
@@ -61,6 +63,19 @@ HostWay host_way() {
   throw BadInput(std::string(variable) + " is '" + way + "': give staged, pieces or kept");
 }
 
+std::string folder() {
+  const char* const variable = "NEARPEAK_LAYER_MEET";
+  for (const char* const name : {variable, "TMPDIR"}) {
+    const char* const text = std::getenv(name);
+    if (text == nullptr || *text == '\0') continue;
+    if (*text == '/' && std::strlen(text) <= Doors::kMostOfFolder) return text;
+    if (name == variable)
+      throw BadInput(std::string(variable) + " is '" + text + "': give a path of at most " +
+                     std::to_string(Doors::kMostOfFolder) + " letters that begins with /");
+  }
+  return "/tmp";
+}
+
 }  // namespace
 
 Settings settings_of_environment() {
@@ -90,6 +105,7 @@ Settings settings_of_environment() {
   settings.keeps_code = is_first("NEARPEAK_LAYER_CODE", "kept", "fresh");
   settings.host = host_way();
   settings.awaits_default_stream = !is_first("NEARPEAK_LAYER_STREAM", "none", "legacy");
+  settings.folder = folder();
   return settings;
 }
 

@@ -29,6 +29,7 @@ struct Settings {
   bool keeps_code = true;  // of kernels, in files
   HostWay host = HostWay::kPieces;
   bool awaits_default_stream = false;  // before a call uses memory of a device
+  std::string folder;                  // that containers share, for sockets
 };
 
 // Throws BadInput.

@@ -30,47 +30,33 @@ bool is_sealed(int file) {
 }  // namespace
 
 Shared::Shared(std::size_t bytes)
-    : fd_(memfd_create("nearpeak-layer", MFD_CLOEXEC | MFD_ALLOW_SEALING)) {
-  if (fd_ < 0) fail("memfd_create");
-  if (ftruncate(fd_, static_cast<off_t>(bytes)) != 0 || fcntl(fd_, F_ADD_SEALS, kSeals) != 0) {
-    const int error = errno;
-    close(fd_);
-    errno = error;
+    : file_(memfd_create("nearpeak-layer", MFD_CLOEXEC | MFD_ALLOW_SEALING)) {
+  if (!file_) fail("memfd_create");
+  if (ftruncate(file_.number(), static_cast<off_t>(bytes)) != 0 ||
+      fcntl(file_.number(), F_ADD_SEALS, kSeals) != 0)
     fail("cannot make shared memory");
-  }
-  map(bytes);
+  map(file_, bytes);
 }
 
-Shared::Shared(pid_t process, unsigned fd, std::size_t bytes) {
-  const std::string name = "/proc/" + std::to_string(process) + "/fd/" + std::to_string(fd);
-  fd_ = open(name.c_str(), O_RDWR | O_CLOEXEC);
-  if (fd_ < 0) fail(name);
+Shared::Shared(const Process& process, unsigned fd, std::size_t bytes) {
+  const File file = process.memory(static_cast<int>(fd));
+  if (!file) fail("the file of another process's memory");
   struct stat status{};
-  if (fstat(fd_, &status) != 0 || status.st_uid != geteuid() ||
-      static_cast<std::uint64_t>(status.st_size) < bytes || !is_sealed(fd_)) {
-    close(fd_);
+  if (fstat(file.number(), &status) != 0 || status.st_uid != geteuid() ||
+      static_cast<std::uint64_t>(status.st_size) < bytes || !is_sealed(file.number())) {
     errno = EINVAL;
-    fail(name);
+    fail("the memory of another process");
   }
-  map(bytes);
-  close(fd_);  // the mapping stays
-  fd_ = -1;
+  map(file, bytes);
 }
 
-void Shared::map(std::size_t bytes) {
+void Shared::map(const File& file, std::size_t bytes) {
   bytes_ = bytes;
-  data_ = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
-  if (data_ != MAP_FAILED) return;
-  const int error = errno;
-  close(fd_);
-  errno = error;
-  fail("mmap");
+  data_ = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.number(), 0);
+  if (data_ == MAP_FAILED) fail("mmap");
 }
 
-Shared::~Shared() {
-  munmap(data_, bytes_);
-  if (fd_ >= 0) close(fd_);
-}
+Shared::~Shared() { munmap(data_, bytes_); }
 
 Area::Area() : memory_(kBytes) {
   pthread_mutexattr_t kind;
@@ -95,6 +81,9 @@ void Area::throw_no_index(const char* what, std::uint32_t index) {
                           ", which does not exist");
 }
 
-Area::Area(pid_t process, unsigned fd) : memory_(process, fd, kBytes) {}
+Area::Area(const Process& process, unsigned fd, const Key& key) : memory_(process, fd, kBytes) {
+  if (header().key == key) return;
+  throw std::system_error(ESRCH, std::generic_category(), "the memory of another process");
+}
 
 }  // namespace nearpeak::layer

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory that the ranks of one machine share: what each says of the messages that it sends. It has
-// no name, and is opened by /proc/PID/fd: nothing of it is left whoever crashes.
+// no name, and is opened by its file descriptor: nothing of it is left whoever crashes.
 #pragma once
 
 #include <pthread.h>
-#include <sys/types.h>
 
 #include <array>
 #include <atomic>
@@ -15,6 +14,8 @@
 
 #include "layer/copy/chunk_table.hpp"
 #include "layer/copy/exported.hpp"
+#include "layer/copy/key.hpp"
+#include "layer/copy/process.hpp"
 #include "layer/world/copy_requests.hpp"
 #include "layer/world/seat.hpp"
 
@@ -47,14 +48,18 @@ struct Header {
   std::atomic<std::uint32_t> accepts_envelopes{0};  // whether others may send it envelopes
   std::array<char, 60> uuid{};                      // then: of the device by which it opens memory
   std::uint64_t self = 0;                           // where the rank itself has this
+  Key key{};                                        // its own
   // Written by others: how many take envelopes, and whether one expects long messages of this
   // rank's host memory.
   std::atomic<std::uint32_t> company{0};
   std::atomic<std::uint32_t> expected{0};
   // Whether its receives have room for envelopes in the place of short messages.
   std::atomic<std::uint32_t> gives_room{0};
-  // What others may try to open who do not see its device; without a length, nothing.
+  // What others may try to open who do not see its device; without a length, nothing. And who have
+  // no number for this process: the same in a chunk. Both begin with the key.
   IpcHandle trial{};
+  Exported trial_chunk{};
+  std::uint64_t trial_allocation = 0;  // of the chunk
   // Whether it moves for others of its GPU (copy_proxy.hpp), and how often others have asked it.
   std::atomic<std::uint32_t> serves{0};
   // A file descriptor of the rank, which others try to take.
@@ -89,19 +94,19 @@ constexpr std::uint32_t kSeats = 1024;
 // another's is not this user's or not so long: to touch what is not there would end the program.
 class Shared {
  public:
-  explicit Shared(std::size_t bytes);                     // its own, zero
-  Shared(pid_t process, unsigned fd, std::size_t bytes);  // another's
+  explicit Shared(std::size_t bytes);                              // its own, zero
+  Shared(const Process& process, unsigned fd, std::size_t bytes);  // another's
   ~Shared();
   Shared(const Shared&) = delete;
   Shared& operator=(const Shared&) = delete;
 
   void* data() const { return data_; }
-  unsigned fd() const { return static_cast<unsigned>(fd_); }  // of its own
+  unsigned fd() const { return static_cast<unsigned>(file_.number()); }  // of its own
 
  private:
-  void map(std::size_t bytes);
+  void map(const File& file, std::size_t bytes);
 
-  int fd_;
+  File file_;  // of its own: of another's the mapping stays
   std::size_t bytes_;
   void* data_ = nullptr;
 };
@@ -110,7 +115,8 @@ class Shared {
 class Area {
  public:
   Area();
-  Area(pid_t process, unsigned fd);
+  // Throws std::system_error, also where it is not that of the rank with this key.
+  Area(const Process& process, unsigned fd, const Key& key);
 
   unsigned fd() const { return memory_.fd(); }
   Header& header() const { return *static_cast<Header*>(memory_.data()); }
@@ -123,9 +129,9 @@ class Area {
     if (sender < kSenders) expected_of(sender).store(so, std::memory_order_relaxed);
   }
   // Whether this rank, by the device that it uses, opens memory of that of another one, as far as
-  // it has said; kAll: also what it has in chunks, by file descriptors. Of ranks beyond the room
-  // for it, it has not.
-  enum class Opens : std::uint8_t { kUnknown, kNo, kYes, kAll };
+  // it has said: what has a handle, what is in chunks, by file descriptors, or both. Of ranks
+  // beyond the room for it, it has not.
+  enum class Opens : std::uint8_t { kUnknown, kNo, kHandles, kChunks, kAll };
   Opens opens(int rank) const {
     return rank < kSenders ? opens_of(rank).load(std::memory_order_relaxed) : Opens::kUnknown;
   }
@@ -160,7 +166,7 @@ class Area {
 
  private:
   static constexpr std::size_t kHeaderBytes = 131072;
-  static constexpr std::size_t kCopyRequest = 1024;
+  static constexpr std::size_t kCopyRequest = 2048;
   static constexpr std::size_t kExpected = 4096;
   static_assert(sizeof(Header) <= kCopyRequest && kCopyRequest + sizeof(CopyRequest) <= kExpected);
   static constexpr int kSenders = 61440;

@@ -53,6 +53,21 @@ Advice advice(Hindrance why) {
       return {"other processes cannot open it, and the layer has no room for copies on the GPU",
               "allocate buffers with cudaMalloc (in PyTorch: PYTORCH_CUDA_ALLOC_CONF without "
               "backend:cudaMallocAsync), or send less at once"};
+    case Hindrance::kNoHandle:
+      return {
+          "the driver opens handles of it in no other container, and the layer has no room for "
+          "copies on the GPU",
+          "run the ranks in one PID namespace, or send less at once"};
+    case Hindrance::kNoMeeting:
+      return {
+          "they are in containers that share no network, and no folder that NEARPEAK_LAYER_MEET or "
+          "TMPDIR names",
+          "let the containers share one of these, or run the ranks in one"};
+    case Hindrance::kOtherUser:
+      return {"some of them run as another user", "run all ranks as one user"};
+    case Hindrance::kNoFiles:
+      return {"the system hands no files over between their containers",
+              "run the ranks in one container, or see what its security policy forbids"};
     case Hindrance::kNoSlot:
       break;
   }

@@ -23,6 +23,10 @@ enum class Hindrance {
   kNotOpened,    // the receiver opens no memory of this rank's device
   kNoFile,       // its memory is shown by a file descriptor, which the receiver may not take,
   kUnshareable,  // or cannot be shown; and for a copy of it the layer has no device memory
+  kNoHandle,     // its handle is opened in no other container, and likewise
+  kNoMeeting,    // the ranks of the machine are in containers that have no socket in common,
+  kOtherUser,    // or some are another user's,
+  kNoFiles,      // or the system hands no files over between them
   kNoSlot        // too many are under way
 };
 

@@ -13,8 +13,10 @@
 #include "calls/real.hpp"
 #include "layer/copy/default_stream.hpp"
 #include "layer/copy/devices.hpp"
+#include "layer/copy/file_server.hpp"
 #include "layer/copy/pieces.hpp"
 #include "layer/copy/pinned_cache.hpp"
+#include "layer/copy/process.hpp"
 #include "layer/datatype/types.hpp"
 #include "layer/world/envelope.hpp"
 #include "layer/world/routes.hpp"
@@ -49,6 +51,13 @@ struct Counts {
   bool operator==(const Counts&) const = default;
 };
 
+// What other ranks try to open.
+struct Trial {
+  Scratch memory;
+  Scratch chunk;
+  ShownChunks::Kept kept;  // they may open the chunk while this is there
+};
+
 struct World {
   bool on = false;        // written in MPI_Init and MPI_Finalize alone
   bool ended = false;     // it was on
@@ -60,10 +69,14 @@ struct World {
   Nonce nonce{};
   int rank = 0;
   int size = 1;
-  std::vector<std::unique_ptr<Area>> areas;  // by rank; null: of another machine
-  std::vector<pid_t> processes;              // by rank, where there is an area
-  bool mapped = false;                       // all of this machine
-  bool far = false;                          // some rank shares no memory with this one
+  std::vector<std::unique_ptr<Area>> areas;         // by rank; null: of another machine
+  std::vector<std::unique_ptr<Process>> processes;  // by rank, where there is an area
+  bool mapped = false;                              // all of this machine
+  bool far = false;                                 // some rank shares no memory with this one
+  std::unique_ptr<FileServer> file_server;          // where ranks of this machine have no numbers
+  // By rank: one of this kernel that shares no memory with this one, in another container. And why.
+  std::vector<bool> apart;
+  Hindrance why_apart = Hindrance::kNoMeeting;
   // By rank, alike on all: the first rank of the same machine; -1: it shares no memory, or has no
   // driver of GPUs.
   std::vector<int> machines;
@@ -74,8 +87,8 @@ struct World {
   DefaultStream default_stream;
   PinnedCache pinned{devices};
   std::map<int, std::unique_ptr<Pieces>> pieces;  // by device
-  int home = 0;   // the device that opens the memory of other ranks, where it accepts envelopes
-  Scratch trial;  // what other ranks try to open (opening.hpp)
+  int home = 0;  // the device that opens the memory of other ranks, where it accepts envelopes
+  Trial trial;   // (opening.hpp)
   FreeSlots free_slots;
   Counts counts;
   Routes routes;
@@ -89,6 +102,9 @@ extern World& world;
 
 // Of a rank of this machine.
 inline Area& area_of(int rank) { return *world.areas[static_cast<std::size_t>(rank)]; }
+inline const Process& process_of_rank(int rank) {
+  return *world.processes[static_cast<std::size_t>(rank)];
+}
 // `what(rank, area)` of each other one.
 template <typename What>
 void each_other(const What& what) {

@@ -28,11 +28,12 @@ struct BothRanks : ChunksOnFake {
   }
   char* find(const Exported& exported) { return opened.find(1, kOwner, *table, exported, ++uses); }
   char* open(const Exported& exported, const OpenedChunks::Limit& limit = kNoLimit) {
-    const ChunkOwner owner{table.get(), getpid()};
+    const ChunkOwner owner{table.get(), self.get()};
     return opened.open(cuda->device(1), kOwner, owner, exported, ++uses, limit);
   }
   static int count() { return count_of(FAKE_CUDA, "fake_cuda_opened"); }
 
+  const std::unique_ptr<Process> self = process_of(getpid());
   std::vector<ShownChunks::Kept> kept;
   int awaited = 0;
   OpenedChunks opened{[this] { ++awaited; }};
@@ -121,7 +122,7 @@ TEST_CASE("opened chunks: what another rank says is looked at before it is used"
   wrong = right;
   wrong.bytes = ~std::uint64_t{0};
   CHECK_THROWS_AS(both.open(wrong), std::out_of_range);
-  const ChunkOwner nobody{nullptr, getpid()};
+  const ChunkOwner nobody{nullptr, both.self.get()};
   CHECK_THROWS_AS(both.opened.open(both.cuda->device(1), kOwner, nobody, right, 1, kNoLimit),
                   std::out_of_range);
 }

@@ -92,10 +92,11 @@ TEST_CASE("pieces: memory of another process is read and written") {
     Device& device = cuda->device(0);
     SlotBuffer there(device.memory(BufferKind::kDevice), kMessage, 1);
     Pieces pieces(device);
+    const auto other = process_of(child);
     Mover up(pieces, {.direction = Direction::kToDevice,
                       .device = there.slot(0),
                       .host = &theirs[0],
-                      .process = child});
+                      .process = other.get()});
     up.move(0, kMessage);
     up.finish();
     device.copy(&mine[0], there.slot(0), kMessage);
@@ -105,7 +106,7 @@ TEST_CASE("pieces: memory of another process is read and written") {
     Mover down(pieces, {.direction = Direction::kFromDevice,
                         .device = there.slot(0),
                         .host = &theirs[0],
-                        .process = child});
+                        .process = other.get()});
     down.move(0, kMessage);
     down.finish();
   }

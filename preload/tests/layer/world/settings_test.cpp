@@ -66,6 +66,20 @@ TEST_CASE("the layer: where the environment says nothing") {
   CHECK_FALSE(settings.awaits_default_stream);
 }
 
+TEST_CASE("the layer: where ranks of several containers meet") {
+  const Variable usual("TMPDIR", "");
+  CHECK(settings_of_environment().folder == "/tmp");
+  const Variable temporary("TMPDIR", "/scratch");
+  CHECK(settings_of_environment().folder == "/scratch");
+  const Variable chosen("NEARPEAK_LAYER_MEET", "/shared");
+  CHECK(settings_of_environment().folder == "/shared");
+  const std::string most = "/" + std::string(79, 'a');
+  const Variable longest("NEARPEAK_LAYER_MEET", most.c_str());
+  CHECK(settings_of_environment().folder == most);
+  const Variable longer("NEARPEAK_LAYER_MEET", (most + "a").c_str());
+  CHECK_THROWS_AS(settings_of_environment(), BadInput);
+}
+
 TEST_CASE("the layer: a report of each length is one of all, too") {
   const Variable report("NEARPEAK_LAYER_REPORT", "2");
   const Settings settings = settings_of_environment();
@@ -87,6 +101,13 @@ TEST_CASE("the layer: what the environment may not say") {
   {
     const Variable proxy("NEARPEAK_LAYER_MOVER", "yes");
     CHECK_THROWS_WITH_AS(settings_of_environment(), "NEARPEAK_LAYER_MOVER is 'yes': give on or off",
+                         BadInput);
+  }
+  {
+    const Variable folder("NEARPEAK_LAYER_MEET", "shared");
+    CHECK_THROWS_WITH_AS(settings_of_environment(),
+                         "NEARPEAK_LAYER_MEET is 'shared': give a path of at most 80 letters that "
+                         "begins with /",
                          BadInput);
   }
   {

@@ -10,9 +10,15 @@
 #include <system_error>
 
 namespace nearpeak::layer {
+namespace {
+
+constexpr Key kKey{1, 2, 3};
+
+}  // namespace
 
 TEST_CASE("slots: another process sees what this one writes, and answers") {
   const Area own;
+  own.header().key = kKey;
   Slot& slot = own.slot(kSlots - 1);
   CHECK(slot.state.load() == State::kFree);
   slot.bytes = 1234;
@@ -22,7 +28,7 @@ TEST_CASE("slots: another process sees what this one writes, and answers") {
   const pid_t child = fork();
   if (child == 0) {
     // By its name alone, as a rank that was not forked.
-    const Area theirs(parent, own.fd());
+    const Area theirs(*process_of(parent), own.fd(), kKey);
     Slot& seen = theirs.slot(kSlots - 1);
     State expected = State::kOffered;
     const bool good = &seen != &slot && seen.bytes == 1234 &&
@@ -41,10 +47,19 @@ TEST_CASE("slots: another process sees what this one writes, and answers") {
 }
 
 TEST_CASE("slots: what is no memory of another process, or too short, is an error") {
-  CHECK_THROWS_AS(Shared(getpid(), 999999, 100), std::system_error);
+  const auto self = process_of(getpid());
+  CHECK_THROWS_AS(Shared(*self, 999999, 100), std::system_error);
   const Shared own(4096);
-  CHECK_NOTHROW(Shared(getpid(), own.fd(), 4096));
-  CHECK_THROWS_AS(Shared(getpid(), own.fd(), 4097), std::system_error);
+  CHECK_NOTHROW(Shared(*self, own.fd(), 4096));
+  CHECK_THROWS_AS(Shared(*self, own.fd(), 4097), std::system_error);
+}
+
+TEST_CASE("slots: the area of another rank than the one with the key is an error") {
+  const Area own;
+  own.header().key = kKey;
+  const auto self = process_of(getpid());
+  CHECK_NOTHROW(Area(*self, own.fd(), kKey));
+  CHECK_THROWS_AS(Area(*self, own.fd(), Key{1, 2, 4}), std::system_error);
 }
 
 TEST_CASE("slots: an index beyond the last one is an error, and leads nowhere") {
@@ -67,10 +82,11 @@ TEST_CASE("slots: all can be taken, and those given back are taken first") {
 
 TEST_CASE("slots: one that ends while it combines keeps nobody waiting") {
   const Area own;
+  own.header().key = kKey;
   const pid_t parent = getpid();
   const pid_t child = fork();
   if (child == 0) {
-    const Area theirs(parent, own.fd());
+    const Area theirs(*process_of(parent), own.fd(), kKey);
     new Combining(theirs.header());
     _exit(0);
   }

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "layer/copy/file_server.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstddef>
+#include <cstring>
+#include <iterator>
+#include <system_error>
+#include <utility>
+
+namespace nearpeak::layer {
+namespace {
+
+constexpr std::int32_t kMemory = -1;  // in the place of a file
+
+struct Asked {
+  Key key{};
+  std::int32_t file = kMemory;
+};
+// With the file, where there is no error.
+struct Given {
+  std::int32_t error = 0;
+};
+
+struct Address {
+  sockaddr_un name{};
+  socklen_t bytes = 0;
+};
+
+// Without a length where the path is too long.
+Address address_of(const std::string& path, bool in_files) {
+  Address address;
+  address.name.sun_family = AF_UNIX;
+  if (path.empty() || path.size() + 1 >= sizeof(address.name.sun_path)) return address;
+  // Names in the network namespace begin with a zero, and have no end but their length.
+  std::memcpy(address.name.sun_path + (in_files ? 0 : 1), path.data(), path.size());
+  address.bytes =
+      static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path.size() + 1);  // NOLINT
+  return address;
+}
+
+const sockaddr* generic(const Address& address) {
+  return reinterpret_cast<const sockaddr*>(&address.name);
+}
+
+File new_socket() { return File(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)); }
+
+// Of who has connected, or who listens. In another user namespace the kernel gives the number that
+// this one has for it, which is that of nobody for all that have none.
+bool is_of_this_user(int connected) {
+  constexpr uid_t kNobody = 65534;
+  ucred other{};
+  socklen_t bytes = sizeof(other);
+  return getsockopt(connected, SOL_SOCKET, SO_PEERCRED, &other, &bytes) == 0 &&
+         other.uid == geteuid() && other.uid != kNobody;
+}
+
+// That no other socket has, of few letters.
+std::string new_name() {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (const unsigned char byte : random_key()) text += kDigits[byte % 16];
+  return text;
+}
+
+template <std::size_t kBytes>
+void put_text(std::array<char, kBytes>& into, const std::string& text) {
+  if (text.size() < kBytes) text.copy(into.data(), text.size());
+}
+
+bool give(int guest, int file) {
+  Given given;
+  iovec data{&given, sizeof(given)};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> room{};
+  msghdr message{};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  if (file >= 0) {
+    message.msg_control = room.data();
+    message.msg_controllen = room.size();
+    cmsghdr* const rights = CMSG_FIRSTHDR(&message);
+    rights->cmsg_level = SOL_SOCKET;
+    rights->cmsg_type = SCM_RIGHTS;
+    rights->cmsg_len = CMSG_LEN(sizeof(int));
+    std::memcpy(CMSG_DATA(rights), &file, sizeof(file));
+    if (sendmsg(guest, &message, MSG_NOSIGNAL) == sizeof(given)) return true;
+  } else {
+    errno = EBADF;
+  }
+  given.error = errno;  // there is no such file, or the system hands it over to nobody
+  return send(guest, &given, sizeof(given), MSG_NOSIGNAL) == sizeof(given);
+}
+
+// The server's process. One thread at a time asks for files.
+class MetProcess final : public Process {
+ public:
+  MetProcess(File server, const Key& key)
+      : server_(std::move(server)), key_(key), memory_(file(kMemory)) {}
+
+  void read(void* to, const void* from, std::size_t bytes) const override {
+    all_of("pread", static_cast<char*>(to), from, bytes, [this](char* here, off_t there, auto n) {
+      return pread(memory_.number(), here, n, there);
+    });
+  }
+  void write(void* to, const void* from, std::size_t bytes) const override {
+    all_of("pwrite", static_cast<const char*>(from), to, bytes,
+           [this](const char* here, off_t there, auto n) {
+             return pwrite(memory_.number(), here, n, there);
+           });
+  }
+  File file(int number) const override {
+    const Asked asked{key_, number};
+    if (send(server_.number(), &asked, sizeof(asked), MSG_NOSIGNAL) != sizeof(asked)) return {};
+    Given given;
+    iovec data{&given, sizeof(given)};
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> room{};
+    msghdr message{};
+    message.msg_iov = &data;
+    message.msg_iovlen = 1;
+    message.msg_control = room.data();
+    message.msg_controllen = room.size();
+    const ssize_t bytes = recvmsg(server_.number(), &message, MSG_CMSG_CLOEXEC);
+    if (bytes != sizeof(given)) {
+      // An answer that comes later would be taken for that to the next question.
+      shutdown(server_.number(), SHUT_RDWR);
+      if (bytes >= 0) errno = ECONNRESET;
+      return {};
+    }
+    const cmsghdr* const rights = CMSG_FIRSTHDR(&message);
+    if (given.error != 0 || rights == nullptr || rights->cmsg_type != SCM_RIGHTS) {
+      errno = given.error != 0 ? given.error : EPERM;  // the system has left it out
+      return {};
+    }
+    int got = -1;
+    std::memcpy(&got, CMSG_DATA(rights), sizeof(got));
+    return File(got);
+  }
+  bool has_ended() const override {
+    pollfd look{server_.number(), POLLIN, 0};
+    return poll(&look, 1, 0) == 1 && (look.revents & (POLLHUP | POLLERR)) != 0;
+  }
+
+ private:
+  template <typename Byte, typename Move>
+  static void all_of(const char* name, Byte* here, const void* there, std::size_t bytes,
+                     const Move& move) {
+    auto at = static_cast<off_t>(reinterpret_cast<std::uintptr_t>(there));
+    while (bytes > 0) {
+      const ssize_t done = move(here, at, bytes);
+      if (done <= 0)
+        throw std::system_error(done < 0 ? errno : EFAULT, std::generic_category(), name);
+      here += done;
+      at += done;
+      bytes -= static_cast<std::size_t>(done);
+    }
+  }
+
+  const File server_;
+  const Key key_;
+  const File memory_;  // none where the process has no /proc
+};
+
+// Null where nobody is there.
+std::unique_ptr<Process> met_at(const Address& address, const Key& key, NotMet& why) {
+  constexpr timeval kLong{30, 0};  // the other process may have no CPU for a while
+  if (address.bytes == 0) return nullptr;
+  File connected = new_socket();
+  if (!connected) return nullptr;
+  for (const int limit : {SO_SNDTIMEO, SO_RCVTIMEO})
+    setsockopt(connected.number(), SOL_SOCKET, limit, &kLong, sizeof(kLong));
+  if (connect(connected.number(), generic(address), address.bytes) != 0) {
+    if (errno == EACCES) why = NotMet::kOtherUser;
+    return nullptr;
+  }
+  if (!is_of_this_user(connected.number())) {
+    why = NotMet::kOtherUser;
+    return nullptr;
+  }
+  why = NotMet::kNot;
+  return std::make_unique<MetProcess>(std::move(connected), key);
+}
+
+}  // namespace
+
+FileServer::FileServer(const std::vector<std::string>& folders)
+    : memory_(open("/proc/self/mem", O_RDWR | O_CLOEXEC)),
+      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  if (!wake_) throw std::system_error(errno, std::generic_category(), "eventfd");
+  doors_.key = random_key();
+  const std::string name = "nearpeak-" + new_name();
+  if (open_door(name, false)) put_text(doors_.name, name);
+  std::size_t paths = 0;
+  for (const std::string& folder : folders) {
+    const std::string path = folder + "/" + name;
+    if (paths < Doors::kPaths && open_door(path, true)) put_text(doors_.paths.at(paths++), path);
+  }
+  if (open_.empty()) throw std::system_error(errno, std::generic_category(), "socket");
+  // Signals are the application's threads'.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  thread_ = std::thread([this] { serve(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+FileServer::~FileServer() {
+  ends_.store(true);
+  wake();
+  thread_.join();
+}
+
+FileServer::Door::~Door() {
+  if (!path.empty()) unlink(path.c_str());
+}
+
+// Nobody connects before it listens: then the file is this user's alone.
+bool FileServer::open_door(const std::string& name, bool in_files) {
+  const Address address = address_of(name, in_files);
+  if (address.bytes == 0) return false;
+  Door& door = open_.emplace_back(new_socket());
+  const int socket = door.socket.number();
+  bool good = bind(socket, generic(address), address.bytes) == 0;
+  if (good && in_files) {
+    door.path = name;
+    good = chmod(name.c_str(), S_IRUSR | S_IWUSR) == 0;
+  }
+  good = good && listen(socket, SOMAXCONN) == 0;
+  if (!good) open_.pop_back();
+  return good;
+}
+
+void FileServer::close_doors() {
+  closes_.store(true);
+  wake();
+  while (closes_.load()) usleep(100);
+}
+
+void FileServer::wake() {
+  const std::uint64_t one = 1;
+  while (write(wake_.number(), &one, sizeof(one)) < 0 && errno == EINTR) {
+  }
+}
+
+void FileServer::serve() {
+  std::vector<pollfd> all;
+  for (;;) {
+    all.assign(1, {wake_.number(), POLLIN, 0});
+    for (const Door& door : open_) all.push_back({door.socket.number(), POLLIN, 0});
+    for (const File& guest : guests_) all.push_back({guest.number(), POLLIN, 0});
+    if (poll(all.data(), all.size(), -1) < 0) continue;
+    if (ends_.load()) return;
+    auto ready = std::next(all.begin(), static_cast<std::ptrdiff_t>(1 + open_.size()));
+    for (auto guest = guests_.begin(); guest != guests_.end(); ++ready) {
+      const bool leaves = ready->revents != 0 && !answer(guest->number());
+      guest = leaves ? guests_.erase(guest) : std::next(guest);
+    }
+    ready = std::next(all.begin());
+    for (const Door& door : open_)
+      if ((ready++)->revents != 0) let_in(door.socket.number());
+    if (all[0].revents == 0) continue;
+    std::uint64_t wakes = 0;
+    if (read(wake_.number(), &wakes, sizeof(wakes)) == sizeof(wakes) && closes_.load()) {
+      open_.clear();
+      closes_.store(false);
+    }
+  }
+}
+
+void FileServer::let_in(int door) {
+  File guest(accept4(door, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (guest && is_of_this_user(guest.number()))
+    guests_.push_back(std::move(guest));
+  else if (!guest)
+    usleep(1000);  // without a free number it is ready for ever
+}
+
+// False where it has left, or has not the key.
+bool FileServer::answer(int guest) const {
+  Asked asked;
+  const ssize_t bytes = recv(guest, &asked, sizeof(asked), MSG_DONTWAIT);
+  if (bytes != sizeof(asked)) return bytes < 0 && errno == EAGAIN;
+  if (asked.key != doors_.key) return false;
+  return give(guest, asked.file == kMemory ? memory_.number() : asked.file);
+}
+
+std::unique_ptr<Process> meet(const Doors& doors, NotMet& why) {
+  why = NotMet::kNowhere;
+  if (auto met = met_at(address_of(doors.name.data(), false), doors.key, why)) return met;
+  for (const auto& path : doors.paths)
+    if (auto met = met_at(address_of(path.data(), true), doors.key, why)) return met;
+  return nullptr;
+}
+
+}  // namespace nearpeak::layer
