@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ports of RDMA adapters, InfiniBand and RoCE. Their data counters are in units of four octets
+// (Linux, Documentation/ABI/stable/sysfs-class-infiniband: port_xmit_data). Linux 4.5 and later ask
+// for the 64-bit ones; an older kernel's may stop at their 32 bits.
+#include "counters/pairs_of_files.hpp"
+
+namespace nearpeak {
+namespace {
+
+constexpr std::uint64_t kOctets = 4;
+
+const RegisterSource infiniband([](const CounterScope& scope, OpenedSources& opened) {
+  if (!scope.host) return;
+  const std::string adapters = scope.root + "/sys/class/infiniband";
+  auto ports = std::make_unique<PairsOfFiles>(kOctets);
+  std::string without;
+  for (const std::string& adapter : names_in(adapters))
+    for (const std::string& port : names_in(adapters + "/" + adapter + "/ports")) {
+      const std::string counters = adapters + "/" + adapter + "/ports/" + port + "/counters/";
+      const std::string name = adapter + ":" + port;
+      if (!ports->add({kInfiniband, name}, counters + "port_xmit_data", counters + "port_rcv_data"))
+        without += (without.empty() ? "" : ", ") + name;
+    }
+  if (!without.empty())
+    opened.unread.push_back(
+        {kInfiniband, "no counters/port_xmit_data that can be read: " + without});
+  if (!ports->links().empty()) opened.sources.push_back(std::move(ports));
+});
+
+}  // namespace
+}  // namespace nearpeak
