@@ -144,8 +144,8 @@ void Counters::glance() {
   }
 }
 
-Counted Counters::read() {
-  Counted counted;
+CountedLinks Counters::read() {
+  CountedLinks counted;
   const std::int64_t begin = now_ns();
   counted.seconds = static_cast<double>(begin - last_ns_) / 1e9;
   read_own();

@@ -22,7 +22,7 @@ struct RankUnread {
   Unread unread;
 };
 
-struct Counted {
+struct CountedLinks {
   struct OnLink {
     std::size_t link;  // of Counters::links()
     LinkBytes bytes;
@@ -54,7 +54,7 @@ class Counters {
 
   // What has been counted since the reading before; on the leader. The first one is done by the
   // constructor.
-  Counted read();
+  CountedLinks read();
   // The same of each lane since the constructor.
   std::vector<CountedLanes> lanes();
   // Reads the counters of this rank that wrap, if it is time for them.

@@ -82,7 +82,7 @@ struct CaseName {
 
 // What was counted while a case was measured and verified, and what it moved in that time.
 struct CountedCase {
-  Counted counted;
+  CountedLinks counted;
   // Payload of every rank, if the case knows it; else empty.
   std::vector<LinkBytes> payload = {};
 };
