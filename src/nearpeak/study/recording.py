@@ -9,6 +9,7 @@ from pathlib import Path
 from nearpeak.launching.program_records import (
     CaseRecord,
     EnvironmentRecord,
+    LanesRecord,
     ProblemRecord,
     SamplesRecord,
 )
@@ -83,7 +84,13 @@ class Recording:
                 self._leave_out(record)
             case LaunchRecord():
                 self._begin(record)
-            case EnvironmentRecord() | CaseRecord() | SamplesRecord() | ProblemRecord():
+            case (
+                EnvironmentRecord()
+                | CaseRecord()
+                | SamplesRecord()
+                | LanesRecord()
+                | ProblemRecord()
+            ):
                 self._running(record.launch).take(record)
             case LaunchEndRecord():
                 self._end_launch(record)

@@ -9,6 +9,7 @@ from nearpeak.launching.fingerprints import Fingerprint
 from nearpeak.launching.program_records import (
     CaseRecord,
     EnvironmentRecord,
+    LanesRecord,
     ProblemRecord,
     SamplesRecord,
 )
@@ -174,6 +175,7 @@ Record = (
     | EnvironmentRecord
     | CaseRecord
     | SamplesRecord
+    | LanesRecord
     | ProblemRecord
     | LaunchEndRecord
     | StudyEndRecord
