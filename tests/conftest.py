@@ -345,6 +345,12 @@ def fake_cupti() -> Path:
 
 
 @pytest.fixture(scope="session")
+def fake_nvml() -> Path:
+    """An NVML of the fake driver's GPUs, for NEARPEAK_NVML_LIBRARY."""
+    return fake_library("fake_nvml")
+
+
+@pytest.fixture(scope="session")
 def fake_nccl() -> Path:
     """An NCCL for the fake driver, for --library and --mpi."""
     return fake_library("fake_nccl", file="libnccl.so.2")

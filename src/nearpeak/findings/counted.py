@@ -121,7 +121,7 @@ def shares(links: Mapping[Link, OnLink]) -> dict[Link, float]:
     few to tell."""
     bytes_ = {link: on.sent + on.received for link, on in links.items()}
     total = sum(bytes_.values())
-    return {link: each / total for link, each in bytes_.items()} if total >= LEAST_BYTES else {}
+    return {link: part / total for link, part in bytes_.items()} if total >= LEAST_BYTES else {}
 
 
 def idle(parts: Mapping[str, float]) -> list[str]:

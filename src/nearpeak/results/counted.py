@@ -50,7 +50,8 @@ def _sum(links: Mapping[Link, OnLink], kind: LinkKind, way: int) -> int:
     for link, on in links.items():
         if link.kind == kind:
             by_host[link.host].append(on[way])
-    return sum(max(each) if kind in BUSIEST else sum(each) for each in by_host.values())
+    together = max if kind in BUSIEST else sum
+    return sum(map(together, by_host.values()))
 
 
 def _at_least(counted: Counted, kind: LinkKind) -> bool:

@@ -239,7 +239,7 @@ def _unread(environment: EnvironmentRecord | None) -> tuple[Unread, ...]:
 
 def _hosts(environment: EnvironmentRecord) -> dict[int, str]:
     """The host of each rank."""
-    return {int(rank["rank"]): str(rank["host"]) for rank in environment.ranks}
+    return {int(rank["rank"]): str(rank.get("host", "")) for rank in environment.ranks}
 
 
 def _lanes(launched: Launched) -> dict[Link, list[OnLink]]:
