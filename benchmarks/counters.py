@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do the counters of links agree with the payload, do they notice messages that go through the host,
-and what do they cost?
+"""Do the counters of links agree with the payload, do they notice messages that go through the
+host, and what do they cost?
 
 For a machine with two GPUs that NVLink joins. For each library a study of messages between them
-(latency and bw, D,D, 64 KiB to 16 MiB), as it is and with the use of the other GPU's memory (IPC) off:
+(latency and bw, D,D, 64 KiB to 16 MiB), as it is and without the memory of the other GPU (IPC):
 
-- as it is, NVLink should count the payload at 16 MiB, within 5 %, and the rule wrong_path be silent;
-- with IPC off, wrong_path should fire.
+- as it is, NVLink should count the payload of 16 MiB, within 5 %, and wrong_path be silent;
+- without IPC, wrong_path should fire.
 
-Then launches of the same cases with and without counters, in turn, each first in every second pair:
-the median ratio of their times with its interval (the range where there are too few), and the part of
-a launch that readings take by themselves. They should cost 1 % at most.
+Then launches of the same cases with and without counters, in turn, each first in every second
+pair: the median ratio of their times with its interval (the range where there are too few), and
+the part of a launch that readings take by themselves. They should cost 1 % at most.
 
     .venv/bin/python benchmarks/counters.py intel openmpi-cuda mpich+layer --pairs 20
 

@@ -244,7 +244,7 @@ void Runner::begin_counting(bool trial, SamplingPolicy& policy) {
   if (!trial && uncounted_) counters_->read();
   uncounted_ = true;  // until it has been
   if (const auto seconds = counters_->wraps_s()) {
-    constexpr double kRound = 0.4;  // of the time in which a counter wraps
+    constexpr double kRound = 0.7;  // of the time in which a counter wraps
     policy.between = [this] { glance(); };
     policy.longest_round_s = kRound * *seconds;
   }

@@ -12,9 +12,8 @@
 namespace nearpeak {
 namespace {
 
-constexpr double kGlance = 0.25;     // of the time in which a counter may wrap
+constexpr double kGlance = 0.3;      // of the time in which a counter may wrap
 constexpr std::size_t kPerLink = 4;  // numbers that ranks tell each other: as in Counters::read()
-constexpr std::size_t kPerLane = 2;
 
 // Of a host and network namespace: its interfaces are counted once.
 std::string host_key() {
@@ -142,6 +141,7 @@ void Counters::glance() {
     if (seconds && static_cast<double>(now - own.last_ns) / 1e9 >= kGlance * *seconds)
       take(*own.source, own.source->read());
   }
+  glances_ns_ += now_ns() - now;
 }
 
 CountedLinks Counters::read() {
@@ -149,7 +149,8 @@ CountedLinks Counters::read() {
   const std::int64_t begin = now_ns();
   counted.seconds = static_cast<double>(begin - last_ns_) / 1e9;
   read_own();
-  const double took_us = static_cast<double>(now_ns() - begin) / 1e3;
+  const double took_us = static_cast<double>(now_ns() - begin + glances_ns_) / 1e3;
+  glances_ns_ = 0;
   // As doubles, which have every number of bytes below 9 PB.
   std::vector<double> mine(1 + kPerLink * most_, 0);
   mine[0] = took_us;
@@ -192,11 +193,9 @@ std::vector<CountedLanes> Counters::lanes() {
     const auto& before = first_lanes_[s];
     const auto now = before.empty() ? before : opened_.sources[s]->lanes();
     if (now.size() == before.size()) {
-      counts[first] = static_cast<double>(now.size());
-      for (std::size_t lane = 0; lane < now.size(); ++lane) {
-        mine.push_back(static_cast<double>(after(before[lane].sent, now[lane].sent, 0)));
-        mine.push_back(static_cast<double>(after(before[lane].received, now[lane].received, 0)));
-      }
+      if (!now.empty()) counts[first] = static_cast<double>(now.size());
+      for (std::size_t lane = 0; lane < now.size(); ++lane)
+        mine.push_back(static_cast<double>(after(before[lane], now[lane], 0)));
     }
     first += opened_.sources[s]->links().size();
   }
@@ -211,10 +210,8 @@ std::vector<CountedLanes> Counters::lanes() {
       const auto count =
           static_cast<std::size_t>(all_counts[static_cast<std::size_t>(rank) * most_ + i]);
       if (count == 0) continue;
-      CountedLanes& one = lanes.emplace_back(CountedLanes{link, {}});
-      for (std::size_t lane = 0; lane < count; ++lane, theirs += kPerLane)
-        one.bytes.push_back(
-            {static_cast<std::uint64_t>(theirs[0]), static_cast<std::uint64_t>(theirs[1])});
+      lanes.push_back({link, std::vector<std::uint64_t>(theirs, theirs + count)});
+      theirs += count;
     }
   }
   return lanes;

@@ -28,16 +28,17 @@ struct CountedLinks {
     LinkBytes bytes;
     bool at_least;  // its counter may have wrapped without being seen
   };
-  double seconds = 0;                  // from one reading to the next
-  double reading_us = 0;               // of the second, on the rank where it took longest
+  double seconds = 0;  // from one reading to the next
+  // Of the second, and of the glances before it, on the rank where they took longest.
+  double reading_us = 0;
   std::vector<OnLink> on = {};         // those on which anything was counted
   std::vector<std::size_t> lost = {};  // links that cannot be read any more
 };
 
-// The bytes of the lanes of a link.
+// What the lanes of a link have sent.
 struct CountedLanes {
   std::size_t link;
-  std::vector<LinkBytes> bytes;
+  std::vector<std::uint64_t> sent;
 };
 
 class Counters {
@@ -55,7 +56,7 @@ class Counters {
   // What has been counted since the reading before; on the leader. The first one is done by the
   // constructor.
   CountedLinks read();
-  // The same of each lane since the constructor.
+  // What each lane has sent since the constructor.
   std::vector<CountedLanes> lanes();
   // Reads the counters of this rank that wrap, if it is time for them.
   void glance();
@@ -76,12 +77,13 @@ class Counters {
   Group& group_;
   OpenedSources opened_;
   std::vector<Own> own_;  // links of this rank
-  std::vector<std::vector<LinkBytes>> first_lanes_;
+  std::vector<std::vector<std::uint64_t>> first_lanes_;
   std::vector<RankLink> links_;
   std::vector<RankUnread> unread_;
   std::size_t most_ = 0;  // links of any rank
   double opening_us_ = 0;
   std::int64_t last_ns_ = 0;
+  std::int64_t glances_ns_ = 0;  // spent since the last reading
 };
 
 }  // namespace nearpeak

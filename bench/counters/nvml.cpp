@@ -135,18 +135,17 @@ class Nvlink final : public CounterSource {
     in_bytes(bytes, kKiB);
     return bytes;
   }
-  std::vector<LinkBytes> lanes() override {
+  std::vector<std::uint64_t> lanes() override {
     std::vector<FieldValue> count{{kLinkCount, 0, 0, 0, 0, 0, 0}};
     if (nvml().read(device_, count) != 0 || count.front().status != 0) return {};
     constexpr std::uint64_t kMost = 64;  // more than any GPU has
-    Fields each(device_);
+    std::vector<FieldValue> each;
     for (unsigned lane = 0; lane < std::min(count.front().value & 0xffffffffU, kMost); ++lane)
-      each.add(kNvlinkSent, kNvlinkReceived, lane);
-    auto bytes = each.read();
-    in_bytes(bytes, kKiB);
-    std::vector<LinkBytes> lanes;
-    for (const auto& lane : bytes) lanes.push_back(lane.value_or(LinkBytes{}));
-    return lanes;
+      each.push_back({kNvlinkSent, lane, 0, 0, 0, 0, 0});
+    if (nvml().read(device_, each) != 0) return {};
+    std::vector<std::uint64_t> sent;
+    for (const FieldValue& value : each) sent.push_back(value.status == 0 ? value.value * kKiB : 0);
+    return sent;
   }
   int error() const { return all_.error(); }
 

@@ -43,8 +43,8 @@ class CounterSource {
   virtual const std::vector<CountedLink>& links() const = 0;
   // Bytes on each link since some time in the past; nothing for one that cannot be read now.
   virtual std::vector<std::optional<LinkBytes>> read() = 0;
-  // The same of the single lanes of its first link, where these are counted, which takes longer.
-  virtual std::vector<LinkBytes> lanes() { return {}; }
+  // What the single lanes of its first link have sent, where these are counted, which takes longer.
+  virtual std::vector<std::uint64_t> lanes() { return {}; }
 };
 
 // Whose counters to read.

@@ -64,9 +64,13 @@ class Xgmi final : public CounterSource {
     }
     return {sum};
   }
-  std::vector<LinkBytes> lanes() override {
+  std::vector<std::uint64_t> lanes() override {
     const auto text = file_.text();
-    return (text ? lanes_in(*text) : std::nullopt).value_or(std::vector<LinkBytes>{});
+    const auto all = text ? lanes_in(*text) : std::nullopt;
+    std::vector<std::uint64_t> sent;
+    if (all)
+      for (const LinkBytes& lane : *all) sent.push_back(lane.sent);
+    return sent;
   }
 
  private:

@@ -26,7 +26,7 @@ from nearpeak.observations.load import load
 from nearpeak.report.counted import sentences, table
 from nearpeak.report.export import to_csv
 from nearpeak.results.results import Cell, Results
-from nearpeak.terms.counters import Link, OnLink
+from nearpeak.terms.counters import Link
 
 SIZE = 1 << 20
 PAYLOAD = 1 << 30
@@ -156,11 +156,11 @@ def test_a_study_without_counters_has_no_table(make_study: Any) -> None:
 
 def test_lanes_add_up_over_groups(make_study: Any) -> None:
     study = studied(make_study, counted())
-    lanes = LaneBytes(link=NVLINK, sent_bytes=[5, 0], received_bytes=[1, 0])
+    lanes = LaneBytes(link=NVLINK, sent_bytes=[5, 0])
     end = study.records.pop()
     study.records += [LanesRecord(launch=0, links=[lanes])] * 2 + [end]
     (launch,) = load(study.write()).launches
-    assert launch.lanes == {Link("nvlink", "one", "GPU-0"): [OnLink(10, 2), OnLink(0, 0)]}
+    assert launch.lanes == {Link("nvlink", "one", "GPU-0"): [10, 0]}
 
 
 def test_a_kind_of_link_that_nobody_knows_is_no_record() -> None:

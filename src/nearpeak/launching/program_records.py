@@ -172,11 +172,10 @@ class SamplesRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="sampl
 
 
 class LaneBytes(msgspec.Struct, kw_only=True, frozen=True):
-    """The bytes on each lane of a link."""
+    """The bytes that each lane of a link sent."""
 
     link: int  # index into `links` of `counters`
     sent_bytes: list[int]  # on each lane
-    received_bytes: list[int]  # on each lane
 
 
 class LanesRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="lanes"):

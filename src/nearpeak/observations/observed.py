@@ -113,8 +113,8 @@ class Launch:
     load: float | None = None  # of its host as it began: processes that run or wait, of one minute
     counted_links: tuple[Link, ...] = ()  # whose bytes were read
     unread: tuple[Unread, ...] = ()
-    # Of links with several lanes: the bytes of each lane over all cases.
-    lanes: dict[Link, list[OnLink]] = field(default_factory=dict)
+    # Of links with several lanes: the bytes that each lane sent over all cases.
+    lanes: dict[Link, list[int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

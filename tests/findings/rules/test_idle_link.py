@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from made_counters import GPUS, between_hosts, counted, facts, noticed, nvlink_path
 
-from nearpeak.terms.counters import Link, OnLink
+from nearpeak.terms.counters import Link
 
 RULE = "idle_link"
 
@@ -37,7 +37,7 @@ def test_nothing_where_all_are_at_work_or_few_of_them_by_design(by_hand: Any, id
 
 def lanes(by_hand: Any, *bytes_: int) -> list[Any]:
     link = Link("nvlink", "a", GPUS[0])
-    launch = by_hand.make_launch(0, lanes={link: [OnLink(each, 0) for each in bytes_]})
+    launch = by_hand.make_launch(0, lanes={link: [*bytes_]})
     found: list[Any] = by_hand.noticed(RULE, launches=[launch], paths=[nvlink_path()])
     return found
 

@@ -39,8 +39,8 @@ def _lanes(view: View) -> dict[tuple[Place, Link], dict[str, float]]:
     sums: dict[tuple[Place, Link], dict[str, float]] = defaultdict(lambda: defaultdict(float))
     for launch in view.launches:
         for link, lanes in launch.lanes.items():
-            for number, on in enumerate(lanes):
-                sums[launch.place, link][f"link {number}"] += on.sent + on.received
+            for number, sent in enumerate(lanes):
+                sums[launch.place, link][f"link {number}"] += sent
     return sums
 
 

@@ -242,18 +242,14 @@ def _hosts(environment: EnvironmentRecord) -> dict[int, str]:
     return {int(rank["rank"]): str(rank.get("host", "")) for rank in environment.ranks}
 
 
-def _lanes(launched: Launched) -> dict[Link, list[OnLink]]:
-    """The bytes of lanes over all groups."""
-    sums: dict[Link, list[OnLink]] = {}
+def _lanes(launched: Launched) -> dict[Link, list[int]]:
+    """The bytes that lanes sent over all groups."""
+    sums: dict[Link, list[int]] = {}
     for environment, record in launched.lanes:
         links = _links(environment)
         for lanes in record.links:
-            bytes_ = [*map(OnLink, lanes.sent_bytes, lanes.received_bytes)]
-            before = sums.get(links[lanes.link], [OnLink(0, 0)] * len(bytes_))
-            sums[links[lanes.link]] = [
-                OnLink(old.sent + new.sent, old.received + new.received)
-                for old, new in zip(before, bytes_, strict=True)
-            ]
+            before = sums.get(links[lanes.link], [0] * len(lanes.sent_bytes))
+            sums[links[lanes.link]] = [*map(sum, zip(before, lanes.sent_bytes, strict=True))]
     return sums
 
 
