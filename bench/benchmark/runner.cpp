@@ -98,8 +98,8 @@ void Runner::open(const std::optional<std::string>& library_version,
 
 void Runner::close() {
   if (!counters_) return;
-  const auto lanes = counters_->lanes();
-  if (group_.leads() && !lanes.empty()) writer_.lanes(lanes);
+  const auto singles = counters_->single_links();
+  if (group_.leads() && !singles.empty()) writer_.single_links(singles);
 }
 
 void Runner::heading(const std::string& text) {

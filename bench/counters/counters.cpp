@@ -96,7 +96,7 @@ Counters::Counters(Group& group, CounterScope scope) : group_(group) {
     take_text(texts[static_cast<std::size_t>(rank)], rank, links_, unread_);
   for (const auto& source : opened_.sources) {
     for (std::size_t i = 0; i < source->links().size(); ++i) own_.push_back({source.get(), i});
-    first_lanes_.push_back(source->lanes());
+    first_singles_.push_back(source->single_links());
   }
   most_ = group.largest(own_.size());
   opening_us_ = group.largest(static_cast<double>(now_ns() - begin) / 1e3);
@@ -185,24 +185,24 @@ CountedLinks Counters::read() {
   return counted;
 }
 
-std::vector<CountedLanes> Counters::lanes() {
+std::vector<SingleLinks> Counters::single_links() {
   std::vector<double> mine;
-  std::vector<double> counts(most_, 0);  // lanes of each link of this rank
+  std::vector<double> counts(most_, 0);  // single links in each link of this rank
   std::size_t first = 0;
   for (std::size_t s = 0; s < opened_.sources.size(); ++s) {
-    const auto& before = first_lanes_[s];
-    const auto now = before.empty() ? before : opened_.sources[s]->lanes();
+    const auto& before = first_singles_[s];
+    const auto now = before.empty() ? before : opened_.sources[s]->single_links();
     if (now.size() == before.size()) {
       if (!now.empty()) counts[first] = static_cast<double>(now.size());
-      for (std::size_t lane = 0; lane < now.size(); ++lane)
-        mine.push_back(static_cast<double>(after(before[lane], now[lane], 0)));
+      for (std::size_t i = 0; i < now.size(); ++i)
+        mine.push_back(static_cast<double>(after(before[i], now[i], 0)));
     }
     first += opened_.sources[s]->links().size();
   }
   mine.resize(group_.largest(mine.size()), 0);
   const auto all_counts = group_.gather(counts);
   const auto all = group_.gather(mine);
-  std::vector<CountedLanes> lanes;
+  std::vector<SingleLinks> all_links;
   std::size_t link = 0;
   for (int rank = 0; rank < group_.size(); ++rank) {
     const double* theirs = all.data() + static_cast<std::size_t>(rank) * mine.size();
@@ -210,11 +210,11 @@ std::vector<CountedLanes> Counters::lanes() {
       const auto count =
           static_cast<std::size_t>(all_counts[static_cast<std::size_t>(rank) * most_ + i]);
       if (count == 0) continue;
-      lanes.push_back({link, std::vector<std::uint64_t>(theirs, theirs + count)});
+      all_links.push_back({link, std::vector<std::uint64_t>(theirs, theirs + count)});
       theirs += count;
     }
   }
-  return lanes;
+  return all_links;
 }
 
 }  // namespace nearpeak

@@ -11,20 +11,14 @@ constexpr std::uint64_t kOctets = 4;
 
 const RegisterSource infiniband([](const CounterScope& scope, OpenedSources& opened) {
   if (!scope.host) return;
-  const std::string adapters = scope.root + "/sys/class/infiniband";
-  auto ports = std::make_unique<PairsOfFiles>(kOctets);
-  std::string without;
+  const std::string adapters = scope.root + "/sys/class/infiniband/";
+  auto all = std::make_unique<PairsOfFiles>(kOctets);
   for (const std::string& adapter : names_in(adapters))
-    for (const std::string& port : names_in(adapters + "/" + adapter + "/ports")) {
-      const std::string counters = adapters + "/" + adapter + "/ports/" + port + "/counters/";
-      const std::string name = adapter + ":" + port;
-      if (!ports->add({kInfiniband, name}, counters + "port_xmit_data", counters + "port_rcv_data"))
-        without += (without.empty() ? "" : ", ") + name;
-    }
-  if (!without.empty())
-    opened.unread.push_back(
-        {kInfiniband, "no counters/port_xmit_data that can be read: " + without});
-  if (!ports->links().empty()) opened.sources.push_back(std::move(ports));
+    for (const std::string& port : names_in(adapters + adapter + "/ports"))
+      all->add(kInfiniband, adapter + ":" + port,
+               adapters + adapter + "/ports/" + port + "/counters/", "port_xmit_data",
+               "port_rcv_data");
+  give(std::move(all), kInfiniband, "counters/port_xmit_data", opened);
 });
 
 }  // namespace

@@ -86,7 +86,7 @@ const Nvml& nvml() {
   return one;
 }
 
-// Fields of one GPU: a pair for each link or lane.
+// Fields of one GPU: a pair for each link.
 class Fields {
  public:
   explicit Fields(Handle device) : device_(device) {}
@@ -135,13 +135,13 @@ class Nvlink final : public CounterSource {
     in_bytes(bytes, kKiB);
     return bytes;
   }
-  std::vector<std::uint64_t> lanes() override {
+  std::vector<std::uint64_t> single_links() override {
     std::vector<FieldValue> count{{kLinkCount, 0, 0, 0, 0, 0, 0}};
     if (nvml().read(device_, count) != 0 || count.front().status != 0) return {};
     constexpr std::uint64_t kMost = 64;  // more than any GPU has
     std::vector<FieldValue> each;
-    for (unsigned lane = 0; lane < std::min(count.front().value & 0xffffffffU, kMost); ++lane)
-      each.push_back({kNvlinkSent, lane, 0, 0, 0, 0, 0});
+    for (unsigned link = 0; link < std::min(count.front().value & 0xffffffffU, kMost); ++link)
+      each.push_back({kNvlinkSent, link, 0, 0, 0, 0, 0});
     if (nvml().read(device_, each) != 0) return {};
     std::vector<std::uint64_t> sent;
     for (const FieldValue& value : each) sent.push_back(value.status == 0 ? value.value * kKiB : 0);

@@ -11,15 +11,20 @@ class PairsOfFiles final : public CounterSource {
  public:
   explicit PairsOfFiles(std::uint64_t unit_bytes) : unit_bytes_(unit_bytes) {}
 
-  // False, and not taken, where one of the files cannot be read.
-  bool add(CountedLink link, const std::string& sent, const std::string& received) {
-    CounterFile out(sent);
-    CounterFile in(received);
-    if (!out.number() || !in.number()) return false;
-    links_.push_back(std::move(link));
+  // The link of a folder; one whose files cannot be read is left out.
+  void add(const char* kind, const std::string& name, const std::string& folder, const char* sent,
+           const char* received) {
+    CounterFile out(folder + sent);
+    CounterFile in(folder + received);
+    if (!out.number() || !in.number()) {
+      without_ += (without_.empty() ? "" : ", ") + name;
+      return;
+    }
+    links_.push_back({kind, name});
     files_.emplace_back(std::move(out), std::move(in));
-    return true;
   }
+  // Those left out, by their names.
+  const std::string& without() const { return without_; }
 
   const std::vector<CountedLink>& links() const override { return links_; }
   std::vector<std::optional<LinkBytes>> read() override {
@@ -35,8 +40,17 @@ class PairsOfFiles final : public CounterSource {
 
  private:
   const std::uint64_t unit_bytes_;
+  std::string without_;
   std::vector<CountedLink> links_;
   std::vector<std::pair<CounterFile, CounterFile>> files_;
 };
+
+// Gives what it has, and what it had to leave out.
+inline void give(std::unique_ptr<PairsOfFiles> pairs, const char* kind, const std::string& file,
+                 OpenedSources& opened) {
+  if (!pairs->without().empty())
+    opened.unread.push_back({kind, "no " + file + " that can be read: " + pairs->without()});
+  if (!pairs->links().empty()) opened.sources.push_back(std::move(pairs));
+}
 
 }  // namespace nearpeak

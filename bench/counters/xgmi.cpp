@@ -11,7 +11,7 @@
 namespace nearpeak {
 namespace {
 
-constexpr std::size_t kLanes = 8;
+constexpr std::size_t kLinks = 8;
 constexpr std::uint64_t kUnit = 1024;
 
 // Of xgmi_read_data_acc in gpu_metrics_v1_N, behind which is xgmi_write_data_acc; 0: it has none.
@@ -33,19 +33,19 @@ std::size_t offset_in(const std::string& table) {
 }
 
 // Nothing where the table has none, or the driver says that it does not count them.
-std::optional<std::vector<LinkBytes>> lanes_in(const std::string& table) {
+std::optional<std::vector<LinkBytes>> links_in(const std::string& table) {
   const std::size_t offset = offset_in(table);
-  std::array<std::uint64_t, 2 * kLanes> kib{};
+  std::array<std::uint64_t, 2 * kLinks> kib{};
   if (offset == 0 || table.size() < offset + sizeof kib) return std::nullopt;
   std::memcpy(kib.data(), table.data() + offset, sizeof kib);
-  std::vector<LinkBytes> lanes;
-  for (std::size_t lane = 0; lane < kLanes; ++lane) {
-    const std::uint64_t read = kib[lane];
-    const std::uint64_t written = kib[kLanes + lane];
+  std::vector<LinkBytes> links;
+  for (std::size_t link = 0; link < kLinks; ++link) {
+    const std::uint64_t read = kib[link];
+    const std::uint64_t written = kib[kLinks + link];
     if (read == ~std::uint64_t{0} || written == ~std::uint64_t{0}) return std::nullopt;
-    lanes.push_back({written * kUnit, read * kUnit});
+    links.push_back({written * kUnit, read * kUnit});
   }
-  return lanes;
+  return links;
 }
 
 class Xgmi final : public CounterSource {
@@ -55,21 +55,21 @@ class Xgmi final : public CounterSource {
   const std::vector<CountedLink>& links() const override { return links_; }
   std::vector<std::optional<LinkBytes>> read() override {
     const auto text = file_.text();
-    const auto all = text ? lanes_in(*text) : std::nullopt;
+    const auto all = text ? links_in(*text) : std::nullopt;
     if (!all) return {std::nullopt};
     LinkBytes sum;
-    for (const LinkBytes& lane : *all) {
-      sum.sent += lane.sent;
-      sum.received += lane.received;
+    for (const LinkBytes& link : *all) {
+      sum.sent += link.sent;
+      sum.received += link.received;
     }
     return {sum};
   }
-  std::vector<std::uint64_t> lanes() override {
+  std::vector<std::uint64_t> single_links() override {
     const auto text = file_.text();
-    const auto all = text ? lanes_in(*text) : std::nullopt;
+    const auto all = text ? links_in(*text) : std::nullopt;
     std::vector<std::uint64_t> sent;
     if (all)
-      for (const LinkBytes& lane : *all) sent.push_back(lane.sent);
+      for (const LinkBytes& link : *all) sent.push_back(link.sent);
     return sent;
   }
 

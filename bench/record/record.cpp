@@ -194,11 +194,11 @@ void RecordWriter::samples(const CaseResult& result) {
   line(text_of(out));
 }
 
-void RecordWriter::lanes(const std::vector<CountedLanes>& all) {
+void RecordWriter::single_links(const std::vector<SingleLinks>& all) {
   Json out;
-  out["record"] = "lanes";
+  out["record"] = "single links";
   out["links"] = Json::array();
-  for (const CountedLanes& one : all)
+  for (const SingleLinks& one : all)
     out["links"].push_back({{"link", one.link}, {"sent_bytes", one.sent}});
   line(text_of(out));
 }

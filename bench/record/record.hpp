@@ -162,7 +162,7 @@ class RecordWriter {
   void begins(const CaseName& name);
   void samples(const CaseResult& result);
   // Of the whole run, at its end.
-  void lanes(const std::vector<CountedLanes>& all);
+  void single_links(const std::vector<SingleLinks>& all);
   void wrong_data(const CaseName& name, const WrongData& wrong);
   void skipped(const CaseName& name, const std::string& reason);
   // `at_least`: of the metric.

@@ -54,7 +54,7 @@ def test_shared_memory_is_counted_on_no_link(launcher: Any) -> None:
 def test_each_rank_reads_its_own_gpu(launcher: Any, fake_nvml: Path) -> None:
     env = {
         "NEARPEAK_NVML_LIBRARY": str(fake_nvml),
-        "NEARPEAK_FAKE_NVML": "nvlink=1000,pcie=64,lanes=3",
+        "NEARPEAK_FAKE_NVML": "nvlink=1000,pcie=64,links=3",
     }
     done = launcher.run(
         "latency", "--buffers", "D,D", "--sizes", "64K", *QUICK, fake="reachable=1", env=env
@@ -72,8 +72,8 @@ def test_each_rank_reads_its_own_gpu(launcher: Any, fake_nvml: Path) -> None:
     assert sent > 0
     assert received > 0
     assert sent % (1000 * 1024) == received % (1000 * 1024) == 0
-    (lanes,) = done.of("lanes")
-    assert [len(link["sent_bytes"]) for link in lanes["links"]] == [3, 3]
+    (singles,) = done.of("single links")
+    assert [len(link["sent_bytes"]) for link in singles["links"]] == [3, 3]
 
 
 def test_ranks_that_share_a_gpu_read_it_once(launcher: Any, fake_nvml: Path) -> None:
@@ -95,7 +95,7 @@ def test_what_cannot_be_read_says_why_once(launcher: Any) -> None:
     unread = environment["counters"]["unread"]
     assert [(one["kind"], one["rank"]) for one in unread] == [("nvlink", 0), ("pcie", 0)]
     assert all("/nowhere/libnvidia-ml.so" in one["why"] for one in unread)
-    assert done.of("lanes") == []
+    assert done.of("single links") == []
     for record in done.of("samples"):
         assert {"nvlink", "pcie"}.isdisjoint(counted_by_kind(done, record))
 

@@ -14,12 +14,12 @@ from nearpeak.launching.program_records import (
     CountedBytes,
     Counters,
     EnvironmentRecord,
-    LaneBytes,
-    LanesRecord,
     LinkBytes,
     LinkCounter,
     PayloadBytes,
     SamplesRecord,
+    SingleLinks,
+    SingleLinksRecord,
     UnreadLinks,
 )
 from nearpeak.observations.load import load
@@ -154,13 +154,13 @@ def test_a_study_without_counters_has_no_table(make_study: Any) -> None:
     assert sentences(results) == []
 
 
-def test_lanes_add_up_over_groups(make_study: Any) -> None:
+def test_single_links_add_up_over_groups(make_study: Any) -> None:
     study = studied(make_study, counted())
-    lanes = LaneBytes(link=NVLINK, sent_bytes=[5, 0])
+    singles = SingleLinks(link=NVLINK, sent_bytes=[5, 0])
     end = study.records.pop()
-    study.records += [LanesRecord(launch=0, links=[lanes])] * 2 + [end]
+    study.records += [SingleLinksRecord(launch=0, links=[singles])] * 2 + [end]
     (launch,) = load(study.write()).launches
-    assert launch.lanes == {Link("nvlink", "one", "GPU-0"): [10, 0]}
+    assert launch.single_links == {Link("nvlink", "one", "GPU-0"): [10, 0]}
 
 
 def test_a_kind_of_link_that_nobody_knows_is_no_record() -> None:

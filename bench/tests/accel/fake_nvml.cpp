@@ -3,7 +3,7 @@
 // as the environment's NEARPEAK_FAKE_NVML says, a comma list of
 //   nvlink=KIB  pcie=BYTES  what a reading adds to what the first device sends and the second one
 //   receives, from 0 and from 4096 below 4 GiB on
-//   lanes=N     of NVLink (2), of which the last carries nothing with idle=1
+//   links=N     of NVLink (2), of which the last carries nothing with idle=1
 //   generation=N  width=N  of PCIe (5 and 16; generation 0: not known)
 //   none=FIELD  the driver does not count this field   broken=1  nvmlInit_v2 fails
 #include <cstdint>
@@ -66,8 +66,8 @@ unsigned long long nvlink(const Gpu& gpu, bool sent, unsigned scope) {
   if (sent != gpu.sends) return 0;
   const unsigned long long all = setting("nvlink", 0) * gpu.readings;
   if (scope == kAllLinks) return all;
-  const unsigned long long lanes = setting("lanes", 2);
-  const unsigned long long busy = lanes - setting("idle", 0);
+  const unsigned long long links = setting("links", 2);
+  const unsigned long long busy = links - setting("idle", 0);
   return scope < busy ? all / busy : 0;
 }
 
@@ -93,7 +93,7 @@ EXPORT int nvmlDeviceGetFieldValues(void* device, int count, FieldValue* values)
     const bool sent = value.field == 138 || value.field == 197;
     switch (value.field) {
       case 91:  // NVML_FI_DEV_NVLINK_LINK_COUNT, of 32 bits
-        value.value = 0xdead00000000ULL + setting("lanes", 2);
+        value.value = 0xdead00000000ULL + setting("links", 2);
         break;
       case 138:
       case 139:

@@ -62,11 +62,11 @@ std::string gpu_metrics(int version, std::size_t offset, std::uint64_t read,
   std::string table(offset + 256, '\0');
   table[2] = 1;
   table[3] = static_cast<char>(version);
-  for (int lane = 0; lane < 2; ++lane) {
-    const std::uint64_t of_lane[] = {read + static_cast<std::uint64_t>(lane),
-                                     written + static_cast<std::uint64_t>(lane)};
-    std::memcpy(table.data() + offset + 8 * lane, of_lane, 8);
-    std::memcpy(table.data() + offset + 64 + 8 * lane, of_lane + 1, 8);
+  for (int link = 0; link < 2; ++link) {
+    const std::uint64_t of_link[] = {read + static_cast<std::uint64_t>(link),
+                                     written + static_cast<std::uint64_t>(link)};
+    std::memcpy(table.data() + offset + 8 * link, of_link, 8);
+    std::memcpy(table.data() + offset + 64 + 8 * link, of_link + 1, 8);
   }
   return table;
 }
@@ -188,8 +188,8 @@ TEST_CASE("XGMI is counted where the table of this version has it") {
     CHECK(source.links()[0].kind == "xgmi");
     CHECK(source.read()[0]->sent == 1024 * (1000 + 1001));
     CHECK(source.read()[0]->received == 1024 * (10 + 11));
-    REQUIRE(source.lanes().size() == 8);
-    CHECK(source.lanes()[1] == 1024 * 1001);
+    REQUIRE(source.single_links().size() == 8);
+    CHECK(source.single_links()[1] == 1024 * 1001);
   }
   root.write(folder + "gpu_metrics", gpu_metrics(3, 104, 1, 1));
   const auto opened = open_sources(root.gpu("0000:17:00.0"));
@@ -199,7 +199,7 @@ TEST_CASE("XGMI is counted where the table of this version has it") {
 }
 
 TEST_CASE("NVLink and PCIe of a GPU are counted from one reading to the next") {
-  const FakeNvml fake("nvlink=100,pcie=5000,lanes=3,idle=1,generation=1,width=1");
+  const FakeNvml fake("nvlink=100,pcie=5000,links=3,idle=1,generation=1,width=1");
   Alone alone;
   Counters counters(alone, {.gpu = kFirst});
   const auto seconds = counters.wraps_s();
@@ -217,12 +217,12 @@ TEST_CASE("NVLink and PCIe of a GPU are counted from one reading to the next") {
   CHECK(pcie->bytes.sent % 5000 == 0);  // across its 32 bits
   CHECK_FALSE(pcie->at_least);
   CHECK(pcie->bytes.sent < 100 * 5000);
-  const auto lanes = counters.lanes();
-  REQUIRE(lanes.size() == 1);
-  REQUIRE(lanes[0].sent.size() == 3);
-  CHECK(lanes[0].sent[0] > 0);
-  CHECK(lanes[0].sent[1] > 0);
-  CHECK(lanes[0].sent[2] == 0);
+  const auto singles = counters.single_links();
+  REQUIRE(singles.size() == 1);
+  REQUIRE(singles[0].sent.size() == 3);
+  CHECK(singles[0].sent[0] > 0);
+  CHECK(singles[0].sent[1] > 0);
+  CHECK(singles[0].sent[2] == 0);
 }
 
 TEST_CASE("a counter that may have wrapped unseen says so") {

@@ -11,10 +11,10 @@ from nearpeak.launching.places import NO_PLACE, misplaced
 from nearpeak.launching.program_records import (
     CaseRecord,
     EnvironmentRecord,
-    LanesRecord,
     ProblemRecord,
     ProgramRecord,
     SamplesRecord,
+    SingleLinksRecord,
     case_of,
 )
 from nearpeak.planning.commands import wanted_place
@@ -41,7 +41,7 @@ class Launched:
         self.environment: EnvironmentRecord | None = None  # of its first group
         self.case: CaseRecord | None = None  # the last that it began
         self.samples: list[SamplesRecord] = []
-        self.lanes: list[tuple[EnvironmentRecord, LanesRecord]] = []
+        self.single_links: list[tuple[EnvironmentRecord, SingleLinksRecord]] = []
         self._here: EnvironmentRecord | None = None  # of the group that runs
         self._of_samples: dict[int, EnvironmentRecord | None] = {}  # by the id of the record
         self.problems: list[ProblemRecord] = []
@@ -79,10 +79,10 @@ class Launched:
                 self._check_samples(record)
                 self.samples.append(record)
                 self._of_samples[id(record)] = self._here
-            case LanesRecord():
+            case SingleLinksRecord():
                 if self._here is None:
-                    raise ValueError("it counts lanes, and has not said where it ran")
-                self.lanes.append((self._here, record))
+                    raise ValueError("it counts links, and has not said where it ran")
+                self.single_links.append((self._here, record))
             case ProblemRecord():
                 if self._units:
                     self._answer(record)

@@ -9,9 +9,9 @@ from pathlib import Path
 from nearpeak.launching.program_records import (
     CaseRecord,
     EnvironmentRecord,
-    LanesRecord,
     ProblemRecord,
     SamplesRecord,
+    SingleLinksRecord,
 )
 from nearpeak.planning.plan import Plan
 from nearpeak.study.journal import read_records
@@ -88,7 +88,7 @@ class Recording:
                 EnvironmentRecord()
                 | CaseRecord()
                 | SamplesRecord()
-                | LanesRecord()
+                | SingleLinksRecord()
                 | ProblemRecord()
             ):
                 self._running(record.launch).take(record)

@@ -9,9 +9,9 @@ from nearpeak.launching.fingerprints import Fingerprint
 from nearpeak.launching.program_records import (
     CaseRecord,
     EnvironmentRecord,
-    LanesRecord,
     ProblemRecord,
     SamplesRecord,
+    SingleLinksRecord,
 )
 from nearpeak.machine.states import State
 from nearpeak.planning.plan import Addition, Role, VariantKey
@@ -175,7 +175,7 @@ Record = (
     | EnvironmentRecord
     | CaseRecord
     | SamplesRecord
-    | LanesRecord
+    | SingleLinksRecord
     | ProblemRecord
     | LaunchEndRecord
     | StudyEndRecord

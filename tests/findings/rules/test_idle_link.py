@@ -35,19 +35,19 @@ def test_nothing_where_all_are_at_work_or_few_of_them_by_design(by_hand: Any, id
     assert noticed(by_hand, RULE, between_hosts(), *launches, buffers="H,H") == []
 
 
-def lanes(by_hand: Any, *bytes_: int) -> list[Any]:
+def on_each(by_hand: Any, *bytes_: int) -> list[Any]:
     link = Link("nvlink", "a", GPUS[0])
-    launch = by_hand.make_launch(0, lanes={link: [*bytes_]})
+    launch = by_hand.make_launch(0, single_links={link: [*bytes_]})
     found: list[Any] = by_hand.noticed(RULE, launches=[launch], paths=[nvlink_path()])
     return found
 
 
-def test_a_lane_of_nvlink_is_idle(by_hand: Any) -> None:
-    found = lanes(by_hand, *[1 << 26] * 17, 1000)
+def test_a_link_of_a_gpu_is_idle(by_hand: Any) -> None:
+    found = on_each(by_hand, *[1 << 26] * 17, 1000)
     assert facts(found) == ["link 17: carried nothing", "NVLink of GPU-0: 18 links"]
 
 
-def test_nothing_where_lanes_are_alike_or_carry_too_little(by_hand: Any) -> None:
-    assert lanes(by_hand, *[1 << 26] * 18) == []
-    assert lanes(by_hand, *[1000] * 17, 0) == []
-    assert lanes(by_hand, *[1 << 28] * 4, *[0] * 8) == []  # a mesh: four links to this neighbour
+def test_nothing_where_links_are_alike_or_carry_too_little(by_hand: Any) -> None:
+    assert on_each(by_hand, *[1 << 26] * 18) == []
+    assert on_each(by_hand, *[1000] * 17, 0) == []
+    assert on_each(by_hand, *[1 << 28] * 4, *[0] * 8) == []  # a mesh: four links to this neighbour

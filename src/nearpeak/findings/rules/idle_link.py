@@ -16,30 +16,30 @@ CARRIED = "carried nothing"
 
 
 def find(view: View) -> Iterator[Noticed]:
-    """Yields the adapters of each library and path, and the lanes of each path, that carry
-    nothing while more of their kind do."""
+    """Yields the adapters of each library and path, and the single links of GPUs on each path, that
+    carry nothing while more of their kind do."""
     for who, place, kind, links in on_adapters(view):
         parts = {link.name: share for link, share in shares(links).items()}
         if names := idle(parts):
             rest = Fact(of="counted", name=kind, value=f"{len(links)} adapters of this rate")
             facts = [Fact(of="counted", name=name, value=CARRIED) for name in names]
             yield Noticed([*facts, rest], who, place)
-    for (place, link), lanes in _lanes(view).items():
-        total = sum(lanes.values())
-        if total >= LEAST_BYTES and (names := idle({n: b / total for n, b in lanes.items()})):
+    for (place, link), singles in _single_links(view).items():
+        total = sum(singles.values())
+        if total >= LEAST_BYTES and (names := idle({n: b / total for n, b in singles.items()})):
             facts = [Fact(of="counted", name=name, value=CARRIED) for name in names]
             label = f"{LABELS[link.kind]} of {link.name}"
             yield Noticed(
-                [*facts, Fact(of="counted", name=label, value=f"{len(lanes)} links")], place=place
+                [*facts, Fact(of="counted", name=label, value=f"{len(singles)} links")], place=place
             )
 
 
-def _lanes(view: View) -> dict[tuple[Place, Link], dict[str, float]]:
-    """The bytes on each lane of a link, of all launches on a path."""
+def _single_links(view: View) -> dict[tuple[Place, Link], dict[str, float]]:
+    """The bytes that a GPU sent on each of its links, in all launches on a path."""
     sums: dict[tuple[Place, Link], dict[str, float]] = defaultdict(lambda: defaultdict(float))
     for launch in view.launches:
-        for link, lanes in launch.lanes.items():
-            for number, sent in enumerate(lanes):
+        for link, singles in launch.single_links.items():
+            for number, sent in enumerate(singles):
                 sums[launch.place, link][f"link {number}"] += sent
     return sums
 

@@ -216,7 +216,7 @@ def _launch(plan: Plan, place: Place, launched: Launched) -> Launch:
         load=begin.state.load if begin.state else None,
         counted_links=_links(environment),
         unread=_unread(environment),
-        lanes=_lanes(launched),
+        single_links=_single_links(launched),
     )
 
 
@@ -242,14 +242,14 @@ def _hosts(environment: EnvironmentRecord) -> dict[int, str]:
     return {int(rank["rank"]): str(rank.get("host", "")) for rank in environment.ranks}
 
 
-def _lanes(launched: Launched) -> dict[Link, list[int]]:
-    """The bytes that lanes sent over all groups."""
+def _single_links(launched: Launched) -> dict[Link, list[int]]:
+    """The bytes that GPUs sent on each of their links over all groups."""
     sums: dict[Link, list[int]] = {}
-    for environment, record in launched.lanes:
+    for environment, record in launched.single_links:
         links = _links(environment)
-        for lanes in record.links:
-            before = sums.get(links[lanes.link], [0] * len(lanes.sent_bytes))
-            sums[links[lanes.link]] = [*map(sum, zip(before, lanes.sent_bytes, strict=True))]
+        for singles in record.links:
+            before = sums.get(links[singles.link], [0] * len(singles.sent_bytes))
+            sums[links[singles.link]] = [*map(sum, zip(before, singles.sent_bytes, strict=True))]
     return sums
 
 
