@@ -14,6 +14,13 @@ the part of a launch that readings take by themselves. They should cost 1 % at m
 
     .venv/bin/python benchmarks/counters.py intel openmpi-cuda mpich+layer --pairs 20
 
+On a machine without a package index, from an unpacked bundle (`nearpeak bundle --mpi intel --mpi
+openmpi-cuda --mpi mpich`) with the checkout beside it, some five minutes for each library:
+
+    B=$PWD/nearpeak-bundle
+    export PYTHONPATH=$B/src:$B/python NEARPEAK_CACHE=$B/cache NEARPEAK_BENCH=$B/bench
+    python3 benchmarks/counters.py intel --pairs 12
+
 Prints a line for each question. Exit status 1: an answer is not as it should be; 2: bad input.
 """
 
@@ -33,6 +40,7 @@ from nearpeak.findings.build import build_results
 from nearpeak.results.results import Cell, Results
 from nearpeak.statistics.intervals import interval
 
+NEARPEAK = (sys.executable, "-c", "from nearpeak.cli.main import main; main()")
 PATH = "gpu-gpu nvlink"
 SIZES = "64K,1M,16M"
 LARGE = 16 << 20
@@ -86,8 +94,7 @@ def measure(library: str, folder: Path) -> Path:
         f'[[library.settings]]\nname = "{THROUGH_HOST}"\nenv = {{ {env} }}\n'
     )
     study = folder / f"study-{library}"
-    nearpeak = Path(sys.executable).with_name("nearpeak")
-    done = subprocess.run([nearpeak, "study", file, "-o", study], check=False)
+    done = subprocess.run([*NEARPEAK, "study", file, "-o", study], check=False)
     if not (study / "results.json").exists():
         sys.exit(f"counters: {library}: the study ended with {done.returncode}")
     return study
