@@ -70,6 +70,7 @@ load_helper("layer_programs", Path(__file__).parent / "layer" / "programs.py")
 load_helper("house_words", Path(__file__).parent / "words.py")
 load_helper("mpi4py_suite", Path(__file__).parent / "layer" / "mpi4py_suite.py")
 load_helper("fake_gpus", Path(__file__).parent / "machine" / "fake_gpus.py")
+load_helper("made_counters", Path(__file__).parent / "findings" / "made_counters.py")
 load_helper("picture_gallery", Path(__file__).parent / "picture" / "gallery.py")
 netns_hosts = load_helper("netns_hosts", Path(__file__).parent / "netns" / "hosts.py")
 load_helper("site_assemble", ROOT / "site" / "assemble.py")
@@ -341,6 +342,12 @@ def kernels_compiler() -> str:
 def fake_cupti() -> Path:
     """A CUPTI for the fake driver, for NEARPEAK_CUPTI_LIBRARY."""
     return fake_library("fake_cupti")
+
+
+@pytest.fixture(scope="session")
+def fake_nvml() -> Path:
+    """An NVML of the fake driver's GPUs, for NEARPEAK_NVML_LIBRARY."""
+    return fake_library("fake_nvml")
 
 
 @pytest.fixture(scope="session")

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "accel/accelerator.hpp"
+#include "counters/source.hpp"
 #include "group/group.hpp"
 #include "options/options.hpp"
 #include "record/record.hpp"
@@ -153,6 +154,9 @@ class Case : public Sampled {
   virtual std::uint64_t fewest_rounds() const { return kFewestRounds; }
   // Of this rank; none where nobody can say.
   virtual std::optional<Work> work() const { return std::nullopt; }
+  // Payload that leaves and reaches this rank's buffers in one operation; none where nobody can
+  // say.
+  virtual std::optional<LinkBytes> payload() const { return std::nullopt; }
 
   // Payloads change with the round. Round 0 is what is timed: begin_round(0) makes all buffers
   // ready. Every later round is a run_round(). Once it has run, wrong() says what did not arrive as

@@ -79,9 +79,27 @@ Runner::Runner(Group& group, const CommonOptions& common, Naming naming)
       writer_(group.leads() && !common.jsonl.empty() ? RecordWriter(common.jsonl)
                                                      : RecordWriter()) {}
 
+void Runner::count(const std::optional<RankDevice>& device) {
+  if (!common_.counters || common_.jsonl.empty()) return;
+  CounterScope scope;
+  if (device) {
+    scope.gpu = device->uuid;
+    scope.pci = device->pci;
+  }
+  counters_.emplace(group_, scope);
+}
+
 void Runner::open(const std::optional<std::string>& library_version,
                   const std::vector<std::string>& places) {
-  if (group_.leads()) writer_.environment(naming_.program, library_version, places, clock_);
+  if (group_.leads())
+    writer_.environment(naming_.program, library_version, places, clock_,
+                        counters_ ? &*counters_ : nullptr);
+}
+
+void Runner::close() {
+  if (!counters_) return;
+  const auto singles = counters_->single_links();
+  if (group_.leads() && !singles.empty()) writer_.single_links(singles);
 }
 
 void Runner::heading(const std::string& text) {
@@ -178,6 +196,7 @@ std::optional<WrongData> Runner::verify_rounds(Case& made, std::uint64_t rounds,
   for (std::uint64_t round = first; round < first + rounds; ++round) {
     const Part part = round + 1 < first + rounds ? before : last;
     made.begin_round(round, part);
+    glance();
     group_.barrier();
     made.run_round(round);
     if (auto wrong = verify(made, round, part)) return wrong;
@@ -190,6 +209,7 @@ std::optional<WrongData> Runner::verify_rounds(Case& made, std::uint64_t rounds,
 bool Runner::measure_and_verify(const CaseName& name, SamplingPolicy policy, bool trial, Case& made,
                                 Measurement& measurement) {
   policy.min_warmup = made.cycle();
+  begin_counting(trial, policy);
   const bool whole = common_.verify && !trial;
   made.begin_round(0, whole ? Part::kAll : Part::kStamps);
   cache_line_ns_.clear();
@@ -197,7 +217,10 @@ bool Runner::measure_and_verify(const CaseName& name, SamplingPolicy policy, boo
   group_.barrier();
   measurement = sampler_.measure(policy, made);
   group_.barrier();
-  if (!common_.verify) return true;
+  if (!common_.verify) {
+    if (!trial) end_counting(made, measurement, 0);
+    return true;
+  }
   std::optional<WrongData> wrong;
   if (whole) wrong = verify(made, 0, Part::kAll);
   if (measurement.too_slow) {
@@ -211,7 +234,38 @@ bool Runner::measure_and_verify(const CaseName& name, SamplingPolicy policy, boo
   const Part last = cheap ? Part::kAll : Part::kStamps;
   if (!wrong) wrong = verify_rounds(made, rounds, Part::kStamps, last);
   if (wrong) wrong_data(name, *wrong);
+  if (!wrong && !trial) end_counting(made, measurement, rounds);
   return !wrong;
+}
+
+void Runner::begin_counting(bool trial, SamplingPolicy& policy) {
+  counted_.reset();
+  if (!counters_) return;
+  if (!trial && uncounted_) counters_->read();
+  uncounted_ = true;  // until it has been
+  if (const auto seconds = counters_->wraps_s()) {
+    constexpr double kRound = 0.7;  // of the time in which a counter wraps
+    policy.between = [this] { glance(); };
+    policy.longest_round_s = kRound * *seconds;
+  }
+  glance();
+}
+
+void Runner::end_counting(const Case& made, const Measurement& measurement, std::uint64_t rounds) {
+  if (!counters_) return;
+  counted_ = CountedCase{counters_->read()};
+  uncounted_ = false;
+  const auto operation = made.payload();
+  if (!group_.everywhere(operation.has_value())) return;
+  // The first use is one operation, however many an iteration has.
+  const std::uint64_t operations =
+      1 + (measurement.all_iterations - 1 + rounds) * made.operations();
+  for (const LinkBytes& rank : group_.gather(operation.value_or(LinkBytes{})))
+    counted_->payload.push_back({rank.sent * operations, rank.received * operations});
+}
+
+void Runner::glance() {
+  if (counters_) counters_->glance();
 }
 
 void Runner::record(const std::vector<CaseResult>& results) {
@@ -273,6 +327,7 @@ std::vector<CaseResult> Runner::results_of(const Benchmark& benchmark, const Cas
     result.offset = context.offset;
     result.verified = common_.verify;
     result.cache_line_ns = cache_line_ns_;
+    if (metric == 0) result.counted = counted_;
     if (method == nullptr) continue;
     result.needs = method->needs;
     if (naming_.shows_method) result.by = method->name;
@@ -489,6 +544,7 @@ void Runner::pick_fastest_method(const Benchmark& benchmark, const CaseContext& 
 void Runner::measure(const CaseName& name, std::uint64_t window, Sampled& sampled,
                      const std::function<double(double us)>& value) {
   group_.barrier();  // the others are ready
+  uncounted_ = true;
   CaseResult result;
   result.measurement = sampler_.measure(usual_policy(common_), sampled);
   group_.barrier();

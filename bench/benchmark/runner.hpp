@@ -25,8 +25,13 @@ class Runner {
   // `places`: of every rank, as from to_json(RankPlace). Collective, as everything here.
   Runner(Group& group, const CommonOptions& common, Naming naming);
 
+  // Counts the bytes on the links of this rank's device and of the hosts in the time of each case.
+  // Before open(). Nothing where the options say so, or where nothing is recorded.
+  void count(const std::optional<RankDevice>& device = std::nullopt);
   void open(const std::optional<std::string>& library_version,
             const std::vector<std::string>& places);
+  // Records what single links have sent since count().
+  void close();
   // A line above the rows that follow.
   void heading(const std::string& text);
 
@@ -76,6 +81,12 @@ class Runner {
   std::unique_ptr<Case> make_case(const Benchmark& benchmark, const CaseContext& context);
   bool measure_and_verify(const CaseName& name, SamplingPolicy policy, bool trial, Case& made,
                           Measurement& measurement);
+  // The time from one case to the next counts for the latter, as what it makes ready belongs to it;
+  // that of trials does not.
+  void begin_counting(bool trial, SamplingPolicy& policy);
+  // `rounds`: of verification, after what was measured.
+  void end_counting(const Case& made, const Measurement& measurement, std::uint64_t rounds);
+  void glance();
   // What is looked at in the last round, and in those before it.
   std::optional<WrongData> verify_rounds(Case& made, std::uint64_t rounds, Part before, Part last,
                                          std::uint64_t first = 1);
@@ -103,6 +114,9 @@ class Runner {
   CpuDistances distances_;
   std::vector<std::optional<double>> cache_line_ns_;  // right before what was measured last
   RecordWriter writer_;
+  std::optional<Counters> counters_;
+  std::optional<CountedCase> counted_;  // of what was measured last
+  bool uncounted_ = false;              // something was done since the last reading that is no case
   Table table_;
   std::string shown_metric_;
   std::string fastest_;  // method in the first trials of the last case

@@ -235,6 +235,8 @@ void CommonOptions::add_to(CLI::App& app) {
   app.add_option("--jsonl", jsonl,
                  "append records to this file (docs/reference/reading-records.md)");
   app.add_flag("!--no-verify", verify, "do not check the received data");
+  app.add_flag("!--no-counters", counters,
+               "do not count the bytes on the links of GPUs, adapters and interfaces");
   app.add_flag("--keep-ranks", keep_ranks,
                "record the samples of every rank, not only of the leader");
 }

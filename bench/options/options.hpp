@@ -58,6 +58,7 @@ struct CommonOptions {
   std::string jsonl;
   bool verify = true;
   bool keep_ranks = false;
+  bool counters = true;
   bool with_device = false;  // some of the memory is a device's: what is the default then
   // What may be given.
   std::vector<std::string> reuses = reuse_values();

@@ -61,6 +61,11 @@ class PairCase : public Case {
     return std::max(kFewestRounds, (kRounds + window_slots() - 1) / window_slots());
   }
 
+  std::optional<LinkBytes> payload() const override {
+    const std::uint64_t all = bytes() * messages_.window;
+    return LinkBytes{messages_.sends ? all : 0, messages_.receives ? all : 0};
+  }
+
   // The out buffer comes with round 0 in all of its slots.
   void begin_round(std::uint64_t round, Part part) override {
     if (round <= 1) turn_ = first_ = used_ = 0;

@@ -67,6 +67,47 @@ Json by_phase(const std::vector<std::string>& names,
   return out;
 }
 
+Json counters_json(const Counters& counters) {
+  Json out{{"opening_us", std::round(counters.opening_us())},
+           {"links", Json::array()},
+           {"unread", Json::array()}};
+  for (const RankLink& each : counters.links()) {
+    Json link{{"rank", each.rank}, {"kind", each.link.kind}, {"name", each.link.name}};
+    if (each.link.wraps_at != 0) link["wraps_at_bytes"] = each.link.wraps_at;
+    out["links"].push_back(link);
+  }
+  for (const RankUnread& each : counters.unread())
+    out["unread"].push_back(
+        {{"rank", each.rank}, {"kind", each.unread.kind}, {"why", each.unread.why}});
+  return out;
+}
+
+Json bytes_json(std::size_t link, const LinkBytes& bytes) {
+  return {{"link", link}, {"sent_bytes", bytes.sent}, {"received_bytes", bytes.received}};
+}
+
+Json counted_json(const CountedCase& of) {
+  Json out{{"seconds", of.counted.seconds},
+           {"reading_us", std::round(of.counted.reading_us)},
+           {"payload", Json(nullptr)},
+           {"links", Json::array()}};
+  if (!of.payload.empty()) {
+    Json sent = Json::array();
+    Json received = Json::array();
+    for (const LinkBytes& rank : of.payload) {
+      sent.push_back(rank.sent);
+      received.push_back(rank.received);
+    }
+    out["payload"] = {{"sent_bytes", sent}, {"received_bytes", received}};
+  }
+  for (const auto& on : of.counted.on) {
+    out["links"].push_back(bytes_json(on.link, on.bytes));
+    if (on.at_least) out["links"].back()["at_least"] = true;
+  }
+  if (!of.counted.lost.empty()) out["lost"] = of.counted.lost;
+  return out;
+}
+
 }  // namespace
 
 RecordWriter::RecordWriter(const std::string& path) : path_(path) {
@@ -92,7 +133,8 @@ void RecordWriter::line(const std::string& text) {
 
 void RecordWriter::environment(const std::string& program,
                                const std::optional<std::string>& library_version,
-                               const std::vector<std::string>& places, const ClockQuality& clock) {
+                               const std::vector<std::string>& places, const ClockQuality& clock,
+                               const Counters* counters) {
   Json out;
   out["record"] = "environment";
   out["program"] = program;
@@ -102,6 +144,7 @@ void RecordWriter::environment(const std::string& program,
   for (const auto& place : places) out["ranks"].push_back(Json::parse(place));
   out["clock"] = {{"tick_ns", clock.tick_ns}, {"read_ns", clock.read_ns}};
   out["env"] = relevant_environment(environ);
+  if (counters != nullptr) out["counters"] = counters_json(*counters);
   line(text_of(out));
 }
 
@@ -142,11 +185,21 @@ void RecordWriter::samples(const CaseResult& result) {
                    {"messages", result.work->messages},
                    {"own_bytes", result.work->own_bytes},
                    {"announced_bytes", result.work->announced_bytes}};
+  if (result.counted) out["counted"] = counted_json(*result.counted);
   if (!result.ranks.empty()) {
     out["ranks"] = Json::array();
     for (const auto& rank : result.ranks) out["ranks"].push_back(rounded(rank));
   }
   out["samples"] = rounded(result.samples);
+  line(text_of(out));
+}
+
+void RecordWriter::single_links(const std::vector<SingleLinks>& all) {
+  Json out;
+  out["record"] = "single links";
+  out["links"] = Json::array();
+  for (const SingleLinks& one : all)
+    out["links"].push_back({{"link", one.link}, {"sent_bytes", one.sent}});
   line(text_of(out));
 }
 

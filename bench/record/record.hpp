@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "counters/counters.hpp"
 #include "payload/pattern.hpp"
 #include "sampling/sampler.hpp"
 
@@ -79,6 +80,13 @@ struct CaseName {
   std::optional<std::string> method;  // of a ceiling
 };
 
+// What was counted while a case was measured and verified, and what it moved in that time.
+struct CountedCase {
+  CountedLinks counted;
+  // Payload of every rank, if the case knows it; else empty.
+  std::vector<LinkBytes> payload = {};
+};
+
 struct CaseResult {
   CaseName name;
   std::vector<double> samples;             // in the metric's unit
@@ -93,6 +101,7 @@ struct CaseResult {
   std::vector<std::string> needs;                    // of a method, as Method has it
   bool trial = false;                                // of a method, where others were better
   std::vector<std::optional<double>> cache_line_ns;  // as from CpuDistances; of a trial: empty
+  std::optional<CountedCase> counted = {};           // with the first metric of a case alone
 };
 
 // The status of a case that was given up for its budget.
@@ -147,10 +156,13 @@ class RecordWriter {
 
   // `places`: one JSON object per rank, as from to_json().
   void environment(const std::string& program, const std::optional<std::string>& library_version,
-                   const std::vector<std::string>& places, const ClockQuality& clock);
+                   const std::vector<std::string>& places, const ClockQuality& clock,
+                   const Counters* counters = nullptr);
   // A case is about to be measured: if nothing follows, it was not survived.
   void begins(const CaseName& name);
   void samples(const CaseResult& result);
+  // Of the whole run, at its end.
+  void single_links(const std::vector<SingleLinks>& all);
   void wrong_data(const CaseName& name, const WrongData& wrong);
   void skipped(const CaseName& name, const std::string& reason);
   // `at_least`: of the metric.

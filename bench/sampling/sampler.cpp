@@ -99,7 +99,7 @@ class Sampler::Run {
     const std::int64_t first_ns = now_ns();
     sampled_.first_use();
     result_.first_use_us = static_cast<double>(spent(now_ns() - first_ns)) / 1e3;
-    result_.warmup_iterations = 1;
+    result_.warmup_iterations = result_.all_iterations = 1;
     if (is_too_slow()) return;
 
     const double most_s = kWarmUpShare * std::min(policy_.slot_s, policy_.limit_s);
@@ -113,6 +113,7 @@ class Sampler::Run {
       seen_ns_ = static_cast<double>(now_ns() - start);
       per_turn_ns_ = seen_ns_ / static_cast<double>(count);
       per_iteration_ns_ = static_cast<double>(spent_ns) / static_cast<double>(count);
+      result_.all_iterations += count;
       if (count == 1 && policy_.hopeless_us && group_.broadcast(is_hopeless() ? 1 : 0) != 0)
         return give_up(spent_ns);
       result_.warmup_iterations += count;
@@ -134,6 +135,7 @@ class Sampler::Run {
     if (!policy_.budget_us || !over(result_.first_use_us)) return false;
     begin_sample();
     const double again_ns = static_cast<double>(run_timed(1));
+    ++result_.all_iterations;
     if (!over(again_ns / 1e3)) return false;
     result_.too_slow = true;
     result_.iterations = 1;
@@ -185,6 +187,9 @@ class Sampler::Run {
       result_.limited = "time limit of a case";
     const double trusted = std::max(kMostGrowth * seen_ns_, kShortShare * limit_left);
     wanted = std::min({wanted, possible, std::max(1.0, std::floor(trusted / sample_ns()))});
+    if (policy_.longest_round_s)
+      wanted =
+          std::min(wanted, std::max(1.0, std::floor(*policy_.longest_round_s * kNs / sample_ns())));
     if (taken_ == 0) wanted = std::max(wanted, 1.0);
     const bool enough = taken_ >= policy_.least_samples && left < kWarmUpShare * filled_ns_;
     return group_.broadcast(wanted < 1 || enough ? 0 : static_cast<std::uint64_t>(wanted));
@@ -224,6 +229,7 @@ class Sampler::Run {
   }
 
   void take(std::uint64_t round) {
+    if (policy_.between) policy_.between();
     fall_in_step();
     const std::int64_t start = now_ns();
     std::int64_t before = start;
@@ -252,6 +258,7 @@ class Sampler::Run {
     }
     const double all_ns = static_cast<double>(now_ns() - start);
     const auto iterations = static_cast<double>(round * result_.batch);
+    result_.all_iterations += round * result_.batch;
     spent_ns_ += all_ns;
     seen_ns_ = all_ns;
     per_turn_ns_ = all_ns / iterations;
@@ -261,7 +268,9 @@ class Sampler::Run {
   // Untimed, as agreeing has put the ranks out of step; beside a whole slot that is nothing.
   void fall_in_step() {
     begin_sample();
-    if (falls_in_step_) sampled_.run(1);
+    if (!falls_in_step_) return;
+    sampled_.run(1);
+    ++result_.all_iterations;
   }
 
   void keep(std::int64_t ns, const std::vector<double>& phases) {

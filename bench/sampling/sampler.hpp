@@ -45,6 +45,11 @@ struct SamplingPolicy {
   Sync sync = Sync::kNone;
   Reduce reduce = Reduce::kLeader;
   bool keep_ranks = false;  // also the samples of every rank
+  // Called outside of what is timed, before the ranks fall in step again: after the warm-up and
+  // between rounds, of which none is foretold to take longer than `longest_round_s`. Not
+  // collective.
+  std::function<void()> between = nullptr;
+  std::optional<double> longest_round_s = {};
 };
 // As the options ask.
 SamplingPolicy usual_policy(const CommonOptions& options);
@@ -61,7 +66,8 @@ struct Measurement {
   std::uint64_t kept_every = 1;
   std::uint64_t iterations = 0;  // timed
   std::uint64_t warmup_iterations = 0;
-  double first_use_us = 0;  // the very first iteration, or operation of it
+  std::uint64_t all_iterations = 0;  // with those that put the ranks in step, and the first use
+  double first_use_us = 0;           // the very first iteration, or operation of it
   double seconds = 0;
   bool hopeless = false;               // as the policy has it; known on every rank,
   bool too_slow = false;               // and so is that it was given up for its budget

@@ -12,7 +12,7 @@ from nearpeak.report.cards import card, cards
 from nearpeak.report.lines import lines, poor
 from nearpeak.report.reached import furthest
 from nearpeak.results.build import from_json
-from nearpeak.results.results import Finding, Headline, Results
+from nearpeak.results.results import Fact, Finding, Headline, Results
 from nearpeak.terms.identity import Who
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -296,3 +296,17 @@ def test_the_operation_furthest_from_its_bound_has_a_card() -> None:
     assert block.findings[-1].labelled.startswith("Unconfirmed (under 6 launches): openmpi+layer, ")
     assert block.findings[-1].doubt.endswith(" launches are too few for an interval.")
     assert block.findings[-1].action == "Even the best operation may be far from a bound."
+
+
+@pytest.mark.parametrize("sure", [True, False])
+def test_what_counters_prove_has_a_card_though_nobody_knows_its_cost(
+    plain: Results, finding: Finding, sure: bool
+) -> None:
+    fact = Fact(of="counted", name="loopback", value="1.00 times the payload")
+    plain.findings = [
+        msgspec.structs.replace(
+            finding, kind="wrong_path", sure=sure, facts=[fact], weighted_us=0.0, cost=None
+        )
+    ]
+    texts = [one.text for one in shown_of(plain)]
+    assert any("loopback 1.00 times the payload" in text for text in texts) == sure

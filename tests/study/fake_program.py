@@ -131,7 +131,7 @@ def parse(words: list[str]) -> tuple[list[tuple[str, dict[str, str]]], dict[str,
     options: dict[str, str] = {}
     rest = iter(words)
     for word in rest:
-        if word in ("--as-library", "--reversed"):
+        if word in ("--as-library", "--reversed", "--no-counters"):
             options[word] = ""
             continue
         if not word.startswith("--"):

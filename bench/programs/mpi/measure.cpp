@@ -47,7 +47,9 @@ int measure_part(const Command& command, const DeviceChoice& devices) {
   MpiGroup group(command.reversed);
   const Kinds& kinds = command.kinds.front();
   Runner runner(group, command.common, {.program = "nearpeak-mpi", .buffers = kinds.text()});
-  runner.open(library_version(), gather_places(devices, group));
+  const auto places = gather_places(devices, group);
+  runner.count(devices.place());
+  runner.open(library_version(), places);
   if (group.leads()) runner.table().heading(library_name());
   for (const Selected& selected : command.selected) {
     runner.heading(title(selected));
@@ -55,6 +57,7 @@ int measure_part(const Command& command, const DeviceChoice& devices) {
       runner.run(*selected.benchmark,
                  context_of(command, devices, kinds, group, bytes, selected.axes));
   }
+  runner.close();
   return runner.status();
 }
 

@@ -72,6 +72,7 @@ class GpuProcess {
     Runner runner(group_, options_.mode.common, options_.mode.naming(options_.buffers));
     std::optional<RankDevice> place;
     if (taken_.device != nullptr) place = rank_device(taken_.device->info());
+    runner.count(place);
     open_records(runner, "gpu", place);
     const RankSetup setup{
         .kind = kind_,
@@ -88,6 +89,7 @@ class GpuProcess {
                     runner.run(benchmark, context, out, in);
                   });
     run_facts(runner);
+    runner.close();
     group_.barrier();  // nobody's memory goes while another still has it open
     return runner.status();
   }

@@ -95,9 +95,11 @@ class Rank {
     Runner runner(group, command_.common, {.program = kProgram, .buffers = command_.buffers});
     RankPlace place = this_place(group.rank());
     place.device = rank_device(device_->info());
+    runner.count(place.device);
     runner.open(api_.text(), group.gather(to_json(place)));
     if (group.leads()) runner.table().heading(api_.text());
     for (const Selected& each : command_.selected) measure(runner, group, each);
+    runner.close();
     group.barrier();
     return runner.status();
   }

@@ -29,6 +29,7 @@ class PairProcess {
 #endif
     own().touch();
     Runner runner(group_, options_.common, options_.naming());
+    runner.count();
     open_records(runner, "pair");
     RankSetup setup;
     setup.methods = [&](const CaseContext&, const Messages& messages, const Buffers& buffers) {
@@ -38,6 +39,7 @@ class PairProcess {
                   [&](const Benchmark& benchmark, const CaseContext& context) {
                     runner.run(benchmark, context);
                   });
+    runner.close();
     return runner.status();
   }
 

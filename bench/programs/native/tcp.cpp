@@ -23,6 +23,7 @@ int run_end(const TcpOptions& options, const std::vector<TcpMethod>& methods, Gr
     return files;
   };
   Runner runner(group, options.common, options.naming());
+  runner.count();
   open_records(runner, "tcp");
   RankSetup setup;
   setup.methods = [&](const CaseContext&, const Messages& messages, const Buffers& both) {
@@ -45,6 +46,7 @@ int run_end(const TcpOptions& options, const std::vector<TcpMethod>& methods, Gr
                 [&](const Benchmark& benchmark, const CaseContext& context) {
                   runner.run(benchmark, context);
                 });
+  runner.close();
   return runner.status();
 }
 

@@ -271,6 +271,49 @@ TEST_CASE("times of a batch are those of one operation, and so are its phases") 
   for (const auto& us : record["phases"]["part"]) CHECK(us == 1);
 }
 
+TEST_CASE("with a case are recorded the bytes on links, and those that it moved in that time") {
+  const RecordFile file;
+  ModeOptions options = short_pair("1024", file);
+  options.metrics = {"latency", "bw"};
+  options.common.window = 4;
+  CHECK(in_own_process([&] { return run_pair(options, host_methods()); }) == kGood);
+  const auto environment = file.records("environment")[0];
+  for (const auto& link : environment["counters"]["links"]) {
+    CHECK(link["rank"] == 0);
+    CHECK(link["kind"].is_string());
+  }
+  std::size_t counted = 0;
+  for (const auto& record : file.records("samples")) {
+    CAPTURE(record.dump());
+    // Of a method whose trial was enough nothing is counted.
+    CHECK(record.contains("counted") == !record["trial"].get<bool>());
+    if (record["trial"].get<bool>()) continue;
+    ++counted;
+    const auto& payload = record["counted"]["payload"];
+    const bool both = record["benchmark"] == "latency";
+    const std::size_t window = record["window"];
+    const std::uint64_t iterations = record["iterations"].get<std::uint64_t>() +
+                                     record["warmup_iterations"].get<std::uint64_t>();
+    const std::uint64_t sent = payload["sent_bytes"][0];
+    CHECK(sent % (1024 * window) == 0);
+    CHECK(sent >= 1024 * window * (iterations + kFewestRounds));
+    CHECK(payload["received_bytes"][1] == sent);
+    CHECK(payload["sent_bytes"][1] == (both ? sent : 0));
+    CHECK(record["counted"]["seconds"] > 0);
+  }
+  CHECK(counted >= 2);
+}
+
+TEST_CASE("nothing is counted where the options say so") {
+  const RecordFile file;
+  ModeOptions options = short_pair("8", file);
+  options.metrics = {"latency"};
+  options.common.counters = false;
+  CHECK(in_own_process([&] { return run_pair(options, host_methods()); }) == kGood);
+  CHECK_FALSE(file.records("environment")[0].contains("counters"));
+  for (const auto& record : file.records("samples")) CHECK_FALSE(record.contains("counted"));
+}
+
 namespace {
 
 // The second figure is of its phase.

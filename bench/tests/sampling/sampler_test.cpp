@@ -499,3 +499,38 @@ TEST_CASE("quantiles lie between order statistics") {
   CHECK(quantile({10, 20}, 0.25) == 12.5);
   CHECK(quantile({7}, 0.95) == 7);
 }
+
+TEST_CASE("all iterations are counted, also those of no sample") {
+  for (const double us : {0.1, 50.0, 2000.0}) {
+    CAPTURE(us);
+    std::uint64_t ran = 0;
+    const auto result = measure(short_policy(), [&](std::uint64_t n) {
+      for (std::uint64_t i = 0; i < n; ++i) spend(us);
+      ran += n;
+    });
+    CHECK(result.all_iterations == ran);
+    CHECK(result.all_iterations >= result.iterations + result.warmup_iterations);
+  }
+}
+
+TEST_CASE("all iterations of a case that is given up are counted") {
+  SamplingPolicy policy = short_policy();
+  policy.budget_us = 1;
+  std::uint64_t ran = 0;
+  const auto result = measure(policy, [&](std::uint64_t n) {
+    spend(static_cast<double>(100 * n));
+    ran += n;
+  });
+  CHECK(result.too_slow);
+  CHECK(result.all_iterations == ran);
+}
+
+TEST_CASE("rounds are no longer than asked, with a call before each") {
+  SamplingPolicy policy = short_policy();
+  std::uint64_t calls = 0;
+  policy.between = [&] { ++calls; };
+  const auto spend_each = [](std::uint64_t n) { spend(static_cast<double>(100 * n)); };
+  policy.longest_round_s = 1e-6;  // of one sample, which is longer
+  const auto result = measure(policy, spend_each);
+  CHECK(calls == result.iterations / result.batch);
+}

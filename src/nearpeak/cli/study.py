@@ -185,6 +185,13 @@ def study(
             metavar="TIME", help="A launch that writes no record for this time is ended as hung."
         ),
     ] = None,
+    no_counters: Annotated[
+        bool,
+        typer.Option(
+            "--no-counters",
+            help="Do not count the bytes on the links of GPUs, adapters and interfaces.",
+        ),
+    ] = False,
     require: Require = None,
     hosts: Hosts = None,
     remote_shell: RemoteShell = None,
@@ -282,6 +289,7 @@ def study(
         launches=None if launches is None else check_launches(launches),
         slot_ms=slot_ms,
         launch_limit_seconds=given("--launch-limit", parse_seconds, launch_limit),
+        no_counters=no_counters or None,
         seed=seed,
         remote_shell=remote_shell,
         output=output or None,

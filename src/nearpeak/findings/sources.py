@@ -146,6 +146,10 @@ SLURM_GPUS = of_openmpi(11949, "no CUDA IPC with Slurm's GPU binding")
 FAR_ADAPTER = of_ucx(11259, "half of the bandwidth, as a far adapter is taken for a GPU")._replace(
     hosts="several"
 )
+FIELD_VALUES = Source(
+    text="NVIDIA, NVML: values of fields, such as the throughput of each NVLink",
+    address="https://docs.nvidia.com/deploy/nvml-api/structnvmlFieldValue__t.html",
+)
 FRAGMENTS = of_ucx(8391, "copies in small fragments, each waited for")
 OPEN_MPI_SETTINGS = Reference(
     Source(

@@ -8,10 +8,71 @@ from typing import Literal
 import msgspec
 
 from nearpeak.terms.benchmarks import Better
+from nearpeak.terms.counters import LOOPBACK, Link
 from nearpeak.terms.identity import Case
 from nearpeak.terms.private import Facts, FreeText, Public, Variables
 from nearpeak.terms.work import Work
 from nearpeak.withheld import recordable
+
+ReadKind = Literal["nvlink", "pcie", "xgmi", "infiniband", "slingshot", "network"]
+
+
+class LinkCounter(msgspec.Struct, kw_only=True, frozen=True):
+    """A link whose bytes a rank reads."""
+
+    rank: int  # that reads it
+    kind: ReadKind  # of the link
+    name: FreeText  # UUID of the GPU, port of the adapter (`mlx5_0:1`) or name of the interface
+    # bytes after which the counter begins again at 0; null: it never does
+    wraps_at_bytes: int | None = None
+
+    def link(self, host: str) -> Link:
+        """The link of this host."""
+        if self.kind == "network" and self.name == LOOPBACK:
+            return Link("loopback", host, self.name)
+        return Link(self.kind, host, self.name)
+
+
+class UnreadLinks(msgspec.Struct, kw_only=True, frozen=True):
+    """Links that cannot be counted."""
+
+    rank: int  # the first of those with the same reason
+    kind: ReadKind  # as in `links`
+    why: FreeText  # the reason, for people
+
+
+class Counters(msgspec.Struct, kw_only=True, frozen=True):
+    """The links that are counted ([counters.md](counters.md))."""
+
+    opening_us: float  # time to find and open them, in us, on the slowest rank
+    links: list[LinkCounter]  # `counted` and `single links` name them by their index, from 0
+    unread: list[UnreadLinks]  # links that are there and cannot be read
+
+
+class LinkBytes(msgspec.Struct, kw_only=True, frozen=True):
+    """The bytes that a link counted from one reading to the next."""
+
+    link: int  # index into `links` of `counters`
+    sent_bytes: int  # by the GPU or the host that has the link
+    received_bytes: int  # by the same
+    at_least: bool = False  # the counter may have wrapped unseen: these are lower bounds
+
+
+class PayloadBytes(msgspec.Struct, kw_only=True, frozen=True):
+    """The payload of messages, with those of the warm-up and of verification."""
+
+    sent_bytes: list[int]  # by each rank
+    received_bytes: list[int]  # by each rank
+
+
+class CountedBytes(msgspec.Struct, kw_only=True, frozen=True):
+    """The bytes that links counted from the reading before a case to that after it."""
+
+    seconds: float  # between the readings
+    reading_us: float  # cost of the second reading, on the slowest rank
+    payload: PayloadBytes | None  # that the case moved in that time; null: not known
+    links: list[LinkBytes]  # those that counted anything
+    lost: list[int] = []  # indexes of links that could not be read any more
 
 
 class EnvironmentRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="environment"):
@@ -29,6 +90,7 @@ class EnvironmentRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="e
     clock: dict[Public, float]  # `tick_ns` (smallest step) and `read_ns` (cost of a reading)
     # variables that steer MPI libraries, by an allow-list; no others are recorded
     env: Variables
+    counters: Counters | None = None  # links that are counted; null: none are
 
     def __post_init__(self) -> None:
         self.env = recordable(self.env)
@@ -99,11 +161,29 @@ class SamplesRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="sampl
     # samples of every rank, if kept; of collective operations means of the rank's times, at most
     # the sample; null: not kept
     ranks: list[list[float]] | None = None
+    # bytes on links while the case was measured and verified, in the record of its first metric;
+    # null: not counted
+    counted: CountedBytes | None = None
 
     @property
     def apart_ns(self) -> float | None:
         """The largest core-to-core latency between ranks; None if it was not measured."""
         return max((ns for ns in self.cache_line_ns if ns), default=None)
+
+
+class SingleLinks(msgspec.Struct, kw_only=True, frozen=True):
+    """The bytes that each single link sent, of those that a link is made of: the NVLinks or XGMI
+    links of a GPU."""
+
+    link: int  # index into `links` of `counters`
+    sent_bytes: list[int]  # by the GPU on each, in the order of their numbers
+
+
+class SingleLinksRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="single links"):
+    """The single links of GPUs, over all cases of a group: the last line of the group."""
+
+    launch: int = -1  # number of the launch
+    links: list[SingleLinks]  # those of which each single link is counted
 
 
 class ProblemRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="problem"):
@@ -143,7 +223,7 @@ def timed(records: Iterable[SamplesRecord]) -> list[SamplesRecord]:
     return list({(case_of(record, ""), record.method): record for record in records}.values())
 
 
-ProgramRecord = EnvironmentRecord | CaseRecord | SamplesRecord | ProblemRecord
+ProgramRecord = EnvironmentRecord | CaseRecord | SamplesRecord | SingleLinksRecord | ProblemRecord
 
 
 def written(jsonl: Path) -> list[ProgramRecord]:

@@ -17,6 +17,7 @@ from nearpeak.machine.machine import Machine
 from nearpeak.observations.explained import Explanation
 from nearpeak.terms.awareness import Awareness
 from nearpeak.terms.benchmarks import Benchmark, Better
+from nearpeak.terms.counters import Link, LinkKind, OnLink
 from nearpeak.terms.identity import Case, Curve, Place, Who
 from nearpeak.terms.left_out import LeftOut, never_measured
 from nearpeak.terms.outcomes import Ending, NoFigure
@@ -70,6 +71,25 @@ class Library:
         return " ".join(self.notes)
 
 
+@dataclass(frozen=True)
+class Counted:
+    """The bytes on links while a case was measured and verified."""
+
+    seconds: float
+    reading_us: float  # cost of a reading
+    payload_bytes: int | None  # sent by all ranks in that time; None: not known
+    links: dict[Link, OnLink]  # all that were read
+
+
+@dataclass(frozen=True)
+class Unread:
+    """Links of a host that cannot be counted."""
+
+    kind: LinkKind
+    host: str
+    why: str
+
+
 @dataclass
 class Launch:
     """One start of a program, with all ranks."""
@@ -91,6 +111,10 @@ class Launch:
     cause: str = ""  # what ended it, where that is known: not what launchers say of any end
     given_up_after: int = 0  # failures in a row, after which nothing like it was launched
     load: float | None = None  # of its host as it began: processes that run or wait, of one minute
+    counted_links: tuple[Link, ...] = ()  # whose bytes were read
+    unread: tuple[Unread, ...] = ()
+    # Of the NVLinks or XGMI links of a GPU: the bytes that it sent on each over all cases.
+    single_links: dict[Link, list[int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -141,6 +165,7 @@ class Observation:
     shortest_phases: dict[str, float] = field(default_factory=dict)  # on the quickest rank in each
     mean_phases: dict[str, float] = field(default_factory=dict)  # of all ranks
     work: Work | None = None  # of an application
+    counted: Counted | None = None  # with the first metric of a case
 
 
 @dataclass(frozen=True)

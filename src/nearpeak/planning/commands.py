@@ -104,6 +104,7 @@ def _sampling(plan: Plan, planned: PlannedLaunch, group: Group, jsonl: Path | No
         *("--window", str(plan.window)),
         *("--in-flight", format_bytes(in_flight_bytes(plan, group.buffers))),
         *_memory_limit(plan, planned),
+        *(() if plan.counters else ("--no-counters",)),
         *("--slot-ms", f"{planned.slot_ms:g}"),
         *("--least-samples", str(planned.least_samples)),
         *("--seed", str(planned.seed)),

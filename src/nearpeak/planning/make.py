@@ -88,6 +88,7 @@ def make_plan(
         window=options.window or WINDOW,
         in_flight_bytes=options.in_flight_bytes or IN_FLIGHT_BYTES,
         gpu_in_flight_bytes=options.in_flight_bytes or GPU_IN_FLIGHT_BYTES,
+        counters=not options.no_counters,
         looks=_looks(options, len(contenders)),
         budget_seconds=budget_of(options),
         job_seconds=options.job_seconds,

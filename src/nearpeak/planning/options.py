@@ -58,6 +58,7 @@ class Options:
     slot_ms: int | None = None
     window: int | None = None
     in_flight_bytes: int | None = None
+    no_counters: bool | None = None  # the bytes on links are not counted
     launch_limit_seconds: float | None = None
     seed: int | None = None
     remote_shell: str | None = None
@@ -158,6 +159,7 @@ class _StudyFile(msgspec.Struct, forbid_unknown_fields=True):
     slot_ms: Count | None = None
     window: Count | None = None
     in_flight: Bytes | Word | None = None
+    no_counters: bool | None = None
     launch_limit: Word | None = None
     seed: Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)] | None = None
     remote_shell: Word | None = None

@@ -170,6 +170,7 @@ class Plan(msgspec.Struct, kw_only=True):
     requirements: list[FreeText] = []  # as they were given, for all sessions
     # The seconds of the job in which the study began, if fewer than the budget's.
     job_seconds: float | None = None
+    counters: bool = True  # the bytes on links are counted
     explain: int = 0  # messages after the measuring, in time on top of the budget
 
     def __post_init__(self) -> None:

@@ -305,9 +305,10 @@ def _key(given: Advice) -> tuple[Place | None, Case | None]:
 
 
 def _costly(results: Results) -> list[tuple[Finding, list[str]]]:
-    """The findings that lose time, one for each library, path and buffers, and for each rule, path
-    and buffers; with the other libraries that lose in the same way there."""
-    costly = [finding for finding in results.findings if finding.weighted_us]
+    """The findings that lose time, and those that counters of links prove, one for each library,
+    path and buffers, and for each rule, path and buffers; with the other libraries that lose in
+    the same way there."""
+    costly = [finding for finding in results.findings if finding.weighted_us or _proven(finding)]
     chosen: list[Finding] = []
     seen: set[object] = set()
     for finding in costly:
@@ -316,6 +317,11 @@ def _costly(results: Results) -> list[tuple[Finding, list[str]]]:
             seen |= keys
             chosen.append(finding)
     return [(finding, _others(finding, costly)) for finding in chosen]
+
+
+def _proven(finding: Finding) -> bool:
+    """True if all launches counted bytes on links that they should not take, or not on others."""
+    return finding.sure and any(fact.of == "counted" for fact in finding.facts)
 
 
 def _where(finding: Finding) -> tuple[Place | None, str]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from nearpeak.grouping import collected, grouped, present
 from nearpeak.observations.observed import Block, Gap, Observation, Observations
-from nearpeak.results import reference
+from nearpeak.results import counted, reference
 from nearpeak.results.blocks import middle, sessions_of
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.overlap import overlap
@@ -197,6 +197,7 @@ def _sum_up(cell: Cell, believed: list[Observation]) -> None:
         low, high = np.percentile(np.concatenate(samples), [5, 95])
         cell.p05, cell.p95 = float(low), float(high)
     cell.overlap = overlap(believed)
+    cell.counted = counted.of_case(believed)
     if outliers := all_known(summary.outliers for summary in summaries):
         count = sum(all_known(summary.count for summary in summaries))
         cell.outlier_share = sum(outliers) / count

@@ -13,6 +13,7 @@ from nearpeak.statistics.sessions import sessions_with_enough_launches
 from nearpeak.statistics.verdicts import Word
 from nearpeak.terms.awareness import Awareness, Unaware
 from nearpeak.terms.benchmarks import Benchmark, Better
+from nearpeak.terms.counters import LinkKind
 from nearpeak.terms.identity import Case, Curve, Place, Who
 from nearpeak.terms.left_out import LeftOut
 from nearpeak.terms.outcomes import CellStatus, Failed
@@ -135,6 +136,56 @@ class OfPlateau(msgspec.Struct, kw_only=True):
     blocks: int  # blocks that measured both
 
 
+class CountedLink(msgspec.Struct, kw_only=True):
+    """The bytes that a link counted while a case was measured and verified."""
+
+    kind: LinkKind  # of the link
+    host: str  # host that has it
+    name: str  # UUID of the GPU, port of the adapter, or name of the interface
+    sent_bytes: float  # by that GPU or host: median over launches
+    received_bytes: float  # by the same
+    at_least: bool = False  # its counter may have wrapped unseen in a launch: lower bounds
+
+
+class CountedCase(msgspec.Struct, kw_only=True):
+    """The bytes that links counted beside the payload of the case, with those of its warm-up and
+    of verification ([counters.md](counters.md))."""
+
+    # sent by all ranks: median over launches; null: not known of this benchmark
+    payload_bytes: float | None
+    seconds: float  # from reading to reading: median over launches
+    # by kind of link: counted bytes over payload, in the direction that has more: median over
+    # launches; of `network` the busiest interface of each host
+    times: dict[LinkKind, float]
+    at_least: list[LinkKind] = []  # kinds of which that is a lower bound
+    links: list[CountedLink] = []  # those that counted anything
+
+
+class LinkInfo(msgspec.Struct, kw_only=True):
+    """A link whose bytes were read."""
+
+    kind: LinkKind  # of the link
+    host: str  # host that has it
+    name: str  # UUID of the GPU, port of the adapter, or name of the interface
+
+
+class UnreadInfo(msgspec.Struct, kw_only=True):
+    """Links that could not be counted."""
+
+    kind: LinkKind  # of the links
+    host: str  # host that has them
+    why: str  # the reason
+
+
+class Counting(msgspec.Struct, kw_only=True):
+    """The links that the study counted."""
+
+    # cost of a reading after each case, on the slowest rank, in us: median; null: none was done
+    reading_us: float | None
+    links: list[LinkInfo]  # those that were read
+    unread: list[UnreadInfo]  # those that could not be read, each reason once
+
+
 class Cell(msgspec.Struct, kw_only=True):
     """One library with one of its settings, on one path, in one case. A rate of empty messages has
     no meaning: such a cell has no ceiling and no fraction, and is not compared."""
@@ -206,6 +257,8 @@ class Cell(msgspec.Struct, kw_only=True):
     # 0: none; null: no fraction or no time
     lost_us: float | None = None
     overlap: Overlap | None = None  # of communication and computation; else null
+    # bytes on links; null: not counted, or not in the record of this metric
+    counted: CountedCase | None = None
     # the first of these that one of its launches has; its numbers are those of the good launches
     status: CellStatus
     flags: list[Flag]  # remarks
@@ -838,15 +891,18 @@ FindingKind = Literal[
     "far",
     "gpu_support",
     "guidelines",
+    "idle_link",
     "inherited",
     "ipc",
     "larger",
     "lookups",
     "pointer_query",
     "managed",
+    "more_than_payload",
     "mps",
     "noncontiguous",
     "numa",
+    "one_nic",
     "one_sided",
     "overlap",
     "pageable",
@@ -866,6 +922,7 @@ FindingKind = Literal[
     "visible_devices",
     "waits_for_gpu",
     "without_cuda",
+    "wrong_path",
     "yields",
 ]
 
@@ -974,6 +1031,8 @@ FactOf = Literal[
     "devices",  # the devices that a rank could see
     "adapter",  # the place of an adapter
     "part",  # a part of the time of a message
+    # bytes that links counted
+    "counted",
     "way",  # the time of a message in one direction, where that of the other differs much
     "table",  # a table of its tuning that a library did not load
 ]
@@ -1237,6 +1296,7 @@ class Results(msgspec.Struct, kw_only=True):
     curves: list[CurveComparison]  # every pair of alternatives in every curve
     # how many pairs of alternatives the blocks could judge
     judging: Judging = msgspec.field(default_factory=Judging)
+    counting: Counting | None = None  # links whose bytes were counted; null: none
     # other work on the machine during the measurement; null: not known
     conditions: Conditions | None = None
     # a verdict for each library and requirement (`--require`), in the order given; empty: none was

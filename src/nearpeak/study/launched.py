@@ -14,6 +14,7 @@ from nearpeak.launching.program_records import (
     ProblemRecord,
     ProgramRecord,
     SamplesRecord,
+    SingleLinksRecord,
     case_of,
 )
 from nearpeak.planning.commands import wanted_place
@@ -40,6 +41,9 @@ class Launched:
         self.environment: EnvironmentRecord | None = None  # of its first group
         self.case: CaseRecord | None = None  # the last that it began
         self.samples: list[SamplesRecord] = []
+        self.single_links: list[tuple[EnvironmentRecord, SingleLinksRecord]] = []
+        self._here: EnvironmentRecord | None = None  # of the group that runs
+        self._of_samples: dict[int, EnvironmentRecord | None] = {}  # by the id of the record
         self.problems: list[ProblemRecord] = []
         self.end: LaunchEndRecord | None = None
         # The reason not to believe it: where it ran; "" when there is none.
@@ -74,6 +78,11 @@ class Launched:
             case SamplesRecord():
                 self._check_samples(record)
                 self.samples.append(record)
+                self._of_samples[id(record)] = self._here
+            case SingleLinksRecord():
+                if self._here is None:
+                    raise ValueError("it counts links, and has not said where it ran")
+                self.single_links.append((self._here, record))
             case ProblemRecord():
                 if self._units:
                     self._answer(record)
@@ -85,6 +94,10 @@ class Launched:
         self.end = record
         for measured in self.samples:  # a million boxed numbers are not worth their memory
             measured.samples = array("d", measured.samples)
+
+    def environment_of(self, record: SamplesRecord) -> EnvironmentRecord | None:
+        """Returns the environment of the group that measured a record of it."""
+        return self._of_samples[id(record)]
 
     def unit_of(self, record: _OfCase) -> Unit:
         """Returns the unit that a record of it is of."""
@@ -179,6 +192,7 @@ class Launched:
         if not self._waiting:
             raise ValueError("it said too often where it ran")
         self._group = self._waiting.pop(0)
+        self._here = record
         reason = misplaced(wanted_place(self._plan, self._launch, self._group), record)
         if self.environment is None:
             self.environment, self.misplaced = record, reason

@@ -11,6 +11,7 @@ from nearpeak.launching.program_records import (
     EnvironmentRecord,
     ProblemRecord,
     SamplesRecord,
+    SingleLinksRecord,
 )
 from nearpeak.machine.states import State
 from nearpeak.planning.plan import Addition, Role, VariantKey
@@ -174,6 +175,7 @@ Record = (
     | EnvironmentRecord
     | CaseRecord
     | SamplesRecord
+    | SingleLinksRecord
     | ProblemRecord
     | LaunchEndRecord
     | StudyEndRecord

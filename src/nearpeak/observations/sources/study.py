@@ -12,7 +12,7 @@ import numpy as np
 from nearpeak.errors import UserError
 from nearpeak.journal import resume_study
 from nearpeak.launching.describe import Variant
-from nearpeak.launching.program_records import SamplesRecord, case_of
+from nearpeak.launching.program_records import EnvironmentRecord, SamplesRecord, case_of
 from nearpeak.libraries.families import all_families, is_ceiling, is_native
 from nearpeak.libraries.library import Contender
 from nearpeak.machine.machine import SCHEMA as MACHINE_SCHEMA
@@ -21,6 +21,7 @@ from nearpeak.machine.states import slowdown_reasons
 from nearpeak.observations.explained import read_explanations
 from nearpeak.observations.observed import (
     Block,
+    Counted,
     Gap,
     Launch,
     Library,
@@ -28,6 +29,7 @@ from nearpeak.observations.observed import (
     Observations,
     Session,
     Summary,
+    Unread,
 )
 from nearpeak.planning.plan import SCHEMA as PLAN_SCHEMA
 from nearpeak.planning.plan import LaunchId, Plan
@@ -36,6 +38,7 @@ from nearpeak.study.launched import Launched, expected_cases
 from nearpeak.study.recording import Recording
 from nearpeak.terms import logs
 from nearpeak.terms.benchmarks import named
+from nearpeak.terms.counters import Link, OnLink
 from nearpeak.terms.identity import Case, Curve, Place, Who
 from nearpeak.terms.outcomes import NoFigure, failure
 from nearpeak.terms.study_files import MACHINE, PLAN
@@ -123,7 +126,8 @@ def _read(folder: Path, plan: Plan, machine: Machine) -> Observations:
             observations.launches.append(launch)
             observations.gaps += _gaps(plan, launch, launched)
             for record in launched.believable if counts else ():
-                observations.observed.append(_observation(launch, record))
+                counted = _counted(launched.environment_of(record), record)
+                observations.observed.append(_observation(launch, record, counted))
     return observations
 
 
@@ -210,6 +214,61 @@ def _launch(plan: Plan, place: Place, launched: Launched) -> Launch:
         cause=cause,
         given_up_after=end.given_up_after if end else 0,
         load=begin.state.load if begin.state else None,
+        counted_links=_links(environment),
+        unread=_unread(environment),
+        single_links=_single_links(launched),
+    )
+
+
+def _links(environment: EnvironmentRecord | None) -> tuple[Link, ...]:
+    """The links whose bytes a group reads, by their indexes."""
+    if environment is None or environment.counters is None:
+        return ()
+    hosts = _hosts(environment)
+    return tuple(counter.link(hosts[counter.rank]) for counter in environment.counters.links)
+
+
+def _unread(environment: EnvironmentRecord | None) -> tuple[Unread, ...]:
+    if environment is None or environment.counters is None:
+        return ()
+    hosts = _hosts(environment)
+    return tuple(
+        Unread(links.kind, hosts[links.rank], links.why) for links in environment.counters.unread
+    )
+
+
+def _hosts(environment: EnvironmentRecord) -> dict[int, str]:
+    """The host of each rank."""
+    return {int(rank["rank"]): str(rank.get("host", "")) for rank in environment.ranks}
+
+
+def _single_links(launched: Launched) -> dict[Link, list[int]]:
+    """The bytes that GPUs sent on each of their links over all groups."""
+    sums: dict[Link, list[int]] = {}
+    for environment, record in launched.single_links:
+        links = _links(environment)
+        for singles in record.links:
+            before = sums.get(links[singles.link], [0] * len(singles.sent_bytes))
+            sums[links[singles.link]] = [*map(sum, zip(before, singles.sent_bytes, strict=True))]
+    return sums
+
+
+def _counted(environment: EnvironmentRecord | None, record: SamplesRecord) -> Counted | None:
+    if record.counted is None:
+        return None
+    links = _links(environment)
+    lost = {links[index] for index in record.counted.lost}
+    on = {link: OnLink(0, 0) for link in links if link not in lost}
+    on |= {
+        links[one.link]: OnLink(one.sent_bytes, one.received_bytes, one.at_least)
+        for one in record.counted.links
+    }
+    payload = record.counted.payload
+    return Counted(
+        seconds=record.counted.seconds,
+        reading_us=record.counted.reading_us,
+        payload_bytes=sum(payload.sent_bytes) if payload else None,
+        links=on,
     )
 
 
@@ -240,7 +299,7 @@ def _conditions(launched: Launched, slowed: tuple[str, ...]) -> dict[str, str]:
     return conditions
 
 
-def _observation(launch: Launch, record: SamplesRecord) -> Observation:
+def _observation(launch: Launch, record: SamplesRecord, counted: Counted | None) -> Observation:
     samples = np.asarray(record.samples, dtype=np.float64)
     return Observation(
         launch=launch,
@@ -261,6 +320,7 @@ def _observation(launch: Launch, record: SamplesRecord) -> Observation:
         phases=_medians(record.phases),
         shortest_phases=_medians(record.shortest_phases),
         mean_phases=_medians(record.mean_phases),
+        counted=counted,
     )
 
 

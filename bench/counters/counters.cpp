@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "counters/counters.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <sstream>
+
+#include "sampling/clock.hpp"
+
+namespace nearpeak {
+namespace {
+
+constexpr double kGlance = 0.3;      // of the time in which a counter may wrap
+constexpr std::size_t kPerLink = 4;  // numbers that ranks tell each other: as in Counters::read()
+
+// Of a host and network namespace: its interfaces are counted once.
+std::string host_key() {
+  std::array<char, 256> host{};
+  gethostname(host.data(), host.size() - 1);
+  std::array<char, 64> network{};
+  const ssize_t length = readlink("/proc/self/ns/net", network.data(), network.size());
+  return std::string(host.data()) + " " +
+         std::string(network.data(), static_cast<std::size_t>(std::max<ssize_t>(length, 0)));
+}
+
+// Whether this rank is the first with this text.
+bool is_first(Group& group, const std::string& text) {
+  const auto all = group.gather(text);
+  return std::find(all.begin(), all.end(), text) - all.begin() == group.rank();
+}
+
+// Links and reasons as lines, for other ranks. Reasons have no tabs or lines of their own.
+std::string to_text(const OpenedSources& opened) {
+  std::ostringstream out;
+  out.precision(17);
+  for (const auto& source : opened.sources)
+    for (const CountedLink& link : source->links())
+      out << "link\t" << link.kind << '\t' << link.name << '\t' << link.wraps_at << '\t'
+          << link.bytes_per_s << '\n';
+  for (const Unread& unread : opened.unread) {
+    std::string why = unread.why;
+    for (char& letter : why)
+      if (letter == '\n' || letter == '\t') letter = ' ';
+    out << "unread\t" << unread.kind << '\t' << why << '\n';
+  }
+  return out.str();
+}
+
+void take_text(const std::string& text, int rank, std::vector<RankLink>& links,
+               std::vector<RankUnread>& unread) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream parts(line);
+    std::string what;
+    std::string kind;
+    std::string third;
+    std::getline(parts, what, '\t');
+    std::getline(parts, kind, '\t');
+    std::getline(parts, third, '\t');
+    if (what == "link") {
+      CountedLink link{kind, third};
+      parts >> link.wraps_at >> link.bytes_per_s;
+      links.push_back({rank, link});
+      continue;
+    }
+    const auto same = [&](const RankUnread& other) {
+      return other.unread.kind == kind && other.unread.why == third;
+    };
+    if (std::none_of(unread.begin(), unread.end(), same)) unread.push_back({rank, {kind, third}});
+  }
+}
+
+std::uint64_t after(std::uint64_t before, std::uint64_t now, std::uint64_t wraps_at) {
+  if (wraps_at != 0) return (now + wraps_at - before) % wraps_at;
+  return now >= before ? now - before : 0;  // somebody has set it to 0
+}
+
+// Seconds; nothing where it does not wrap, or nobody knows when.
+std::optional<double> wraps_in(const CountedLink& link) {
+  if (link.wraps_at == 0 || link.bytes_per_s == 0) return std::nullopt;
+  return static_cast<double>(link.wraps_at) / link.bytes_per_s;
+}
+
+}  // namespace
+
+Counters::Counters(Group& group, CounterScope scope) : group_(group) {
+  const std::int64_t begin = now_ns();
+  const std::string host = host_key();
+  scope.host = is_first(group, host);
+  if (!is_first(group, host + " " + scope.gpu)) scope.gpu.clear();
+  opened_ = open_sources(scope);
+  const auto texts = group.gather(to_text(opened_));
+  for (int rank = 0; rank < group.size(); ++rank)
+    take_text(texts[static_cast<std::size_t>(rank)], rank, links_, unread_);
+  for (const auto& source : opened_.sources) {
+    for (std::size_t i = 0; i < source->links().size(); ++i) own_.push_back({source.get(), i});
+    first_singles_.push_back(source->single_links());
+  }
+  most_ = group.largest(own_.size());
+  opening_us_ = group.largest(static_cast<double>(now_ns() - begin) / 1e3);
+  for (Own& own : own_) own.last_ns = now_ns();
+  read();
+}
+
+void Counters::take(CounterSource& source, const std::vector<std::optional<LinkBytes>>& bytes) {
+  const std::int64_t now = now_ns();
+  for (Own& own : own_) {
+    if (own.source != &source) continue;
+    const CountedLink& link = source.links()[own.index];
+    const auto& read = bytes[own.index];
+    own.lost = own.lost || !read;
+    if (own.lost) continue;
+    own.since.sent += after(own.last.sent, read->sent, link.wraps_at);
+    own.since.received += after(own.last.received, read->received, link.wraps_at);
+    const double seconds = static_cast<double>(now - own.last_ns) / 1e9;
+    const auto wraps_s = wraps_in(link);
+    if (link.wraps_at != 0 && (!wraps_s || seconds >= *wraps_s)) own.at_least = true;
+    own.last = *read;
+    own.last_ns = now;
+  }
+}
+
+void Counters::read_own() {
+  for (const auto& source : opened_.sources) take(*source, source->read());
+}
+
+std::optional<double> Counters::wraps_s() const {
+  std::optional<double> least;
+  for (const RankLink& each : links_)
+    if (const auto seconds = wraps_in(each.link))
+      least = std::min(*seconds, least.value_or(*seconds));
+  return least;
+}
+
+void Counters::glance() {
+  const std::int64_t now = now_ns();
+  for (const Own& own : own_) {
+    const auto seconds = wraps_in(own.source->links()[own.index]);
+    if (seconds && static_cast<double>(now - own.last_ns) / 1e9 >= kGlance * *seconds)
+      take(*own.source, own.source->read());
+  }
+  glances_ns_ += now_ns() - now;
+}
+
+CountedLinks Counters::read() {
+  CountedLinks counted;
+  const std::int64_t begin = now_ns();
+  counted.seconds = static_cast<double>(begin - last_ns_) / 1e9;
+  read_own();
+  const double took_us = static_cast<double>(now_ns() - begin + glances_ns_) / 1e3;
+  glances_ns_ = 0;
+  // As doubles, which have every number of bytes below 9 PB.
+  std::vector<double> mine(1 + kPerLink * most_, 0);
+  mine[0] = took_us;
+  for (std::size_t i = 0; i < own_.size(); ++i) {
+    Own& own = own_[i];
+    double* const place = &mine[1 + kPerLink * i];
+    place[0] = static_cast<double>(own.since.sent);
+    place[1] = static_cast<double>(own.since.received);
+    place[2] = own.at_least ? 1 : 0;
+    place[3] = own.lost ? 1 : 0;
+    own.since = {};
+    own.at_least = false;
+  }
+  const auto all = group_.gather(mine);
+  std::size_t link = 0;
+  for (int rank = 0; rank < group_.size(); ++rank) {
+    const double* const theirs = &all[static_cast<std::size_t>(rank) * mine.size()];
+    counted.reading_us = std::max(counted.reading_us, theirs[0]);
+    for (std::size_t i = 0; link < links_.size() && links_[link].rank == rank; ++i, ++link) {
+      const double* const place = &theirs[1 + kPerLink * i];
+      if (place[3] != 0) {
+        counted.lost.push_back(link);
+        continue;
+      }
+      const LinkBytes bytes{static_cast<std::uint64_t>(place[0]),
+                            static_cast<std::uint64_t>(place[1])};
+      if (bytes.sent != 0 || bytes.received != 0 || place[2] != 0)
+        counted.on.push_back({link, bytes, place[2] != 0});
+    }
+  }
+  last_ns_ = now_ns();
+  return counted;
+}
+
+std::vector<SingleLinks> Counters::single_links() {
+  std::vector<double> mine;
+  std::vector<double> counts(most_, 0);  // single links in each link of this rank
+  std::size_t first = 0;
+  for (std::size_t s = 0; s < opened_.sources.size(); ++s) {
+    const auto& before = first_singles_[s];
+    const auto now = before.empty() ? before : opened_.sources[s]->single_links();
+    if (now.size() == before.size()) {
+      if (!now.empty()) counts[first] = static_cast<double>(now.size());
+      for (std::size_t i = 0; i < now.size(); ++i)
+        mine.push_back(static_cast<double>(after(before[i], now[i], 0)));
+    }
+    first += opened_.sources[s]->links().size();
+  }
+  mine.resize(group_.largest(mine.size()), 0);
+  const auto all_counts = group_.gather(counts);
+  const auto all = group_.gather(mine);
+  std::vector<SingleLinks> all_links;
+  std::size_t link = 0;
+  for (int rank = 0; rank < group_.size(); ++rank) {
+    const double* theirs = all.data() + static_cast<std::size_t>(rank) * mine.size();
+    for (std::size_t i = 0; link < links_.size() && links_[link].rank == rank; ++i, ++link) {
+      const auto count =
+          static_cast<std::size_t>(all_counts[static_cast<std::size_t>(rank) * most_ + i]);
+      if (count == 0) continue;
+      all_links.push_back({link, std::vector<std::uint64_t>(theirs, theirs + count)});
+      theirs += count;
+    }
+  }
+  return all_links;
+}
+
+}  // namespace nearpeak

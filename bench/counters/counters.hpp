@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// What was counted on the links of all ranks between two readings. Each rank reads its own GPU, one
+// rank of each GPU and of each host reads what several have.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "counters/source.hpp"
+#include "group/group.hpp"
+
+namespace nearpeak {
+
+struct RankLink {
+  int rank;  // that reads it
+  CountedLink link;
+};
+
+struct RankUnread {
+  int rank;  // the first of those with the same reason
+  Unread unread;
+};
+
+struct CountedLinks {
+  struct OnLink {
+    std::size_t link;  // of Counters::links()
+    LinkBytes bytes;
+    bool at_least;  // its counter may have wrapped without being seen
+  };
+  double seconds = 0;  // from one reading to the next
+  // Of the second, and of the glances before it, on the rank where they took longest.
+  double reading_us = 0;
+  std::vector<OnLink> on = {};         // those on which anything was counted
+  std::vector<std::size_t> lost = {};  // links that cannot be read any more
+};
+
+// What the single links that a link is made of have sent.
+struct SingleLinks {
+  std::size_t link;
+  std::vector<std::uint64_t> sent;
+};
+
+class Counters {
+ public:
+  // `scope`: of this rank's GPU. Collective, as everything but glance().
+  Counters(Group& group, CounterScope scope);
+
+  const std::vector<RankLink>& links() const { return links_; }
+  const std::vector<RankUnread>& unread() const { return unread_; }
+  double opening_us() const { return opening_us_; }  // longest of the ranks
+  // Seconds in which the first of all counters may wrap; nothing where none does. The same on all
+  // ranks.
+  std::optional<double> wraps_s() const;
+
+  // What has been counted since the reading before; on the leader. The first one is done by the
+  // constructor.
+  CountedLinks read();
+  // What each single link has sent since the constructor.
+  std::vector<SingleLinks> single_links();
+  // Reads the counters of this rank that wrap, if it is time for them.
+  void glance();
+
+ private:
+  struct Own {
+    CounterSource* source;
+    std::size_t index;  // of its links
+    LinkBytes last = {};
+    LinkBytes since = {};
+    std::int64_t last_ns = 0;
+    bool at_least = false;
+    bool lost = false;  // for good
+  };
+  void take(CounterSource& source, const std::vector<std::optional<LinkBytes>>& bytes);
+  void read_own();
+
+  Group& group_;
+  OpenedSources opened_;
+  std::vector<Own> own_;  // links of this rank
+  std::vector<std::vector<std::uint64_t>> first_singles_;
+  std::vector<RankLink> links_;
+  std::vector<RankUnread> unread_;
+  std::size_t most_ = 0;  // links of any rank
+  double opening_us_ = 0;
+  std::int64_t last_ns_ = 0;
+  std::int64_t glances_ns_ = 0;  // spent since the last reading
+};
+
+}  // namespace nearpeak

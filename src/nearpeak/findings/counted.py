@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bytes that links counted, for rules (docs/reference/counters.md)."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from nearpeak.findings.evidence import Noticed, View
+from nearpeak.grouping import grouped
+from nearpeak.numbers import number, percent
+from nearpeak.observations.observed import Observation
+from nearpeak.results.counted import times
+from nearpeak.results.results import Cell, Fact
+from nearpeak.terms.counters import KINDS, LABELS, Link, LinkKind, OnLink
+from nearpeak.terms.identity import Place, Who
+from nearpeak.terms.path import DataPath
+
+# Of smaller messages the bytes of protocols, flags and empty replies are no small part.
+SMALLEST = 64 << 10
+LEAST_BYTES = 16 << 20  # payload: less may be lost in what else happens on a link
+FEWEST = 2  # launches that show it
+MOST = 0.5  # of the payload: a kind of links that counted as much carried it
+NOTHING = 0.01  # of the mean of the links that carried: a link that counted less is idle
+ADAPTERS: tuple[LinkKind, ...] = ("infiniband", "slingshot")
+Times = Mapping[LinkKind, float]
+
+
+def in_cells(
+    view: View, holds: Callable[[DataPath, Cell, Times], list[LinkKind]]
+) -> Iterator[Noticed]:
+    """Yields for each library, path and buffers the largest messages of which something holds by
+    the bytes that each launch counted, in times of the payload.
+
+    `holds`: the kinds of links that show it; empty: it does not hold. Significant in `FEWEST`
+    launches or more, all of which must agree.
+    """
+    paths = {path.id: path for path in view.observations.paths}
+    observed = grouped(
+        (seen for seen in view.observations.observed if seen.counted),
+        lambda seen: (seen.launch.who, seen.launch.place, seen.case),
+    )
+    best: dict[tuple[Who, Place, str], tuple[Cell, Noticed]] = {}
+    for cell in view.unstaged:
+        counted, path = cell.counted, paths.get(cell.place.path)
+        if path is None or counted is None or cell.case.x < SMALLEST:
+            continue
+        if (counted.payload_bytes or 0) < LEAST_BYTES or not (
+            kinds := holds(path, cell, counted.times)
+        ):
+            continue
+        launches = [
+            times(seen.counted)
+            for seen in observed.get((cell.who, cell.place, cell.case), [])
+            if seen.counted
+        ]
+        if not all(holds(path, cell, launch) for launch in launches):
+            continue
+        group = cell.who, cell.place, cell.case.buffers
+        if group not in best or best[group][0].case.x < cell.case.x:
+            sure = len(launches) >= FEWEST
+            facts = by_kind(cell, kinds)
+            noticed = Noticed(
+                facts, cell.who, cell.place, cell.case, command=cell.command, sure=sure
+            )
+            best[group] = cell, noticed
+    yield from (noticed for _, noticed in best.values())
+
+
+def by_kind(cell: Cell, kinds: Iterable[LinkKind]) -> list[Fact]:
+    """`NVLink: 0 times the payload`, of the kinds that were read."""
+    counted = cell.counted
+    if counted is None:
+        return []
+    return [
+        Fact(
+            of="counted",
+            name=LABELS[kind],
+            value=f"{'at least ' if kind in counted.at_least else ''}"
+            f"{number(counted.times[kind])} times the payload",
+        )
+        for kind in KINDS
+        if kind in kinds and kind in counted.times
+    ]
+
+
+def on_adapters(view: View) -> Iterator[tuple[Who, Place, str, dict[Link, OnLink]]]:
+    """Yields for each library and path between hosts the bytes of large messages on each host's
+    adapters of one kind and rate: the name of the kind, and two adapters or more."""
+    between = {path.id for path in view.observations.paths if path.between_hosts and not path.nic}
+    rates = {nic.verbs: nic.rate_gbs for nic in view.observations.machine.nics if nic.verbs}
+    mine = {id(launch) for launch in view.launches}
+    observed = grouped(
+        (
+            seen
+            for seen in view.observations.observed
+            if id(seen.launch) in mine and seen.launch.place.path in between
+        ),
+        lambda seen: (seen.launch.who, seen.launch.place),
+    )
+    for (who, place), several in observed.items():
+        sums = sum_of_large(several)
+        by_kind_of = grouped(sums, lambda link: (link.host, link.kind, rates.get(link.name)))
+        for (_, kind, _), links in by_kind_of.items():
+            if len(links) > 1:
+                yield who, place, LABELS[kind], {link: sums[link] for link in links}
+
+
+def sum_of_large(observed: Iterable[Observation]) -> dict[Link, OnLink]:
+    """The bytes on adapters over all large messages."""
+    sums: dict[Link, OnLink] = {}
+    for seen in observed:
+        if seen.counted is None or seen.case.x < SMALLEST:
+            continue
+        for link, on in seen.counted.links.items():
+            if link.kind in ADAPTERS:
+                before = sums.get(link, OnLink(0, 0))
+                sums[link] = OnLink(before.sent + on.sent, before.received + on.received)
+    return sums
+
+
+def shares(links: Mapping[Link, OnLink]) -> dict[Link, float]:
+    """The share of each link in the bytes of all, both directions together; empty if these are too
+    few to tell."""
+    bytes_ = {link: on.sent + on.received for link, on in links.items()}
+    total = sum(bytes_.values())
+    return {link: part / total for link, part in bytes_.items()} if total >= LEAST_BYTES else {}
+
+
+def idle(parts: Mapping[str, float]) -> list[str]:
+    """The names of the links that carry nothing, if more of them carry something: messages between
+    two GPUs, or of few ranks, may take few links of many by design."""
+    mean = sum(parts.values()) / max(1, sum(share > 0 for share in parts.values()))
+    idle_ = [name for name, share in parts.items() if share < NOTHING * mean]
+    return idle_ if 0 < len(idle_) < len(parts) - len(idle_) else []
+
+
+def of_share(name: str, share: float) -> Fact:
+    """`mlx5_0:1: 98.0 % of the bytes`."""
+    return Fact(of="counted", name=name, value=f"{percent(share)} % of the bytes")

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Messages whose bytes were counted on other links than those of their path."""
+
+from collections.abc import Iterator
+
+from nearpeak.findings.counted import ADAPTERS, MOST, Times, in_cells
+from nearpeak.findings.evidence import Noticed, Rule, View
+from nearpeak.findings.sentences import Phrases
+from nearpeak.findings.settings import Setting
+from nearpeak.findings.sources import SLURM_GPUS, Reference, issue
+from nearpeak.machine.machine import Machine
+from nearpeak.results.results import Cell
+from nearpeak.terms.counters import KINDS, LinkKind
+from nearpeak.terms.path import DataPath
+
+DIRECT: tuple[LinkKind, ...] = ("nvlink", "xgmi")
+
+
+def find(view: View) -> Iterator[Noticed]:
+    """Yields the largest messages of each library, path and buffers that took another path."""
+    machine = view.observations.machine
+
+    def holds(path: DataPath, cell: Cell, counted: Times) -> list[LinkKind]:
+        return list(_elsewhere(machine, path, cell, counted))
+
+    yield from in_cells(view, holds)
+
+
+def _elsewhere(machine: Machine, path: DataPath, cell: Cell, counted: Times) -> Iterator[LinkKind]:
+    """Yields the link that should have carried the payload, and those that did instead."""
+    expected = _expected(machine, path, cell)
+    carried = [kind for kind in KINDS if counted.get(kind, 0.0) >= MOST]
+    if expected:
+        missed = [kind for kind in expected if kind in counted]
+        if missed and not set(missed) & set(carried):
+            yield from (*missed, *carried)
+    elif path.transport == "memory" and not path.between_hosts and "loopback" in carried:
+        yield "loopback"
+
+
+def _expected(machine: Machine, path: DataPath, cell: Cell) -> tuple[LinkKind, ...]:
+    """The kinds of links of which one should carry the payload; empty: not known, or host memory
+    may."""
+    if path.between_hosts:
+        return ADAPTERS if path.adapter else ()
+    if set(cell.case.buffers) > set("D,"):
+        return ()
+    indices = {gpu.uuid: gpu.index for gpu in machine.gpus}
+    ends = {indices.get(end.gpu or "") for end in path.ends}
+    links = [link for link in machine.gpu_links if {link.one, link.other} == ends]
+    return tuple(
+        kind for link in links if link.peer is None for kind in DIRECT if link.kind == kind
+    )
+
+
+def sentence(it: Phrases) -> str:
+    """The finding with its evidence."""
+    return f"{it.subject}: by the counters of the links, {it.facts(': ')}."
+
+
+RULE = Rule(
+    name="wrong_path",
+    tells="The counters of links show that large messages did not take the link of their path, in"
+    " any launch: less than half of the payload was counted on NVLink or XGMI, which joins the two"
+    " GPUs, or on the RDMA adapters between hosts; or half of it or more on the loopback interface"
+    " inside a host.",
+    find=find,
+    origin="settings",
+    headline="{it.short}: messages take another path: {it.all_facts}",
+    sentence=sentence,
+    action="Let the library use the link of the path.",
+    remedy="Look at why the library does not use the link of the path: which transports it may use,"
+    " whether it may open the memory of the other GPU (IPC), and which network devices it takes.",
+    reasons=[
+        Setting("ucx", "UCX_TLS", "^cuda_ipc", "no CUDA IPC between ranks"),
+    ],
+    sources=[
+        SLURM_GPUS,
+        Reference(
+            issue(
+                "rapidsai/ucx-py",
+                402,
+                "what large messages fall back to where NVLink fails",
+                "UCX-Py",
+            ),
+            ("ucx",),
+            "device",
+            "one",
+        ),
+    ],
+)

@@ -1,0 +1,103 @@
+# Every figure in this file is written by hand, none was measured.
+# SPDX-License-Identifier: Apache-2.0
+"""Launches with counted bytes, for the tests of rules.
+
+Tests import it by its name: `from made_counters import counted` (tests/conftest.py).
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+
+from nearpeak.machine.machine import Gpu, GpuLink, Machine
+from nearpeak.observations.observed import Counted
+from nearpeak.results.counted import of_case
+from nearpeak.terms.counters import Link, OnLink
+from nearpeak.terms.path import DataPath, Endpoint
+
+PAYLOAD = 1 << 30
+GPUS = ("GPU-0", "GPU-1")
+
+
+def nvlink_path() -> DataPath:
+    """Two GPUs that NVLink joins, in `machine`."""
+    ends = tuple(
+        Endpoint(memory="gpu", cpus=[number], numa_node=0, gpu=uuid)
+        for number, uuid in enumerate(GPUS)
+    )
+    return DataPath(id="gpu-gpu nvlink", summary="", transport="memory", ends=ends)
+
+
+def host_path(**known: Any) -> DataPath:
+    """Two cores of a host."""
+    ends = tuple(Endpoint(memory="host", cpus=[number], numa_node=0) for number in (0, 1))
+    given = {"id": "host-host same-numa", "summary": "", "transport": "memory", "ends": ends}
+    return DataPath(**{**given, **known})
+
+
+def between_hosts(**known: Any) -> DataPath:
+    """A core of each of two hosts."""
+    ends = tuple(Endpoint(memory="host", cpus=[0], numa_node=0, host=host) for host in ("a", "b"))
+    return host_path(id="host-host two-nodes", transport="network", ends=ends, **known)
+
+
+def with_gpus(machine: Machine, peer: str | None = None) -> Machine:
+    """The machine with the two GPUs of `nvlink_path`."""
+    gpus = [
+        Gpu(
+            index=index, vendor="nvidia", name="by hand", uuid=uuid, pci="", numa_node=0,
+            memory_bytes=1, memory_gbs=None, host_link="pcie", host_gbs=None,
+        )
+        for index, uuid in enumerate(GPUS)
+    ]  # fmt: skip
+    link = GpuLink(one=0, other=1, kind="nvlink", gbs=None, peer=peer)
+    return msgspec.structs.replace(machine, gpus=gpus, gpu_links=[link])
+
+
+def counted(times: Mapping[Link, float], at_least: tuple[str, ...] = ()) -> Counted:
+    """So many times the payload, sent and received on each link."""
+    return Counted(
+        seconds=1.0,
+        reading_us=1.0,
+        payload_bytes=PAYLOAD,
+        links={
+            link: OnLink(int(each * PAYLOAD), int(each * PAYLOAD), link.kind in at_least)
+            for link, each in times.items()
+        },
+    )
+
+
+def on_gpus(nvlink: float, pcie: float) -> dict[Link, float]:
+    """The same on the first of two GPUs; what it sends the other one receives."""
+    return {Link("nvlink", "a", GPUS[0]): nvlink, Link("pcie", "a", GPUS[0]): pcie}
+
+
+def noticed(
+    by_hand: Any, rule: str, path: DataPath, *launches: Counted, x: int = 16 << 20, **known: Any
+) -> list[Any]:
+    """What a rule notices in a case of which each launch counted this."""
+    cell = by_hand.make_cell(
+        "bw",
+        10.0,
+        x=x,
+        place=path.place,
+        launches=len(launches),
+        buffers=known.pop("buffers", "D,D"),
+    )
+    started = [by_hand.make_launch(number, place=path.place) for number in range(len(launches))]
+    observed = [
+        replace(by_hand.observed(launch, cell), counted=each)
+        for launch, each in zip(started, launches, strict=True)
+    ]
+    cell.counted = of_case(observed)
+    result: list[Any] = by_hand.noticed(
+        rule, [cell], paths=[path], launches=started, observed=observed, **known
+    )
+    return result
+
+
+def facts(found: list[Any]) -> list[str]:
+    """`NVLink: 0 times the payload`, of all that was noticed."""
+    return [f"{fact.name}: {fact.value}" for each in found for fact in each.facts]

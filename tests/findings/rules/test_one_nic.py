@@ -1,0 +1,55 @@
+# Every figure in this file is written by hand, none was measured.
+# SPDX-License-Identifier: Apache-2.0
+"""One adapter of several that carries everything."""
+
+from typing import Any
+
+import msgspec
+from made_counters import between_hosts, counted, facts, host_path, noticed
+
+from nearpeak.machine.machine import Nic
+from nearpeak.terms.counters import Link
+from nearpeak.terms.path import DataPath
+
+
+def adapters(
+    by_hand: Any, path: DataPath, *times: float, rates: tuple[float, ...] = ()
+) -> list[Any]:
+    links = {Link("infiniband", "a", f"mlx5_{n}:1"): each for n, each in enumerate(times)}
+    nics = [
+        Nic(
+            name=f"ib{n}", kind="infiniband", numa_node=0, rate_gbs=rate, addresses=[],
+            verbs=f"mlx5_{n}:1",
+        )
+        for n, rate in enumerate(rates)
+    ]  # fmt: skip
+    machine = msgspec.structs.replace(by_hand.MACHINE, nics=nics)
+    launches = [counted(links)] * 2
+    return noticed(by_hand, "one_nic", path, *launches, machine=machine, buffers="H,H")
+
+
+def test_one_of_two_adapters_carries_everything(by_hand: Any) -> None:
+    found = adapters(by_hand, between_hosts(), 1.0, 0.001)
+    assert facts(found) == [
+        "mlx5_0:1: 99.9 % of the bytes",
+        "InfiniBand or RoCE: 2 adapters of this rate",
+    ]
+
+
+def test_nothing_where_both_do_or_there_is_one(by_hand: Any) -> None:
+    assert adapters(by_hand, between_hosts(), 0.5, 0.5) == []
+    assert adapters(by_hand, between_hosts(), 1.0) == []
+
+
+def test_nothing_inside_a_host_or_where_the_path_names_an_adapter(by_hand: Any) -> None:
+    assert adapters(by_hand, host_path(), 1.0, 0.0) == []
+    assert adapters(by_hand, between_hosts(nic="mlx5_0:1"), 1.0, 0.0) == []
+
+
+def test_an_adapter_of_another_rate_is_of_another_kind(by_hand: Any) -> None:
+    assert adapters(by_hand, between_hosts(), 1.0, 0.0, rates=(50.0, 3.1)) == []
+    assert adapters(by_hand, between_hosts(), 1.0, 0.0, rates=(50.0, 50.0)) != []
+
+
+def test_nothing_where_no_adapter_carries_the_messages(by_hand: Any) -> None:
+    assert adapters(by_hand, between_hosts(), 1e-4, 0.0) == []

@@ -1,0 +1,91 @@
+# Every figure in this file is written by hand, none was measured.
+# SPDX-License-Identifier: Apache-2.0
+"""Messages that were counted on other links than those of their path."""
+
+from typing import Any
+
+from made_counters import (
+    between_hosts,
+    counted,
+    facts,
+    host_path,
+    noticed,
+    nvlink_path,
+    on_gpus,
+    with_gpus,
+)
+
+from nearpeak.terms.counters import Link
+
+RULE = "wrong_path"
+LOOPBACK = Link("loopback", "a", "lo")
+PORT = Link("infiniband", "a", "mlx5_0:1")
+INTERFACE = Link("network", "a", "eth0")
+
+
+def on_nvlink(by_hand: Any, nvlink: float, pcie: float, **how: Any) -> list[Any]:
+    machine = with_gpus(by_hand.MACHINE, how.pop("peer", None))
+    launch = counted(on_gpus(nvlink, pcie), how.pop("at_least", ()))
+    return noticed(by_hand, RULE, nvlink_path(), *[launch] * 3, machine=machine, **how)
+
+
+def test_messages_that_nvlink_should_carry_and_pcie_does(by_hand: Any) -> None:
+    found = on_nvlink(by_hand, 0.0, 1.08)
+    assert facts(found) == ["NVLink: 0 times the payload", "PCIe: 1.08 times the payload"]
+    assert found[0].sure
+
+
+def test_a_counter_that_wrapped_gives_a_lower_bound(by_hand: Any) -> None:
+    found = on_nvlink(by_hand, 0.0, 0.6, at_least=("pcie",))
+    assert facts(found)[1] == "PCIe: at least 0.600 times the payload"
+
+
+def test_nothing_where_nvlink_carries_them(by_hand: Any) -> None:
+    assert on_nvlink(by_hand, 1.0, 0.01) == []
+    assert on_nvlink(by_hand, 1.0, 1.08) == []  # it is more than the payload, and on its path
+
+
+def test_nothing_of_host_memory_or_where_peers_cannot_reach_each_other(by_hand: Any) -> None:
+    assert on_nvlink(by_hand, 0.0, 1.08, buffers="H,D") == []
+    assert on_nvlink(by_hand, 0.0, 1.08, peer="not supported") == []
+
+
+def test_nothing_of_small_messages(by_hand: Any) -> None:
+    assert on_nvlink(by_hand, 0.0, 1.08, x=4096) == []
+
+
+def test_nothing_where_nvlink_was_not_read(by_hand: Any) -> None:
+    machine = with_gpus(by_hand.MACHINE)
+    launch = counted({Link("pcie", "a", "GPU-0"): 1.08})
+    assert noticed(by_hand, RULE, nvlink_path(), launch, machine=machine) == []
+
+
+def test_launches_must_agree_and_one_is_not_significant(by_hand: Any) -> None:
+    machine = with_gpus(by_hand.MACHINE)
+    wrong, right = counted(on_gpus(0.0, 1.08)), counted(on_gpus(1.0, 0.0))
+    path = nvlink_path()
+    assert noticed(by_hand, RULE, path, wrong, wrong, right, machine=machine) == []
+    (found,) = noticed(by_hand, RULE, path, wrong, machine=machine)
+    assert not found.sure
+
+
+def test_tcp_by_loopback_inside_a_host(by_hand: Any) -> None:
+    launches = [counted({LOOPBACK: 1.002, INTERFACE: 0.0})] * 2
+    found = noticed(by_hand, RULE, host_path(), *launches, buffers="H,H")
+    assert facts(found) == ["loopback: 1.00 times the payload"]
+    forced = host_path(id="host-host tcp-loopback", transport="network")
+    assert noticed(by_hand, RULE, forced, *launches, buffers="H,H") == []
+    quiet = [counted({LOOPBACK: 0.01})] * 2
+    assert noticed(by_hand, RULE, host_path(), *quiet, buffers="H,H") == []
+
+
+def test_tcp_between_hosts_that_have_adapters(by_hand: Any) -> None:
+    launches = [counted({PORT: 0.0, INTERFACE: 1.05})] * 2
+    found = noticed(by_hand, RULE, between_hosts(adapter="mlx5_0:1"), *launches, buffers="H,H")
+    assert facts(found) == [
+        "InfiniBand or RoCE: 0 times the payload",
+        "network: 1.05 times the payload",
+    ]
+    assert noticed(by_hand, RULE, between_hosts(), *launches, buffers="H,H") == []
+    right = [counted({PORT: 1.02, INTERFACE: 0.0})] * 2
+    assert noticed(by_hand, RULE, between_hosts(adapter="mlx5_0:1"), *right, buffers="H,H") == []
