@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from nearpeak.machine.gpus import pointer_queries
 from nearpeak.machine.gpus.nvidia import FACTS
 from nearpeak.machine.gpus.pci import DEVICES
+from nearpeak.machine.link_doctor import gpu_link_checks
 from nearpeak.machine.machine import Diagnosis
 from nearpeak.machine.patient import Patient, bad, ok, warn
 from nearpeak.numbers import noun, number
@@ -59,6 +60,15 @@ def _memory(patient: Patient) -> Iterator[Diagnosis]:
         )
 
 
+def _errors(patient: Patient) -> Iterator[Diagnosis]:
+    for index, lost in _facts(patient, "ecc_uncorrected").items():
+        yield warn(
+            "gpu-memory",
+            f"GPU {index}: {lost} uncorrected memory errors since its driver was loaded",
+            "reset the GPU while nobody uses it, and see nvidia-smi -q -d ECC,ROW_REMAPPER",
+        )
+
+
 def _clocks(patient: Patient) -> Iterator[Diagnosis]:
     for index, reasons in _facts(patient, "slowed").items():
         yield warn(
@@ -105,20 +115,6 @@ def _peers(patient: Patient) -> Iterator[Diagnosis]:
             )
 
 
-def _lanes(patient: Patient) -> Iterator[Diagnosis]:
-    """Finds GPUs with fewer active NVLinks than others of their kind."""
-    gpus = [gpu for gpu in patient.machine.gpus if gpu.vendor == "nvidia"]
-    counts = [len(patient.nvidia.indices(f"{FACTS}/gpu{gpu.index}", "nvlink")) for gpu in gpus]
-    most = dict(sorted(zip((gpu.name for gpu in gpus), counts, strict=True)))
-    for gpu, count in zip(gpus, counts, strict=True):
-        if count < most[gpu.name]:
-            yield warn(
-                "gpu-links",
-                f"GPU {gpu.index} has {count} active NVLinks, others of its kind {most[gpu.name]}",
-                "see nvidia-smi nvlink -s and -e; reset the GPUs, or have the board checked",
-            )
-
-
 def _iommu(patient: Patient) -> Iterator[Diagnosis]:
     if patient.machine.virtual:
         return  # a guest does not see the host's IOMMU
@@ -162,11 +158,12 @@ def _pointer_queries(patient: Patient) -> Iterator[Diagnosis]:
 
 CHECKS: list[Callable[[Patient], Iterator[Diagnosis]]] = [
     _memory,
+    _errors,
     _clocks,
     _persistence,
     _mps,
     _peers,
-    _lanes,
+    gpu_link_checks,
     _iommu,
     _pointer_queries,
 ]

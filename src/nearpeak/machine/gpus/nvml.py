@@ -15,6 +15,8 @@ from typing import Any
 FACTS = "nvidia"  # the folder of the facts in a recording
 LIBRARY = "libnvidia-ml.so.1"
 MAX_LINKS = 18  # NVML_NVLINK_MAX_LINKS, where the GPU does not say how many it has
+UNCORRECTED = 1  # of nvmlMemoryErrorType_t
+SINCE_DRIVER_LOADED = 0  # NVML_VOLATILE_ECC
 # Written out where pynvml lacks them, or has them wrong (a tuple for READ).
 P2P_READ, P2P_WRITE, P2P_NVLINK = 0, 1, 2
 P2P_STATUSES = (
@@ -178,8 +180,12 @@ def _gpu(asker: NvmlClient, device: Any) -> Iterator[tuple[str, str]]:
         # The most that this GPU and this system do together: the generation now is lower at rest.
         "pcie_generation": asker("nvmlDeviceGetMaxPcieLinkGeneration", device),
         "pcie_width": asker("nvmlDeviceGetCurrPcieLinkWidth", device),
+        "pcie_generation_now": asker("nvmlDeviceGetCurrPcieLinkGeneration", device),
+        "pcie_width_most": asker("nvmlDeviceGetMaxPcieLinkWidth", device),
     }
     yield from ((name, str(number)) for name, number in numbers.items() if number)
+    state = asker("nvmlDeviceGetPerformanceState", device)
+    yield "performance_state", "" if state is None else f"P{state}"
     yield "mig", SWITCH.get(asker("nvmlDeviceGetMigMode", device, default=[None])[0], "")
     yield from _nvlinks(asker, device)
     if c2c := _c2c(asker, device):
@@ -221,6 +227,8 @@ def _health(asker: NvmlClient, device: Any) -> Iterator[tuple[str, str]]:
     *_, pending, failed = asker("nvmlDeviceGetRemappedRows", device, default=(pages, False))
     repair = "pending" if pending else ""
     yield "repair", "failed" if failed else repair
+    lost = asker("nvmlDeviceGetTotalEccErrors", device, UNCORRECTED, SINCE_DRIVER_LOADED)
+    yield "ecc_uncorrected", str(lost or "")
     reasons = asker.reasons(device) or 0
     yield "slowed", ", ".join(word for bit, word in SLOWDOWNS.items() if reasons & bit)
 
