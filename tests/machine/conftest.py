@@ -83,6 +83,8 @@ class FakeNvml:
         for link in range(18):
             self.fields[pynvml.NVML_FI_DEV_NVLINK_GET_STATE, link] = 1
             self.fields[pynvml.NVML_FI_DEV_NVLINK_GET_SPEED, link] = 26562
+            self.fields |= {(error, link): 0 for error in (161, 162, 163)}
+        self.fields[pynvml.NVML_FI_DEV_PCIE_REPLAY_COUNTER, 0] = 1
         nowhere = SimpleNamespace(busId="FFFFFFFF:FF:FF.0")
         self.answers: dict[str, Any] = {
             "nvmlInit": lambda: setattr(self, "open", True),

@@ -98,11 +98,21 @@ class NvmlClient:
 
     def field(self, device: Any, field: int, scope: int = 0, default: Any = None) -> Any:
         """The value of an NVML_FI_... field, an integer."""
-        values = self("nvmlDeviceGetFieldValues", device, [(field, scope)])
-        if values is None or values[0].nvmlReturn != 0:
-            return default
+        return self.fields(device, [(field, scope)]).get((field, scope), default)
+
+    def fields(self, device: Any, wanted: list[tuple[int, int]]) -> dict[tuple[int, int], int]:
+        """The values of several, by field and scope; without those that it does not report."""
+        values = self("nvmlDeviceGetFieldValues", device, wanted, default=[]) if wanted else []
         # All of those asked for are unsigned; of some, drivers name a wrong type (seen with 580).
-        return int(values[0].value.uiVal)
+        return {
+            name: int(value.value.uiVal)
+            for name, value in zip(wanted, values, strict=False)
+            if value.nvmlReturn == 0
+        }
+
+    def text(self, call: str, *arguments: Any) -> str:
+        """The text that a call returns, in one line; empty for what NVML refuses."""
+        return _text(self(call, *arguments, default=""))
 
     def reasons(self, device: Any) -> int | None:
         """The bits of the reasons that throttle the clocks of a GPU."""
