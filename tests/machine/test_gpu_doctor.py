@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from nearpeak.machine import kernel_log
 from nearpeak.machine.discover import discover
 from nearpeak.machine.doctor import examine
 from nearpeak.machine.gpu_doctor import gpu_checks
@@ -123,3 +124,36 @@ def test_a_driver_with_a_dear_question_is_told(
     )
     told = [each.message for each in gpu_checks(patient) if each.id == "pointer-query"]
     assert [words in message for message in told] == ([True] if words else [])
+
+
+@pytest.mark.parametrize(
+    ("messages", "findings"),
+    [
+        ("NVRM: loading\n", []),
+        (
+            "NVRM: Xid (PCI:0000:61:00): 79, x\nNVRM: Xid (PCI:0000:61:00): 74, x\n" * 2,
+            ["GPU 3: since the machine started its driver wrote Xid 74 (2 times) and 79 (2 times)"],
+        ),
+        (None, ["Xid errors are not known: this user may not read the kernel's messages"]),
+    ],
+)
+def test_errors_in_the_messages_of_the_kernel(
+    recorded: Recorded,
+    monkeypatch: pytest.MonkeyPatch,
+    messages: str | None,
+    findings: list[str],
+) -> None:
+    tree = read_tree(recorded("dgx-h100"))
+    machine = discover(recorded("dgx-h100"))
+    monkeypatch.setattr(RecordedTree, "live", True)
+    monkeypatch.setattr(pointer_queries, "excess_us", lambda: 0.0)
+    monkeypatch.setattr(kernel_log, "kernel_messages", lambda: messages)
+    patient = Patient(
+        tree=tree, nvidia=tree, machine=machine, ranks=2, settings_files=[], environment={}
+    )
+    made = [*gpu_checks(patient)]
+    assert [one.message for one in made if one.id == "gpu-xid"] == findings
+    # What is not known is no fault, and does not hide that nothing else was found.
+    faulty = any(one.severity != "ok" for one in made)
+    assert faulty == (messages is not None and "Xid" in messages)
+    assert ("gpus" in [one.id for one in made]) != faulty

@@ -33,7 +33,7 @@ AT_ONCE = 16  # hosts that are called at the same time
 
 
 class Question(NamedTuple):
-    """What a host is asked for besides its parts."""
+    """The facts that a host is asked for besides its parts."""
 
     ranks: int | None  # whose diagnoses; None: none
     copies: bool  # those of copies between its GPUs, too

@@ -49,7 +49,7 @@ class Copied(msgspec.Struct, kw_only=True, frozen=True, rename={"source": "from"
 
     @property
     def detail(self) -> str:
-        """What is wrong with it."""
+        """The fault of this copy; empty if it has none."""
         if self.status != "wrong data":
             return self.message
         return (

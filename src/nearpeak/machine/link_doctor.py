@@ -49,16 +49,16 @@ def _nics(patient: Patient) -> Iterator[tuple[str, str, str]]:
 def _pcie(patient: Patient, devices: Iterable[tuple[str, str, str]]) -> Iterator[Diagnosis]:
     """Checks the lanes and the speed of each link between these devices and the CPU."""
     faults: dict[tuple[str, str], list[str]] = defaultdict(list)  # of a link: who is below it
-    for name, pci, own in devices:
+    for name, pci, fault in devices:
         for link in links_to(patient.tree, pci, patient.machine.virtual)[:-1]:
             faults[f"the PCIe link above, of {link.device},", link.fault].append(name)
         # Functions of one card share its link.
-        faults[f"the PCIe link of {pci.partition('.')[0]}", own].append(name)
-    for (below, fault), names in faults.items():
-        if fault:
+        faults[f"the PCIe link of {pci.partition('.')[0]}", fault].append(name)
+    for (link_name, missing), names in faults.items():
+        if missing:
             yield warn(
                 "pcie-link",
-                f"{listed(names)}: {below} has {fault}",
+                f"{listed(names)}: {link_name} has {missing}",
                 "see dmesg for errors of the device (AER), seat its card or riser anew, and try"
                 " another slot; the firmware may limit a slot, too",
             )
