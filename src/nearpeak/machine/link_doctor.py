@@ -10,9 +10,10 @@ from nearpeak.machine.gpus.pci import GENERATIONS_GTS
 from nearpeak.machine.machine import Diagnosis, Gpu
 from nearpeak.machine.patient import Patient, bad, warn
 from nearpeak.machine.pcie_links import PcieLink, links_to
-from nearpeak.machine.tree import format_list
+from nearpeak.machine.tree import format_list, parse_list
 from nearpeak.numbers import listed, noun
 
+PCIE, NVLINK = "pcie-link", "gpu-links"  # the names of the checks
 # At rest a GPU lowers the speed of its link to save power, never its lanes. In these performance
 # states (nvmlPstates_t: 0 is the fastest) it works, and its link has the full speed.
 AWAKE = ("P0", "P1", "P2")
@@ -57,7 +58,7 @@ def _pcie(patient: Patient, devices: Iterable[tuple[str, str, str]]) -> Iterator
     for (link_name, missing), names in faults.items():
         if missing:
             yield warn(
-                "pcie-link",
+                PCIE,
                 f"{listed(names)}: {link_name} has {missing}",
                 "see dmesg for errors of the device (AER), seat its card or riser anew, and try"
                 " another slot; the firmware may limit a slot, too",
@@ -81,33 +82,37 @@ def _own_link(patient: Patient, gpu: Gpu) -> PcieLink:
 
 def _nvlinks(patient: Patient) -> Iterator[Diagnosis]:
     """Finds GPUs with fewer active NVLinks than their model has, or than others of their kind."""
-    alike: dict[str, dict[int, list[int]]] = defaultdict(dict)
+    active: dict[str, dict[int, list[int]]] = defaultdict(dict)  # of each GPU, by model
     for gpu in patient.machine.gpus:
         if gpu.vendor == "nvidia":
-            active = patient.nvidia.indices(_folder(gpu), "nvlink")
-            alike[gpu.name][gpu.index] = active
-    for name, group in alike.items():
+            active[gpu.name][gpu.index] = patient.nvidia.indices(_folder(gpu), "nvlink")
+    for name, links_of in active.items():
         model = next((model for model in MODELS if model.fits(name)), None)
-        most = max(map(len, group.values()))
+        most = max(map(len, links_of.values()))
         # A virtual machine of one GPU has none.
         if model and (most or len(patient.nvidia.indices(FACTS, "gpu")) > 1):
             most = max(most, model.links)
-        if cut_off := [index for index, active in group.items() if most and not active]:
-            bridged = model is not None and model.bridged
-            yield (warn if bridged or patient.machine.virtual else bad)(
-                "gpu-links",
-                f"{noun(len(cut_off), 'GPU')} {format_list(cut_off)} ({name}): none of {most}"
-                f" NVLinks is active{', as without a bridge' if bridged else ''}: data go by PCIe",
-                "see nvidia-smi nvlink -s, and whether nvidia-fabricmanager runs; in a virtual"
-                " machine, on its host",
-            )
-        for index, active in group.items():
-            if 0 < len(active) < most:
+        alike: dict[str, list[int]] = defaultdict(list)
+        for index, links in links_of.items():
+            if len(links) < most:
+                alike[format_list(links)].append(index)
+        bridged = model is not None and model.bridged
+        for links_left, gpus in alike.items():
+            whose = f"{noun(len(gpus), 'GPU')} {format_list(gpus)} ({name})"
+            if links_left:
                 yield warn(
-                    "gpu-links",
-                    f"GPU {index} ({name}): {len(active)} of {most} NVLinks are active"
-                    f" ({format_list(active)})",
+                    NVLINK,
+                    f"{whose}: {len(parse_list(links_left))} of {most} NVLinks are active"
+                    f" ({links_left})",
                     "see nvidia-smi nvlink -s and -e; reset the GPUs, or have the board checked",
+                )
+            else:
+                yield (warn if bridged or patient.machine.virtual else bad)(
+                    NVLINK,
+                    f"{whose}: none of {most} NVLinks is active"
+                    f"{', as without a bridge' if bridged else ''}: data go by PCIe",
+                    "see nvidia-smi nvlink -s, and whether nvidia-fabricmanager runs; in a virtual"
+                    " machine, on its host",
                 )
 
 

@@ -841,6 +841,7 @@ FindingKind = Literal[
     "inherited",
     "ipc",
     "larger",
+    "links",
     "lookups",
     "pointer_query",
     "managed",
