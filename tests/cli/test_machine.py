@@ -264,7 +264,18 @@ def test_some_options_are_of_a_check(words: tuple[str, ...]) -> None:
 
 
 def test_copies_are_compared_where_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "examine", lambda **_: [OK])
-    monkeypatch.setattr(peer_copies, "compare_copies", lambda _: [BAD])
+    made = []
+
+    def examine(**_: object) -> list[Diagnosis]:
+        made.append("examined")
+        return [OK]
+
+    def compare(_: Machine) -> list[Diagnosis]:
+        made.append("copied")
+        return [BAD]
+
+    monkeypatch.setattr(doctor, "examine", examine)
+    monkeypatch.setattr(peer_copies, "compare_copies", compare)
     assert check().exit_code == 0
     assert check("--copies").exit_code == 1
+    assert made == ["examined", "copied", "examined"]  # the speed of PCIe is that of GPUs awake

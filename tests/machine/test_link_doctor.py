@@ -114,11 +114,17 @@ def test_a_nic_that_lost_lanes_and_speed(recorded: Recorded, put: Put) -> None:
     root = recorded("one-socket")
     nic = "0000:c1:00.0"
     put(root, "sys/class/net/enp3s0/device", f"../../../{nic}")
+    put(root, f"{DEVICES}/{nic}", f"../../../devices/pci0000:c0/0000:c0:03.1/{nic}")
+    put_link(put, root, "0000:c0:03.1", "16", "16", "32.0", "32.0")
     put_link(put, root, nic, "16", "16", "32.0", "32.0")
     assert links(root) == []
     put_link(put, root, nic, "8", "16", "16.0", "32.0")
     assert [text for _, _, text in links(root)] == [
         "NIC enp3s0: the PCIe link of 0000:c1:00 has 8 of 16 lanes and 16 of 32 GT/s"
+    ]
+    put(root, "sys/class/dmi/id/product_name", "KVM")  # a guest does not see what its slot can do
+    assert [text for _, _, text in links(root)] == [
+        "NIC enp3s0: the PCIe link of 0000:c1:00 has 8 of 16 lanes"
     ]
     put_link(put, root, nic, "0", "255", "Unknown", "Unknown")  # as a virtual function has it
     assert links(root) == []
@@ -149,6 +155,16 @@ def test_all_nvlinks_lost(recorded: Recorded, put: Put, gpus: str, named: str) -
     assert links(root) == [("bad", "gpu-links", message)]
     put(root, "sys/class/dmi/id/product_name", "KVM")  # whose host may keep NVLink to itself
     assert links(root) == [("warn", "gpu-links", message)]
+
+
+def test_links_to_gpus_of_other_virtual_machines_are_not_lost(recorded: Recorded, put: Put) -> None:
+    root = recorded("power9-ac922")
+    put(root, "sys/class/dmi/id/product_name", "KVM")
+    text = root.read_text(encoding="utf-8")
+    kept = re.sub(r"^nvidia/gpu[0-5]/nvlink\{4-5\}.*\n", "", text, flags=re.MULTILINE)
+    assert kept.count("nvlink{4-5}") < text.count("nvlink{4-5}")
+    root.write_text(kept, encoding="utf-8")
+    assert links(root) == []
 
 
 def test_a_model_that_is_not_in_the_table_is_compared_with_its_kind(

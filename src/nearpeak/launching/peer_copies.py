@@ -107,6 +107,7 @@ def _run(devices: Sequence[str]) -> list[Copied]:
 
 def _judge(copies: Sequence[Copied], indices: Sequence[int]) -> Iterator[Diagnosis]:
     """The findings about copies between GPUs of these indices."""
+    apart: dict[str, list[str]] = defaultdict(list)  # by the reason why none was made
     for copied, pair in itertools.groupby(
         sorted(copies, key=lambda one: (one.source, one.to)), lambda one: (one.source, one.to)
     ):
@@ -123,12 +124,14 @@ def _judge(copies: Sequence[Copied], indices: Sequence[int]) -> Iterator[Diagnos
         for detail, ways in _alike(made, "failed"):
             yield bad(CHECK, f"{name}: the copy by the {ways} failed: {detail}", "see dmesg")
         if all(one.status == "skipped" for one in made):
-            yield warn(
-                CHECK,
-                f"{name}: no byte was compared, as there is no way between them: {made[0].message}",
-                "see the GPUs and links of `nearpeak machine`; in a container, give its processes"
-                " one IPC namespace (--ipc=host)",
-            )
+            apart[made[0].message].append(name)
+    for reason, names in apart.items():
+        yield warn(
+            CHECK,
+            f"{listed(names)}: no byte was compared, as there is no way between them: {reason}",
+            "see the links of `nearpeak machine`; in a container, give its processes one IPC"
+            " namespace (--ipc=host)",
+        )
     if right := [one for one in copies if one.status == "right"]:
         ways = listed([WAYS.get(way, way) for way in dict.fromkeys(one.way for one in right)])
         pairs = len({(one.source, one.to) for one in right})

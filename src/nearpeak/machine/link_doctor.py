@@ -2,7 +2,7 @@
 """Finds links of GPUs and NICs that have less than they could: PCIe and NVLink."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from nearpeak.machine.gpus.nvidia import FACTS
 from nearpeak.machine.gpus.nvlinks import MODELS
@@ -76,7 +76,10 @@ def _own_link(patient: Patient, gpu: Gpu) -> PcieLink:
         lanes=facts.natural(f"{folder}/pcie_width"),
         most_lanes=facts.natural(f"{folder}/pcie_width_most"),
         gts=GENERATIONS_GTS.get(facts.natural(f"{folder}/pcie_generation_now")),
-        most_gts=GENERATIONS_GTS.get(facts.natural(f"{folder}/pcie_generation")),
+        # In a virtual machine the driver does not see the slot either.
+        most_gts=None
+        if patient.machine.virtual
+        else GENERATIONS_GTS.get(facts.natural(f"{folder}/pcie_generation")),
     )
 
 
@@ -89,8 +92,7 @@ def _nvlinks(patient: Patient) -> Iterator[Diagnosis]:
     for name, links_of in active.items():
         model = next((model for model in MODELS if model.fits(name)), None)
         most = max(map(len, links_of.values()))
-        # A virtual machine of one GPU has none.
-        if model and (most or len(patient.nvidia.indices(FACTS, "gpu")) > 1):
+        if model and _has_all(patient, links_of):
             most = max(most, model.links)
         alike: dict[str, list[int]] = defaultdict(list)
         for index, links in links_of.items():
@@ -114,6 +116,22 @@ def _nvlinks(patient: Patient) -> Iterator[Diagnosis]:
                     "see nvidia-smi nvlink -s, and whether nvidia-fabricmanager runs; in a virtual"
                     " machine, on its host",
                 )
+
+
+def _has_all(patient: Patient, links_of: Mapping[int, list[int]]) -> bool:
+    """True if sound GPUs have all links of their model here.
+
+    In a virtual machine those to GPUs of others are inactive: all, if it has one GPU only; without
+    switches, as many as lead there.
+    """
+    ends = {
+        patient.nvidia.text(f"{FACTS}/gpu{index}/nvlink{link}").endswith("to switch")
+        for index, links in links_of.items()
+        for link in links
+    }
+    if patient.machine.virtual and False in ends:
+        return False
+    return bool(ends) or len(patient.nvidia.indices(FACTS, "gpu")) > 1
 
 
 def _folder(gpu: Gpu) -> str:

@@ -37,7 +37,8 @@ def links_to(tree: Tree, address: str, virtual: bool) -> list[PcieLink]:
     """The links from the CPU down to the device; the last one is its own.
 
     A slot may have fewer lanes than its card, which is no fault: the most is what both ends can do.
-    The ports above a device of a virtual machine are not those of its host, and are left out.
+    The ports above a device of a virtual machine are not those of its host, and are left out. Then
+    the most speed is not known, as a card is often newer than its slot.
     """
     ports = bridges(tree, address)
     if virtual or len(ports) % 2:  # else a port and the device below it, a link each
@@ -52,7 +53,7 @@ def _link(tree: Tree, ends: list[str]) -> PcieLink:
         lanes=_lanes(tree, lower, "current"),
         most_lanes=least(_lanes(tree, end, "max") for end in ends),
         gts=_gts(tree, lower, "current"),
-        most_gts=least(_gts(tree, end, "max") for end in ends),
+        most_gts=least(_gts(tree, end, "max") for end in ends) if len(ends) > 1 else None,
     )
 
 
