@@ -180,14 +180,18 @@ def test_without_a_compiler_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     assert finding.message.endswith("could not be compared: there is no C++ compiler")
 
 
-@pytest.mark.parametrize("line", ["not JSON", '{"from": 0}'])
-def test_output_that_is_none_of_the_programs(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, line: str
+RIGHT = '{"from":0,"to":1,"way":"ce","bytes":64,"status":"right"}'
+
+
+@pytest.mark.parametrize("lines", ["not JSON", '{"from": 0}', RIGHT, "", f"{RIGHT}\n{RIGHT[:-9]}"])
+def test_a_program_that_ends_early_has_compared_nothing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, lines: str
 ) -> None:
     program = tmp_path / "program"
-    program.write_text(f"#!/bin/sh\necho '{line}'\n")
+    program.write_text(f"#!/bin/sh\necho '{lines}'\necho process 1 was ended >&2\nexit 1\n")
     program.chmod(0o755)
     monkeypatch.setattr(peer_copies, "find_nvml", lambda: None)
     monkeypatch.setattr(peer_copies, "build_native", lambda: program)
     (finding,) = compare_copies(with_fake_gpus())
     assert finding.severity == "warn"
+    assert finding.message == "copies between GPUs could not be compared: process 1 was ended"

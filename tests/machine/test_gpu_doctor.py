@@ -131,8 +131,8 @@ def test_a_driver_with_a_dear_question_is_told(
     [
         ("NVRM: loading\n", []),
         (
-            "NVRM: Xid (PCI:0000:61:00): 79, x\nNVRM: Xid (PCI:0000:61:00): 74, x\n" * 2,
-            ["GPU 3: since the machine started its driver wrote Xid 74 (2 times) and 79 (2 times)"],
+            "NVRM: Xid (PCI:0000:61:00): 74, x\n" * 2 + "NVRM: Xid (PCI:0000:61:00): 79, x\n",
+            ["GPU 3: since the machine started its driver wrote Xid 74 (2 times) and 79"],
         ),
         (None, ["Xid errors are not known: this user may not read the kernel's messages"]),
     ],

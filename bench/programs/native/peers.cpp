@@ -103,29 +103,33 @@ class PeerRank {
     const bool receives = unable[static_cast<std::size_t>(copier_of(sender))].empty();
     const bool copies = unable[static_cast<std::size_t>(group_.rank())].empty();
     Seen seen;
-    std::string failed;
-    const auto step = [&](bool mine, const auto& action) {
+    std::string no_data;  // why this rank's could not be written or looked at
+    std::string no_copy;  // why its device did not copy
+    const auto step = [&](bool mine, std::string& failed, const auto& action) {
       if (mine && failed.empty()) failed = nearpeak::failure_of(action);
       group_.barrier();
     };
     for (std::uint64_t round = 1; round <= rounds; ++round) {
       const bool looks = receives && !seen.wrong;
-      step(true, [&] {
+      step(true, no_data, [&] {
         out_.fill({seed_of(group_.rank()), round}, Part::kStamps);
         if (looks) in_.poison(seed_of(sender));
       });
-      step(copies, [&] { copy(way, peers_[static_cast<std::size_t>(partner)]); });
-      step(looks, [&] { seen = look({seed_of(sender), round}); });
+      step(copies, no_copy, [&] { copy(way, peers_[static_cast<std::size_t>(partner)]); });
+      step(looks, no_data, [&] { seen = look({seed_of(sender), round}); });
     }
-    const auto failures = group_.gather(failed);
+    const auto unmade = group_.gather(no_copy);
+    const auto unseen = group_.gather(no_data);
     const auto all = group_.gather(seen);
     int status = kGood;
     for (int from = 0; from < size; ++from) {
-      const auto to = static_cast<std::size_t>((from + distance) % size);
-      const std::string& why = unable[static_cast<std::size_t>(copier_of(from))];
-      const auto& failure = failures[static_cast<std::size_t>(copier_of(from))];
-      status = std::max(status, tell(way, from, static_cast<int>(to), why,
-                                     failure.empty() ? failures[to] : failure, all[to]));
+      const int to = (from + distance) % size;
+      const auto copier = static_cast<std::size_t>(copier_of(from));
+      std::string failure = unmade[copier];
+      for (const int end : {to, from})
+        if (failure.empty()) failure = unseen[static_cast<std::size_t>(end)];
+      status = std::max(
+          status, tell(way, from, to, unable[copier], failure, all[static_cast<std::size_t>(to)]));
     }
     return status;
   }

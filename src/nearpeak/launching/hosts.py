@@ -18,7 +18,7 @@ import msgspec
 from nearpeak.files import make_private, write_whole
 from nearpeak.folders import cache
 from nearpeak.launching import peer_copies
-from nearpeak.launching.process import run_tree
+from nearpeak.launching.process import run_captured, run_tree
 from nearpeak.libraries.launchers import srun
 from nearpeak.machine import allocation, doctor
 from nearpeak.machine.discover import discover
@@ -26,7 +26,6 @@ from nearpeak.machine.machine import Machine
 from nearpeak.machine.tree import format_list
 from nearpeak.terms.command_words import check_host
 from nearpeak.terms.logs import last_line, last_words
-from nearpeak.watch import watched
 
 SECONDS = 60.0  # for a host to describe itself, without its copies
 AT_ONCE = 16  # hosts that are called at the same time
@@ -139,15 +138,8 @@ def _call(host: str, remote_shell: str | None, asked: Question) -> list[str]:
 
 def _ask(line: Sequence[str], asked: Question) -> Machine | str:
     try:
-        with watched.launch() as (marks, _):
-            done = subprocess.run(
-                line,
-                env={**os.environ, **marks},
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=asked.seconds,
-                check=True,
-            )
+        done = run_captured(line, asked.seconds)
+        done.check_returncode()
         return msgspec.json.decode(done.stdout, type=Machine)
     except subprocess.CalledProcessError as error:
         return last_line(error.stderr, "no reason given")

@@ -3,7 +3,6 @@
 count meanwhile: a link may be wrong or repeat itself while every call succeeds."""
 
 import itertools
-import os
 import subprocess
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,6 +11,7 @@ from typing import Literal
 import msgspec
 
 from nearpeak.errors import UserError
+from nearpeak.launching.process import run_captured
 from nearpeak.libraries.build import build_native
 from nearpeak.machine.gpus.link_errors import count_link_errors
 from nearpeak.machine.machine import Diagnosis, Machine
@@ -21,7 +21,6 @@ from nearpeak.numbers import count, listed
 from nearpeak.terms.command_words import check_word
 from nearpeak.terms.logs import last_line
 from nearpeak.terms.sizes import format_bytes
-from nearpeak.watch import watched
 
 CHECK, ERRORS = "gpu-copies", "gpu-link-errors"
 SECONDS = 180.0  # for drivers to start on all GPUs, and the copies
@@ -86,21 +85,17 @@ def _run(devices: Sequence[str]) -> list[Copied]:
     """The copies between these GPUs; UserError where none could be made."""
     line = [str(build_native()), "peers", "--devices", ",".join(map(check_word, devices))]
     try:
-        with watched.launch() as (marks, _):
-            done = subprocess.run(
-                line,
-                env={**os.environ, **marks},
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=SECONDS,
-                check=False,
-            )
-        copies = [msgspec.json.decode(text, type=Copied) for text in done.stdout.splitlines()]
+        done = run_captured(line, SECONDS)
     except subprocess.TimeoutExpired:
         raise UserError(f"no end within {SECONDS:.0f} s") from None
-    except (OSError, msgspec.MsgspecError) as error:
+    except OSError as error:
         raise UserError(str(error)) from None
-    if not copies:
+    try:
+        copies = [msgspec.json.decode(text, type=Copied) for text in done.stdout.splitlines()]
+    except msgspec.MsgspecError:  # it was ended within a line
+        copies = []
+    pairs = {(one.source, one.to) for one in copies}
+    if pairs != {*itertools.permutations(range(len(devices)), 2)}:
         raise UserError(last_line(done.stderr, f"exit status {done.returncode}"))
     return copies
 
@@ -108,11 +103,11 @@ def _run(devices: Sequence[str]) -> list[Copied]:
 def _judge(copies: Sequence[Copied], indices: Sequence[int]) -> Iterator[Diagnosis]:
     """The findings about copies between GPUs of these indices."""
     apart: dict[str, list[str]] = defaultdict(list)  # by the reason why none was made
-    for copied, pair in itertools.groupby(
-        sorted(copies, key=lambda one: (one.source, one.to)), lambda one: (one.source, one.to)
-    ):
-        made = list(pair)
-        name = f"GPU {indices[copied[0]]} to GPU {indices[copied[1]]}"
+    by_pair: dict[tuple[int, int], list[Copied]] = defaultdict(list)
+    for copied in copies:
+        by_pair[copied.source, copied.to].append(copied)
+    for (source, to), made in sorted(by_pair.items()):
+        name = f"GPU {indices[source]} to GPU {indices[to]}"
         for detail, ways in _alike(made, "wrong data"):
             yield bad(
                 CHECK,
@@ -134,12 +129,12 @@ def _judge(copies: Sequence[Copied], indices: Sequence[int]) -> Iterator[Diagnos
         )
     if right := [one for one in copies if one.status == "right"]:
         ways = listed([WAYS.get(way, way) for way in dict.fromkeys(one.way for one in right)])
-        pairs = len({(one.source, one.to) for one in right})
+        directions = len({(one.source, one.to) for one in right})
         skipped = next((one.message for one in copies if one.status == "skipped"), "")
         yield ok(
             CHECK,
             f"all bytes of copies of {format_bytes(right[0].bytes)} arrived as sent in"
-            f" {count(pairs, 'direction')} between GPUs, by {ways}"
+            f" {count(directions, 'direction')} between GPUs, by {ways}"
             + (f"; not tried elsewhere: {skipped}" if skipped else ""),
         )
 

@@ -27,8 +27,8 @@ def gpu_checks(patient: Patient) -> Iterator[Diagnosis]:
     findings = [finding for check in CHECKS for finding in check(patient)]
     if all(finding.severity == "ok" for finding in findings):
         names = Counter(gpu.name for gpu in patient.machine.gpus)
-        listed = ", ".join(f"{count} x {name}" for name, count in names.items())
-        yield ok("gpus", f"{listed}, healthy as far as their driver says")
+        here = ", ".join(f"{count} x {name}" for name, count in names.items())
+        yield ok("gpus", f"{here}, healthy as far as their driver says")
     yield from findings
 
 
@@ -84,7 +84,8 @@ def _xids(patient: Patient) -> Iterator[Diagnosis]:
     xids = find_xids(messages or "")
     for gpu in gpus:
         if counted := xids.get(gpu.pci.partition(".")[0]):
-            errors = listed([f"{xid} ({times} times)" for xid, times in sorted(counted.items())])
+            often = {xid: f" ({times} times)" for xid, times in counted.items() if times > 1}
+            errors = listed([f"{xid}{often.get(xid, '')}" for xid in sorted(counted)])
             yield warn(
                 "gpu-xid",
                 f"GPU {gpu.index}: since the machine started its driver wrote Xid {errors}",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Links of GPUs and NICs that had less than they can have, or that repeated what they carry."""
+"""Links of GPUs and NICs that had fewer lanes, less speed or fewer NVLinks than they can have."""
 
 from collections.abc import Iterator
 
