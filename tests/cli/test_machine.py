@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 
 from nearpeak.cli.main import build_app
 from nearpeak.errors import UserError
-from nearpeak.launching import hosts, paths
+from nearpeak.launching import hosts, paths, peer_copies
 from nearpeak.machine import discover as discovery
 from nearpeak.machine import doctor
 from nearpeak.machine.machine import Diagnosis, Machine, Nic, Provenance
@@ -200,9 +200,9 @@ def test_what_nodes_of_a_job_have_in_common_is_one_line(
     monkeypatch.setattr(paths, "hosts_of_job", lambda: ["a", "b", "c", "d"])
 
     def describe(
-        here: Machine, hosts: list[str], remote_shell: None, ranks: int
+        here: Machine, hosts: list[str], remote_shell: None, ranks: int, *, copies: bool
     ) -> dict[str, Machine | str]:
-        assert (hosts, remote_shell, ranks) == (["a", "b", "c", "d"], None, 2)
+        assert (hosts, remote_shell, ranks, copies) == (["a", "b", "c", "d"], None, 2, False)
         return {"a": here, "b": other, "c": here, "d": "no answer"}
 
     monkeypatch.setattr(hosts, "describe", describe)
@@ -257,6 +257,25 @@ def test_a_check_goes_with_nothing_that_shows_the_machine(words: tuple[str, ...]
         check(*words)
 
 
-def test_ranks_are_of_a_check() -> None:
-    with pytest.raises(UserError, match="--ranks goes with --check"):
-        run("--ranks", "4")
+@pytest.mark.parametrize("words", [("--ranks", "4"), ("--copies",)])
+def test_some_options_are_of_a_check(words: tuple[str, ...]) -> None:
+    with pytest.raises(UserError, match=f"{words[0]} goes with --check"):
+        run(*words)
+
+
+def test_copies_are_compared_where_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+
+    def examine(**_: object) -> list[Diagnosis]:
+        made.append("examined")
+        return [OK]
+
+    def compare(_: Machine) -> list[Diagnosis]:
+        made.append("copied")
+        return [BAD]
+
+    monkeypatch.setattr(doctor, "examine", examine)
+    monkeypatch.setattr(peer_copies, "compare_copies", compare)
+    assert check().exit_code == 0
+    assert check("--copies").exit_code == 1
+    assert made == ["examined", "copied", "examined"]  # the speed of PCIe is that of GPUs awake

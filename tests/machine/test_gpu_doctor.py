@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from nearpeak.machine import kernel_log
 from nearpeak.machine.discover import discover
 from nearpeak.machine.doctor import examine
 from nearpeak.machine.gpu_doctor import gpu_checks
@@ -50,6 +51,7 @@ def test_nothing_is_said_without_gpus(recorded: Recorded) -> None:
     [
         ("gpu3/repair", "pending", "warn", "gpu-memory", "GPU 3: memory errors"),
         ("gpu3/repair", "failed", "bad", "gpu-memory", "could not be repaired"),
+        ("gpu4/ecc_uncorrected", "3", "warn", "gpu-memory", "GPU 4: 3 uncorrected memory errors"),
         ("gpu5/slowed", "power cap", "warn", "gpu-clocks", "GPU 5 runs slower than it can: power"),
         ("gpu0/persistence", "off", "warn", "gpu-persistence", "GPU 0: persistence mode is off"),
         ("mps/daemon", "other", "warn", "mps", "daemon of another user is already running"),
@@ -75,17 +77,6 @@ def test_no_peer_access_below_a_switch(recorded: Recorded, put: Put) -> None:
     ((severity, name, message),) = found(root)
     assert (severity, name) == ("warn", "gpu-peer")
     assert message.startswith("GPUs 2-3 are joined by pcie-switch")
-
-
-def test_lost_lanes(recorded: Recorded) -> None:
-    root = recorded("power9-ac922")
-    lines = root.read_text(encoding="utf-8").splitlines(keepends=True)
-    kept = [line for line in lines if not line.startswith("nvidia/gpu4/nvlink{4-5}")]
-    assert len(kept) == len(lines) - 1
-    root.write_text("".join(kept), encoding="utf-8")
-    ((severity, name, message),) = found(root)
-    assert (severity, name) == ("warn", "gpu-links")
-    assert message == "GPU 4 has 4 active NVLinks, others of its kind 6"
 
 
 @pytest.mark.parametrize(
@@ -133,3 +124,36 @@ def test_a_driver_with_a_dear_question_is_told(
     )
     told = [each.message for each in gpu_checks(patient) if each.id == "pointer-query"]
     assert [words in message for message in told] == ([True] if words else [])
+
+
+@pytest.mark.parametrize(
+    ("messages", "findings"),
+    [
+        ("NVRM: loading\n", []),
+        (
+            "NVRM: Xid (PCI:0000:61:00): 74, x\n" * 2 + "NVRM: Xid (PCI:0000:61:00): 79, x\n",
+            ["GPU 3: since the machine started its driver wrote Xid 74 (2 times) and 79"],
+        ),
+        (None, ["Xid errors are not known: this user may not read the kernel's messages"]),
+    ],
+)
+def test_errors_in_the_messages_of_the_kernel(
+    recorded: Recorded,
+    monkeypatch: pytest.MonkeyPatch,
+    messages: str | None,
+    findings: list[str],
+) -> None:
+    tree = read_tree(recorded("dgx-h100"))
+    machine = discover(recorded("dgx-h100"))
+    monkeypatch.setattr(RecordedTree, "live", True)
+    monkeypatch.setattr(pointer_queries, "excess_us", lambda: 0.0)
+    monkeypatch.setattr(kernel_log, "kernel_messages", lambda: messages)
+    patient = Patient(
+        tree=tree, nvidia=tree, machine=machine, ranks=2, settings_files=[], environment={}
+    )
+    made = [*gpu_checks(patient)]
+    assert [one.message for one in made if one.id == "gpu-xid"] == findings
+    # What is not known is no fault, and does not hide that nothing else was found.
+    faulty = any(one.severity != "ok" for one in made)
+    assert faulty == (messages is not None and "Xid" in messages)
+    assert ("gpus" in [one.id for one in made]) != faulty

@@ -97,3 +97,19 @@ def test_equal_gpus_share_their_lines(recorded: Callable[[str], Path]) -> None:
     root = recorded("dgx-a100")
     lines = record(from_sysfs(root), root).splitlines()
     assert len([line for line in lines if line.startswith("nvidia/")]) < 50
+
+
+def test_links_of_gpus_and_nics_are_recorded(
+    recorded: Callable[[str], Path], put: Callable[[Path, str, str], None], tmp_path: Path
+) -> None:
+    root = recorded("pcie-only")
+    devices = "sys/bus/pci/devices"
+    nic = "0000:5e:00.0"
+    put(root, f"sys/class/net/{from_sysfs(root).nics[0].name}/device", f"../../../{nic}")
+    for device in ("0000:3d:00.0", nic):
+        put(root, f"{devices}/{device}/max_link_width", "16")
+        put(root, f"{devices}/{device}/current_link_width", "4")
+    copy = again(record(from_sysfs(root), root), tmp_path)
+    messages = [one.message for one in examine(copy, 2, []) if one.id == "pcie-link"]
+    assert len(messages) == 2
+    assert all(message.endswith("4 of 16 lanes") for message in messages)

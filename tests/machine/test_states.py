@@ -118,3 +118,14 @@ def _of(cpus: list[CpuState] | None = None, gpu: GpuState | None = None) -> Stat
 )
 def test_what_held_a_launch_down(before: State, after: State, words: list[str]) -> None:
     assert slowdown_reasons(before, after, 2.0) == words
+
+
+def test_an_nvlink_that_repeats_itself_during_a_launch(nvml: Any, tmp_path: Path) -> None:
+    gpu = "GPU-00000002-5ec2-e700-0000-abcdefabcdef"
+    nvml.fields[161, 7] = 1_000_000  # of its past
+    reader = StateReader(tmp_path, lambda: nvml)
+    before = reader.read([], [gpu])
+    assert slowdown_reasons(before, reader.read([], [gpu]), 1.0) == []
+    nvml.fields[161, 7] += 1
+    assert slowdown_reasons(before, reader.read([], [gpu]), 1.0) == ["GPU nvlink replay"]
+    reader.close()

@@ -271,3 +271,18 @@ def test_failures_and_the_hardware_come_first(
 def test_nothing_is_said_of_nothing(plain: Results, advised: Advised) -> None:
     plain.cells, plain.ceilings = [], []
     assert advised(plain) == []
+
+
+@pytest.mark.parametrize("virtual", [False, True])
+def test_a_path_below_its_data_sheet_is_to_be_checked(
+    gpu: Results, tell: Callable[[Results], None], virtual: bool
+) -> None:
+    gpu.machine = msgspec.structs.replace(gpu.machine, virtual=virtual)
+    tell(gpu)
+    told = [text for text in advice(gpu) if text.startswith("Check host-gpu near: without MPI it")]
+    assert len(told) == 2
+    for text in told:
+        assert " % of its theoretical " in text
+        assert text.endswith("than its host has.") == virtual
+    others = [text for text in advice(gpu) if text.startswith("Check gpu-gpu")]
+    assert not any("host has" in text for text in others)

@@ -27,7 +27,8 @@
 //   handle at a time) mps=1 (kernels of several processes run at once)  visible=N (this process
 //   sees device N alone, as CUDA_VISIBLE_DEVICES can have it, and opens memory of the others all
 //   the same)  withheld=1 (it does not open that, as where a cgroup keeps their files from it)
-//   slow=N (a copy of more than 64 KiB takes N milliseconds)
+//   slow=N (a copy of more than 64 KiB takes N milliseconds)  flipped=A:B:N (the lowest bit of byte
+//   N of every copy from device A to device B is wrong)
 // As the real one does, it loads the library that CUDA_INJECTION64_PATH names, and then tells the
 // fake CUPTI (fake_cupti.cpp) of calls and copies.
 #include <dlfcn.h>
@@ -293,6 +294,9 @@ struct State {
   int visible = -1;
   bool withheld = false;
   int slow_ms = 0;
+  int flipped_from = -1;
+  int flipped_to = -1;
+  std::size_t flipped_byte = 0;
   std::map<std::string, Fault> faults;
   Device device[kMostDevices] = {{0}, {1}};
   Device unseen{-2};
@@ -345,12 +349,15 @@ void configure() {
   all.visible = -1;
   all.withheld = false;
   all.slow_ms = 0;
+  all.flipped_from = all.flipped_to = -1;
   all.faults.clear();
   const char* text = std::getenv("NEARPEAK_FAKE_CUDA");
   std::stringstream list(text == nullptr ? "" : text);
   for (std::string item; std::getline(list, item, ',');) {
     int value = 0;
-    if (std::sscanf(item.c_str(), "devices=%d", &value) == 1) {
+    if (std::sscanf(item.c_str(), "flipped=%d:%d:%zu", &all.flipped_from, &all.flipped_to,
+                    &all.flipped_byte) == 3) {
+    } else if (std::sscanf(item.c_str(), "devices=%d", &value) == 1) {
       all.devices = value;
     } else if (std::sscanf(item.c_str(), "driver=%d", &value) == 1) {
       all.driver = value;
@@ -672,6 +679,12 @@ Device* device_at(int place) {
 
 bool can_reach(const Device* from, const Device* to) {
   return from->number == to->number || state().peer;
+}
+
+// Whether memory is that of the device at a place.
+bool is_of(const Allocation* memory, int place) {
+  return memory != nullptr && place >= 0 && memory->device == device_at(place) &&
+         (of_device(memory->kind) || memory->kind == Kind::kOpened);
 }
 
 // Makes an address that a kernel was given one for the CPU. False where the device does not reach
@@ -1315,6 +1328,9 @@ EXPORT int cuMemcpyAsync(Address to, Address from, std::size_t bytes, Stream* st
   if (target == nullptr || source == nullptr) return kInvalidValue;
   const Allocation* into = find(to);
   const bool wrong = state().corrupt && into != nullptr && of_device(into->kind);
+  const bool flipped = state().flipped_byte < bytes && is_of(find(from), state().flipped_from) &&
+                       is_of(into, state().flipped_to);
+  const std::size_t flipped_byte = state().flipped_byte;
   const int from_kind = kind_told(from), to_kind = kind_told(to);
   const int slow_ms = bytes > (64 << 10) ? state().slow_ms : 0;
   stream->give({[=] {
@@ -1324,6 +1340,7 @@ EXPORT int cuMemcpyAsync(Address to, Address from, std::size_t bytes, Stream* st
     if (told.copied != nullptr)
       told.copied(from_kind == 3 ? 2 : 1, from_kind, to_kind, bytes, begin_ns, now_ns());
     if (wrong) target[bytes - 1] = static_cast<char>(~target[bytes - 1]);
+    if (flipped) target[flipped_byte] = static_cast<char>(target[flipped_byte] ^ 1);
   }});
   return kGood;
 }

@@ -11,32 +11,49 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
 from nearpeak.files import make_private, write_whole
 from nearpeak.folders import cache
-from nearpeak.launching.process import run_tree
+from nearpeak.launching import peer_copies
+from nearpeak.launching.process import run_captured, run_tree
 from nearpeak.libraries.launchers import srun
-from nearpeak.machine import allocation
+from nearpeak.machine import allocation, doctor
 from nearpeak.machine.discover import discover
-from nearpeak.machine.doctor import examine
 from nearpeak.machine.machine import Machine
 from nearpeak.machine.tree import format_list
 from nearpeak.terms.command_words import check_host
 from nearpeak.terms.logs import last_line, last_words
-from nearpeak.watch import watched
 
-SECONDS = 60.0  # for a host to describe itself
+SECONDS = 60.0  # for a host to describe itself, without its copies
 AT_ONCE = 16  # hosts that are called at the same time
 
 
+class Question(NamedTuple):
+    """The facts that a host is asked for besides its parts."""
+
+    ranks: int | None  # whose diagnoses; None: none
+    copies: bool  # those of copies between its GPUs, too
+
+    @property
+    def seconds(self) -> float:
+        """The time for its answer."""
+        return SECONDS + (peer_copies.SECONDS if self.copies else 0)
+
+
 def describe(
-    this_machine: Machine, hosts: Sequence[str], remote_shell: str | None, ranks: int | None = None
+    this_machine: Machine,
+    hosts: Sequence[str],
+    remote_shell: str | None,
+    ranks: int | None = None,
+    *,
+    copies: bool = False,
 ) -> dict[str, Machine | str]:
     """Returns the machine that each host reports itself to be, or the reason why it does not
     report: this program runs there, from the same folder. For this host it is `this_machine`.
-    `ranks`: also doctor's diagnoses for that number of ranks.
+    `ranks`: also its diagnoses, as `diagnosed` makes them.
 
     If no remote shell is given, nodes of a job describe themselves by srun or by Flux's brokers;
     others are called.
@@ -45,22 +62,30 @@ def describe(
     for host in hosts:
         check_host(host)
     others = [host for host in hosts if not is_here(host)]
+    asked = Question(ranks, copies)
     if others and remote_shell is None and allocation.by_srun():
-        described = _by_srun(others, ranks)
+        described = _by_srun(others, asked)
     else:
         with ThreadPoolExecutor(AT_ONCE) as pool:
-            answers = pool.map(lambda host: _ask(_call(host, remote_shell, ranks)), others)
+            answers = pool.map(lambda host: _ask(_call(host, remote_shell, asked), asked), others)
             described = dict(zip(others, answers, strict=True))
     return {host: described.get(host, this_machine) for host in hosts}
 
 
-def tell(ranks: int | None, folder: str | None) -> None:
+def diagnosed(machine: Machine, ranks: int, *, copies: bool) -> Machine:
+    """This machine, with doctor's diagnoses for that number of ranks. `copies`: also those of
+    copies between GPUs, which come first, as the speed of a PCIe link counts while a GPU works."""
+    compared = peer_copies.compare_copies(machine) if copies else []
+    diagnoses = [*doctor.examine(machine=machine, ranks=ranks), *compared]
+    return msgspec.structs.replace(machine, diagnoses=diagnoses)
+
+
+def tell(ranks: int | None, folder: str | None, copies: bool) -> None:
     """Describes a host, on which it runs, as JSON on stdout, or in a file of the folder with
     Slurm's name of the node."""
     machine = discover()
     if ranks is not None:
-        diagnoses = examine(machine=machine, ranks=ranks)
-        machine = msgspec.structs.replace(machine, diagnoses=diagnoses)
+        machine = diagnosed(machine, ranks, copies=copies)
     encoded = msgspec.json.encode(machine)
     if folder is None:
         sys.stdout.buffer.write(encoded)
@@ -68,13 +93,14 @@ def tell(ranks: int | None, folder: str | None) -> None:
         write_whole(Path(folder) / os.environ["SLURMD_NODENAME"], encoded.decode())
 
 
-def _telling(ranks: int | None, folder: Path | None) -> list[str]:
+def _telling(asked: Question, folder: Path | None) -> list[str]:
     target = None if folder is None else str(folder)
-    code = f"from nearpeak.launching.hosts import tell; tell({ranks!r}, {target!r})"
+    given = f"{asked.ranks!r}, {target!r}, {asked.copies!r}"
+    code = f"from nearpeak.launching.hosts import tell; tell({given})"
     return [sys.executable, "-c", code]
 
 
-def _by_srun(hosts: Sequence[str], ranks: int | None) -> dict[str, Machine | str]:
+def _by_srun(hosts: Sequence[str], asked: Question) -> dict[str, Machine | str]:
     """Describes all hosts in one step. It writes files, as srun cuts long lines of several tasks
     into pieces."""
     described: dict[str, Machine | str] = {}
@@ -84,9 +110,10 @@ def _by_srun(hosts: Sequence[str], ranks: int | None) -> dict[str, Machine | str
         argv = [srun.PROGRAM, "--cpu-bind=none", "--export=ALL", "--ntasks-per-node=1"]
         argv += [f"--nodes={len(hosts)}", f"--ntasks={len(hosts)}", f"--nodelist={','.join(hosts)}"]
         env = {**os.environ, **allocation.SHARING_STEPS}
-        ended = run_tree([*argv, *_telling(ranks, folder)], env=env, log=log, limit_seconds=SECONDS)
+        line = [*argv, *_telling(asked, folder)]
+        ended = run_tree(line, env=env, log=log, limit_seconds=asked.seconds)
         if ended.end == "hung":
-            reason = f"no answer within {SECONDS:.0f} s"
+            reason = f"no answer within {asked.seconds:.0f} s"
         else:
             reason = ended.reason or last_words(log)
         for host in hosts:
@@ -99,32 +126,25 @@ def _by_srun(hosts: Sequence[str], ranks: int | None) -> dict[str, Machine | str
     return described
 
 
-def _call(host: str, remote_shell: str | None, ranks: int | None) -> list[str]:
+def _call(host: str, remote_shell: str | None, asked: Question) -> list[str]:
     """The command line by which a host describes itself. A broker of Flux starts it at once, where
     a job would have to wait for other jobs."""
-    telling = _telling(ranks, None)
+    telling = _telling(asked, None)
     broker = None if remote_shell else allocation.flux_broker(host)
     if broker is not None:
         return ["flux", "exec", "--noinput", f"--rank={broker}", *telling]
     return [remote_shell or "ssh", host, shlex.join(telling)]
 
 
-def _ask(line: Sequence[str]) -> Machine | str:
+def _ask(line: Sequence[str], asked: Question) -> Machine | str:
     try:
-        with watched.launch() as (marks, _):
-            done = subprocess.run(
-                line,
-                env={**os.environ, **marks},
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=SECONDS,
-                check=True,
-            )
+        done = run_captured(line, asked.seconds)
+        done.check_returncode()
         return msgspec.json.decode(done.stdout, type=Machine)
     except subprocess.CalledProcessError as error:
         return last_line(error.stderr, "no reason given")
     except subprocess.TimeoutExpired:
-        return f"no answer within {SECONDS:.0f} s"
+        return f"no answer within {asked.seconds:.0f} s"
     except (OSError, msgspec.MsgspecError) as error:
         return str(error)
 

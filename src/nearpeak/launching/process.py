@@ -14,7 +14,7 @@ import select
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,6 +43,20 @@ class Outcome:
     exit_status: int | None
     seconds: float
     reason: str = ""  # why it was not started
+
+
+def run_captured(line: Sequence[str], seconds: float) -> subprocess.CompletedProcess[bytes]:
+    """Runs a program to its end, with its output kept. OSError if it does not start,
+    subprocess.TimeoutExpired if it does not end."""
+    with watched.launch() as (marks, _):
+        return subprocess.run(
+            line,
+            env={**os.environ, **marks},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=seconds,
+            check=False,
+        )
 
 
 def run_tree(

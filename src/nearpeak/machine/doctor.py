@@ -26,6 +26,7 @@ from nearpeak.machine.limits import (
     shm_refusal,
     shm_taken,
 )
+from nearpeak.machine.link_doctor import nic_link_checks
 from nearpeak.machine.machine import Diagnosis, Machine
 from nearpeak.machine.patient import Patient, bad, ok, warn
 from nearpeak.machine.perftest import HINT, PROGRAM, has_perftest
@@ -506,6 +507,7 @@ CHECKS: list[Callable[[Patient], Iterator[Diagnosis]]] = [
     _cma,
     _perftest,
     rdma_checks,
+    nic_link_checks,
     pmix_checks,
     _memory_binding,
     _settings_files,

@@ -4,12 +4,15 @@
 from collections import Counter
 from collections.abc import Callable, Iterator
 
+from nearpeak.machine import kernel_log
 from nearpeak.machine.gpus import pointer_queries
 from nearpeak.machine.gpus.nvidia import FACTS
 from nearpeak.machine.gpus.pci import DEVICES
+from nearpeak.machine.gpus.xids import find_xids
+from nearpeak.machine.link_doctor import gpu_link_checks
 from nearpeak.machine.machine import Diagnosis
 from nearpeak.machine.patient import Patient, bad, ok, warn
-from nearpeak.numbers import noun, number
+from nearpeak.numbers import listed, noun, number
 
 # Types of IOMMU groups that translate addresses, as the kernel writes them.
 TRANSLATING = ("DMA", "DMA-FQ")
@@ -22,10 +25,10 @@ def gpu_checks(patient: Patient) -> Iterator[Diagnosis]:
     if not patient.machine.gpus:
         return
     findings = [finding for check in CHECKS for finding in check(patient)]
-    if not findings:
+    if all(finding.severity == "ok" for finding in findings):
         names = Counter(gpu.name for gpu in patient.machine.gpus)
-        listed = ", ".join(f"{count} x {name}" for name, count in names.items())
-        yield ok("gpus", f"{listed}, healthy as far as their driver says")
+        here = ", ".join(f"{count} x {name}" for name, count in names.items())
+        yield ok("gpus", f"{here}, healthy as far as their driver says")
     yield from findings
 
 
@@ -57,6 +60,38 @@ def _memory(patient: Patient) -> Iterator[Diagnosis]:
             f"{_names(pending)}: memory errors, whose repair waits for a reset",
             "reset the GPU while nobody uses it (nvidia-smi --gpu-reset), or restart",
         )
+
+
+def _errors(patient: Patient) -> Iterator[Diagnosis]:
+    for index, lost in _facts(patient, "ecc_uncorrected").items():
+        yield warn(
+            "gpu-memory",
+            f"GPU {index}: {lost} uncorrected memory errors since its driver was loaded",
+            "reset the GPU while nobody uses it, and see nvidia-smi -q -d ECC,ROW_REMAPPER",
+        )
+
+
+def _xids(patient: Patient) -> Iterator[Diagnosis]:
+    """Looks for errors in the kernel's messages, on this machine only: no file records them."""
+    gpus = [gpu for gpu in patient.machine.gpus if gpu.vendor == "nvidia"]
+    if not patient.tree.live or not gpus:
+        return
+    messages = kernel_log.kernel_messages()
+    if messages is None:
+        yield ok(
+            "gpu-xid", "Xid errors are not known: this user may not read the kernel's messages"
+        )
+    xids = find_xids(messages or "")
+    for gpu in gpus:
+        if counted := xids.get(gpu.pci.partition(".")[0]):
+            often = {xid: f" ({times} times)" for xid, times in counted.items() if times > 1}
+            errors = listed([f"{xid}{often.get(xid, '')}" for xid in sorted(counted)])
+            yield warn(
+                "gpu-xid",
+                f"GPU {gpu.index}: since the machine started its driver wrote Xid {errors}",
+                "see what they mean (https://docs.nvidia.com/deploy/xid-errors), and `dmesg | grep"
+                " Xid`; restart the machine once the fault is mended",
+            )
 
 
 def _clocks(patient: Patient) -> Iterator[Diagnosis]:
@@ -105,20 +140,6 @@ def _peers(patient: Patient) -> Iterator[Diagnosis]:
             )
 
 
-def _lanes(patient: Patient) -> Iterator[Diagnosis]:
-    """Finds GPUs with fewer active NVLinks than others of their kind."""
-    gpus = [gpu for gpu in patient.machine.gpus if gpu.vendor == "nvidia"]
-    counts = [len(patient.nvidia.indices(f"{FACTS}/gpu{gpu.index}", "nvlink")) for gpu in gpus]
-    most = dict(sorted(zip((gpu.name for gpu in gpus), counts, strict=True)))
-    for gpu, count in zip(gpus, counts, strict=True):
-        if count < most[gpu.name]:
-            yield warn(
-                "gpu-links",
-                f"GPU {gpu.index} has {count} active NVLinks, others of its kind {most[gpu.name]}",
-                "see nvidia-smi nvlink -s and -e; reset the GPUs, or have the board checked",
-            )
-
-
 def _iommu(patient: Patient) -> Iterator[Diagnosis]:
     if patient.machine.virtual:
         return  # a guest does not see the host's IOMMU
@@ -162,11 +183,13 @@ def _pointer_queries(patient: Patient) -> Iterator[Diagnosis]:
 
 CHECKS: list[Callable[[Patient], Iterator[Diagnosis]]] = [
     _memory,
+    _errors,
+    _xids,
     _clocks,
     _persistence,
     _mps,
     _peers,
-    _lanes,
+    gpu_link_checks,
     _iommu,
     _pointer_queries,
 ]

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from nearpeak.machine import limits
+from nearpeak.machine import limits, pcie_links
 from nearpeak.machine.gpus.amd import KFD, properties
 from nearpeak.machine.gpus.nvidia import FACTS, nvidia_facts
 from nearpeak.machine.gpus.pci import DEVICES, bridges
@@ -204,8 +204,9 @@ def _pci(tree: Tree, machine: Machine) -> Files:
         yield from _filled([(f"{DEVICES}/{pci}", tree.link(f"{DEVICES}/{pci}"))])
     for gpu in machine.gpus:
         yield from _copied(tree, [f"{DEVICES}/{gpu.pci}/iommu_group/type"])
-        ports = itertools.product(bridges(tree, gpu.pci), ("max_link_speed", "current_link_width"))
-        yield from _copied(tree, (f"{DEVICES}/{port}/{file}" for port, file in ports))
+    ports = dict.fromkeys(port for pci in places for port in bridges(tree, pci))
+    ends = itertools.product(ports, pcie_links.FILES)
+    yield from _copied(tree, (f"{DEVICES}/{port}/{file}" for port, file in ends))
 
 
 def _node(node: int | None) -> str:

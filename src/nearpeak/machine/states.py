@@ -87,7 +87,7 @@ def _grown(before: State, after: State, name: str) -> list[float]:
 
 
 class StateReader:
-    """Reads states of this host, each in a few ms."""
+    """Reads states of this host, each in a few ms; in tens where NVLinks count errors apart."""
 
     def __init__(
         self, root: Path = Path("/"), nvml: Callable[[], ModuleType | None] = find_nvml

@@ -10,6 +10,7 @@ from nearpeak.report.wording import best_words, health
 from nearpeak.results import methods
 from nearpeak.results.names import case
 from nearpeak.results.results import Advice, AdviceKind, Cause, Headline, Results
+from nearpeak.terms.buffers import on_host
 
 _CAUSES: dict[Cause, str] = {
     "other work": "other work took the ranks' time",
@@ -40,7 +41,11 @@ def sentence(results: Results, advice: Advice) -> str:
 
 def _of_path(results: Results, advice: Advice) -> str:
     key = (advice.place, advice.case)
-    return health(next(peak for peak in results.peaks if (peak.place, peak.case) == key))
+    text = health(next(peak for peak in results.peaks if (peak.place, peak.case) == key))
+    joins_both = advice.case is not None and len({*on_host(advice.case.buffers)}) == 2
+    if results.machine.virtual and joins_both:
+        text += " A virtual machine may show another link than its host has."
+    return text
 
 
 def _of_loss(results: Results, advice: Advice) -> str:

@@ -895,6 +895,7 @@ FindingKind = Literal[
     "inherited",
     "ipc",
     "larger",
+    "links",
     "lookups",
     "pointer_query",
     "managed",

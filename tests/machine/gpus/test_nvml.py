@@ -31,6 +31,9 @@ def test_two_h200(nvml: Any) -> None:
         "memory_bus_bits": "6016",
         "pcie_generation": "5",
         "pcie_width": "16",
+        "pcie_generation_now": "5",
+        "pcie_width_most": "16",
+        "performance_state": "P0",
         "mig": "off",
         "persistence": "on",
         "ecc": "on",
@@ -49,6 +52,10 @@ def test_two_h200(nvml: Any) -> None:
         ("nvmlDeviceGetMemoryBusWidth", {"memory_bus_bits"}),
         ("nvmlDeviceGetMaxPcieLinkGeneration", {"pcie_generation"}),
         ("nvmlDeviceGetCurrPcieLinkWidth", {"pcie_width"}),
+        ("nvmlDeviceGetCurrPcieLinkGeneration", {"pcie_generation_now"}),
+        ("nvmlDeviceGetMaxPcieLinkWidth", {"pcie_width_most"}),
+        ("nvmlDeviceGetPerformanceState", {"performance_state"}),
+        ("nvmlDeviceGetTotalEccErrors", set()),
         ("nvmlDeviceGetMigMode", {"mig"}),
         ("nvmlDeviceGetPersistenceMode", {"persistence"}),
         ("nvmlDeviceGetEccMode", {"ecc"}),
@@ -160,6 +167,8 @@ def test_health(nvml: Any) -> None:
     assert "repair" not in of_gpu(ask(nvml, {}))
     nvml.answers["nvmlDeviceGetRetiredPagesPendingStatus"] = 1
     assert of_gpu(ask(nvml, {}))["repair"] == "pending"
+    nvml.answers["nvmlDeviceGetTotalEccErrors"] = lambda _, kind, __: 3 if kind == 1 else 40
+    assert of_gpu(ask(nvml, {}))["ecc_uncorrected"] == "3"
     del nvml.answers["nvmlDeviceGetCurrentClocksEventReasons"]
     nvml.answers["nvmlDeviceGetCurrentClocksThrottleReasons"] = 0x8
     assert of_gpu(ask(nvml, {}))["slowed"] == "hardware slowdown"

@@ -30,6 +30,15 @@ def test_all_that_is_told(nvml: Any) -> None:
     assert not nvml.open
 
 
+def test_errors_of_each_link_where_the_driver_has_no_totals(nvml: Any) -> None:
+    nvml.fields |= {(161, 4): 2, (161, 17): 5, (163, 0): 1}
+    watch = GpuWatch(nvml)
+    counts = {"nvlink replay": 7, "nvlink recovery": 0, "nvlink crc": 1}
+    assert watch.read(UUID).errors == {"ecc corrected": 0, "ecc uncorrected": 0} | counts
+    nvml.fields[161, 4] = 3
+    assert watch.read(UUID).errors["nvlink replay"] == 8
+
+
 def test_a_gpu_of_another_host_is_named_by_its_index(nvml: Any) -> None:
     assert GpuWatch(nvml).read("0").sm_mhz == 1980
 
@@ -40,7 +49,10 @@ def test_a_gpu_of_another_host_is_named_by_its_index(nvml: Any) -> None:
         ("nvmlDeviceGetClockInfo", {"sm_mhz": None, "memory_mhz": None}),
         ("nvmlDeviceGetTemperature", {"temperature_c": None}),
         ("nvmlDeviceGetPowerUsage", {"power_w": None}),
-        ("nvmlDeviceGetTotalEccErrors", {"errors": {}}),
+        (
+            "nvmlDeviceGetTotalEccErrors",
+            {"errors": {"nvlink crc": 0, "nvlink replay": 0, "nvlink recovery": 0}},
+        ),
     ],
 )
 def test_a_refused_call_costs_its_figure_only(

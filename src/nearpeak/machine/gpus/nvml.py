@@ -15,6 +15,8 @@ from typing import Any
 FACTS = "nvidia"  # the folder of the facts in a recording
 LIBRARY = "libnvidia-ml.so.1"
 MAX_LINKS = 18  # NVML_NVLINK_MAX_LINKS, where the GPU does not say how many it has
+UNCORRECTED = 1  # of nvmlMemoryErrorType_t
+SINCE_DRIVER_LOADED = 0  # NVML_VOLATILE_ECC
 # Written out where pynvml lacks them, or has them wrong (a tuple for READ).
 P2P_READ, P2P_WRITE, P2P_NVLINK = 0, 1, 2
 P2P_STATUSES = (
@@ -96,11 +98,21 @@ class NvmlClient:
 
     def field(self, device: Any, field: int, scope: int = 0, default: Any = None) -> Any:
         """The value of an NVML_FI_... field, an integer."""
-        values = self("nvmlDeviceGetFieldValues", device, [(field, scope)])
-        if values is None or values[0].nvmlReturn != 0:
-            return default
+        return self.fields(device, [(field, scope)]).get((field, scope), default)
+
+    def fields(self, device: Any, wanted: list[tuple[int, int]]) -> dict[tuple[int, int], int]:
+        """The values of several, by field and scope; without those that it does not report."""
+        values = self("nvmlDeviceGetFieldValues", device, wanted, default=[]) if wanted else []
         # All of those asked for are unsigned; of some, drivers name a wrong type (seen with 580).
-        return int(values[0].value.uiVal)
+        return {
+            name: int(value.value.uiVal)
+            for name, value in zip(wanted, values, strict=False)
+            if value.nvmlReturn == 0
+        }
+
+    def text(self, call: str, *arguments: Any) -> str:
+        """The text that a call returns, in one line; empty for what NVML refuses."""
+        return _text(self(call, *arguments, default=""))
 
     def reasons(self, device: Any) -> int | None:
         """The bits of the reasons that throttle the clocks of a GPU."""
@@ -178,8 +190,12 @@ def _gpu(asker: NvmlClient, device: Any) -> Iterator[tuple[str, str]]:
         # The most that this GPU and this system do together: the generation now is lower at rest.
         "pcie_generation": asker("nvmlDeviceGetMaxPcieLinkGeneration", device),
         "pcie_width": asker("nvmlDeviceGetCurrPcieLinkWidth", device),
+        "pcie_generation_now": asker("nvmlDeviceGetCurrPcieLinkGeneration", device),
+        "pcie_width_most": asker("nvmlDeviceGetMaxPcieLinkWidth", device),
     }
     yield from ((name, str(number)) for name, number in numbers.items() if number)
+    state = asker("nvmlDeviceGetPerformanceState", device)
+    yield "performance_state", "" if state is None else f"P{state}"
     yield "mig", SWITCH.get(asker("nvmlDeviceGetMigMode", device, default=[None])[0], "")
     yield from _nvlinks(asker, device)
     if c2c := _c2c(asker, device):
@@ -221,6 +237,8 @@ def _health(asker: NvmlClient, device: Any) -> Iterator[tuple[str, str]]:
     *_, pending, failed = asker("nvmlDeviceGetRemappedRows", device, default=(pages, False))
     repair = "pending" if pending else ""
     yield "repair", "failed" if failed else repair
+    lost = asker("nvmlDeviceGetTotalEccErrors", device, UNCORRECTED, SINCE_DRIVER_LOADED)
+    yield "ecc_uncorrected", str(lost or "")
     reasons = asker.reasons(device) or 0
     yield "slowed", ", ".join(word for bit, word in SLOWDOWNS.items() if reasons & bit)
 

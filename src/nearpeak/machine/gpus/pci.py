@@ -24,6 +24,7 @@ LANE_GBS = {
     64.0: 64.0 / 8 * 242 / 256 * PACKET,
 }
 GENERATION_GBS: dict[int | None, float] = dict(enumerate(LANE_GBS.values(), start=1))
+GENERATIONS_GTS: dict[int | None, float] = dict(enumerate(LANE_GBS, start=1))
 
 
 def pci_node(tree: Tree, address: str, numa_nodes: list[NumaNode]) -> int | None:

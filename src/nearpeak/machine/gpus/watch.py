@@ -7,14 +7,12 @@ from typing import Any
 
 import msgspec
 
-from nearpeak.machine.gpus.nvml import REASONS, NvmlClient
+from nearpeak.machine.gpus.link_errors import LinkErrors
+from nearpeak.machine.gpus.nvml import REASONS, SINCE_DRIVER_LOADED, NvmlClient
 from nearpeak.terms.private import GpuUuid, Public
 
 SM, MEMORY = 1, 2  # NVML_CLOCK_SM, NVML_CLOCK_MEM
 ECC = {0: "ecc corrected", 1: "ecc uncorrected"}  # nvmlMemoryErrorType_t
-SINCE_DRIVER_LOADED = 0  # NVML_VOLATILE_ECC
-# NVML_FI_DEV_NVLINK_..._ERROR_COUNT_TOTAL: of all links of a GPU.
-NVLINK = {38: "nvlink crc", 52: "nvlink replay", 59: "nvlink recovery"}
 
 
 class GpuState(msgspec.Struct, kw_only=True, frozen=True):
@@ -39,6 +37,7 @@ class GpuWatch:
     def __init__(self, nvml: ModuleType | None) -> None:
         """`nvml`: the module pynvml; None: there is no driver, and nothing is known."""
         self._nvml = nvml
+        self._link_errors = LinkErrors()
         if nvml is None:
             return
         try:
@@ -72,16 +71,13 @@ class GpuWatch:
             temperature_c=asker("nvmlDeviceGetTemperature", device, 0),  # NVML_TEMPERATURE_GPU
             power_w=None if milliwatts is None else milliwatts / 1000,
             slowed=None if reasons is None else [w for bit, w in REASONS.items() if reasons & bit],
-            errors=dict(_errors(asker, device)),
+            errors=dict(self._errors(asker, device, gpu)),
         )
 
-
-def _errors(asker: NvmlClient, device: Any) -> Iterator[tuple[str, int]]:
-    for kind, word in ECC.items():
-        count = asker("nvmlDeviceGetTotalEccErrors", device, kind, SINCE_DRIVER_LOADED)
-        if count is not None:
-            yield word, count
-    for field, word in NVLINK.items():
-        count = asker.field(device, field)
-        if count is not None:
-            yield word, count
+    def _errors(self, asker: NvmlClient, device: Any, gpu: str) -> Iterator[tuple[str, int]]:
+        for kind, word in ECC.items():
+            count = asker("nvmlDeviceGetTotalEccErrors", device, kind, SINCE_DRIVER_LOADED)
+            if count is not None:
+                yield word, count
+        for error, count in self._link_errors.of_gpu(asker, device, gpu).items():
+            yield f"nvlink {error}", count
