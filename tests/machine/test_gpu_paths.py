@@ -370,3 +370,17 @@ def test_two_other_nodes_have_no_known_adapter(load: Load) -> None:
     path = gpu_paths(load("dgx-h100"), ["a", "b"])["gpu-gpu two-nodes"]
     assert path.theoretical_gbs is None
     assert path.summary == "a to b, GPU 0 (NVIDIA H100 80GB HBM3)"
+
+
+def test_all_pairs_of_two_nodes_force_the_adapter_of_each_gpu(load: Load) -> None:
+    machine = load("dgx-h100")
+    paths = gpu_paths(machine, ["recorded", "b"], all_pairs=True)
+    rails = {path.id: path for path in paths.values() if path.between_hosts and path.pair}
+    assert list(rails) == [
+        f"gpu-gpu two-nodes pair gpu{number}-mlx5_{number}:1" for number in range(8)
+    ]
+    path = rails["gpu-gpu two-nodes pair gpu5-mlx5_5:1"]
+    assert path.nic == path.adapter == "mlx5_5:1"
+    assert path.pair == ("gpu5", "mlx5_5:1")
+    assert ends(path) == [("5", 56, 1), ("5", 57, 1)]
+    assert not any(path.pair for path in gpu_paths(machine, ["recorded", "b"]).values())

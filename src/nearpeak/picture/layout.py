@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from nearpeak.machine.machine import Machine
+from nearpeak.machine.rails import below_switches
 from nearpeak.machine.tree import format_list
 from nearpeak.numbers import count, noun, number
 from nearpeak.picture import adapters, frames
@@ -105,10 +106,15 @@ def _add_notes(canvas: Canvas) -> None:
     kinds = {link.kind for link in machine.gpu_links}
     through_host = not indirect(machine) and not kinds <= {*OWN_LINES, "unknown"}
     pairs = any(row.path.pair for row in rows)
+    switches = "; ".join(
+        f"{noun(len(gpus), 'GPU')} {joined([gpu.index for gpu in gpus])} with {', '.join(names)}"
+        for gpus, names in below_switches(machine)
+    )
     unmeasured = " or their pairs are not the slowest" if pairs else ""
     notes = (
         (canvas.unsaid, f"Each way: {', '.join(canvas.unsaid)}."),
         (in_gpus, f"GPU memory is NUMA {noun(len(in_gpus), 'node')} {joined(in_gpus)}, too."),
+        (switches, f"Below one PCIe switch: {switches}."),
         (homeless, f"CPUs {format_list(homeless)} belong to no NUMA node."),
         (indirect(machine), "Other pairs of GPUs are joined through other GPUs."),
         (through_host, "Other pairs of GPUs are joined through the host."),
