@@ -38,6 +38,7 @@ ANY = "gpu-gpu, host-gpu"  # all of them, where none can be
 
 # Kinds of links between two GPUs, nearest first, in words; the vendors that have them.
 KINDS = {
+    "package": ("their package", ()),
     "nvlink": ("NVLink", ("nvidia",)),
     "xgmi": ("xGMI", ("amd",)),
     "pcie-switch": ("a PCIe switch", ("nvidia", "amd")),

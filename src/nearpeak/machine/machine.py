@@ -62,11 +62,14 @@ class Gpu(msgspec.Struct, kw_only=True, frozen=True):
     memory_bytes: int | None  # its size; null: not known
     # theoretical rate of its memory in GB/s, bytes read and written; null: not known
     memory_gbs: float | None
-    host_link: Public  # link to the CPU: `pcie`, `nvlink-c2c`, `nvlink`, `xgmi`
+    # link to the CPU: `pcie`, `nvlink-c2c`, `nvlink`, `xgmi`, or `package`: one package has both
+    host_link: Public
     host_gbs: float | None  # theoretical payload of that link in GB/s, each way; null: not known
     upstream: list[Public] = []  # PCI bridges above it, from the root port down; empty: not known
     # its number for a rank, where `CUDA_VISIBLE_DEVICES` names devices; null: as `index`
     ordinal: int | None = None
+    # its number among the partitions of one package, which have one PCI address; null: a whole GPU
+    partition: int | None = None
 
     @property
     def number(self) -> str:
@@ -79,8 +82,8 @@ class GpuLink(msgspec.Struct, kw_only=True, frozen=True):
 
     one: int  # `index` of the first, the smaller one
     other: int  # `index` of the second
-    # `nvlink`, `xgmi`, `pcie-switch`, `host-bridge` (a CPU's root ports), `cross-socket` (from one
-    # NUMA node to another) or `unknown`
+    # `package` (partitions of one), `nvlink`, `xgmi`, `pcie-switch`, `host-bridge` (a CPU's root
+    # ports), `cross-socket` (from one NUMA node to another) or `unknown`
     kind: Public
     # theoretical payload in GB/s, each way, of all lanes together; null: not known
     gbs: float | None

@@ -37,6 +37,8 @@ SETTINGS = (
     f"{CPU}/intel_pstate/no_turbo",
     "sys/hypervisor/type",
 )
+# Folders of many CPUs or GPUs, up to the number of one.
+MERGED = "|".join((f"{CPU}/cpu", f"{CPU}/cpufreq/policy", f"{FACTS}/gpu", f"{KFD}/"))
 # A kernel's first of these is recorded: the name now, before Linux 5.3, and before 2.6.26.
 SIBLINGS = ("core_cpus_list", "thread_siblings_list", "thread_siblings")
 SHARING = ("shared_cpu_list", "shared_cpu_map")
@@ -49,9 +51,10 @@ KFD_NODE = (
     "device_id",
     "location_id",
     "domain",
+    "gfx_target_version",
     "unique_id",
 )
-KFD_LINK = ("type", "node_to", "max_bandwidth")
+KFD_LINK = ("type", "node_to", "weight", "max_bandwidth")
 KFD_PARTS = {
     "mem_banks": ("heap_type", "size_in_bytes", "width", "mem_clk_max"),
     "io_links": KFD_LINK,
@@ -182,12 +185,13 @@ def _nvidia(tree: Tree, _: Machine) -> Files:
 
 
 def _amd(tree: Tree, _: Machine) -> Files:
-    gpus = itertools.count()
+    numbers: dict[int, int] = {}
     for node in tree.indices(KFD, ""):
         folder = f"{KFD}/{node}"
         facts = properties(tree, f"{folder}/properties")
         if facts.get("simd_count"):
-            facts["unique_id"] = next(gpus)
+            # A number that identifies no GPU; partitions of one may share it.
+            facts["unique_id"] = numbers.setdefault(facts.get("unique_id", 0), len(numbers))
         yield f"{folder}/properties", _lines(facts, KFD_NODE, " ")
         yield from _copied(tree, [f"{folder}/name"])
         for kind, keys in KFD_PARTS.items():
@@ -217,7 +221,7 @@ def _merge(files: dict[str, str]) -> list[tuple[str, str]]:
     plain: list[tuple[str, str]] = []
     by_file: dict[tuple[str, str, str], list[int]] = defaultdict(list)
     for path, text in files.items():
-        if of_cpu := re.fullmatch(rf"({CPU}/cpu|{CPU}/cpufreq/policy|{FACTS}/gpu)(\d+)/(.*)", path):
+        if of_cpu := re.fullmatch(rf"({MERGED})(\d+)/(.*)", path):
             by_file[of_cpu[1], of_cpu[3], text].append(int(of_cpu[2]))
         else:
             plain.append((path, text))

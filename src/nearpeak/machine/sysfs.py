@@ -29,6 +29,7 @@ ARPHRD_INFINIBAND = 32
 ARPHRD_LOOPBACK = 772
 UP = re.compile(r"0x[0-9a-f]*[13579bdf]")  # flags with IFF_UP, the lowest bit
 STATES_UP = ("up", "unknown")  # some drivers never say: the flag is then all there is
+NO_MODEL = "unknown"  # of a processor
 FIRMWARE = ("sys/class/dmi/id/sys_vendor", "sys/class/dmi/id/product_name")
 
 # Arm's processors say numbers, not names: (implementer, part) as in the processors' manuals.
@@ -306,7 +307,7 @@ def _cpu_model(cpuinfo: dict[str, str]) -> str:
     arm = (cpuinfo.get("CPU implementer", ""), cpuinfo.get("CPU part", ""))
     if all(arm):
         return ARM_MODELS.get(arm, f"Arm implementer {arm[0]} part {arm[1]}")
-    return "unknown"
+    return NO_MODEL
 
 
 def _virtual(tree: Tree, cpuinfo: dict[str, str]) -> bool:
