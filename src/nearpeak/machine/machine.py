@@ -40,8 +40,8 @@ class NumaNode(msgspec.Struct, kw_only=True, frozen=True):
 class Nic(msgspec.Struct, kw_only=True, frozen=True):
     """One network interface that is up, loopback left out."""
 
-    name: FreeText  # of the interface
-    kind: Public  # `ethernet`, `infiniband` or `virtual`
+    name: FreeText  # of the interface, or of a device and port without one: `mlx5_0:1`, `cxi0`
+    kind: Public  # `ethernet`, `infiniband`, `slingshot`, `efa` or `virtual`
     numa_node: int | None  # of the interface; null: not known
     rate_gbs: float | None  # of the link in GB/s, one direction, as it says; null: it does not
     addresses: list[FreeText]  # IP addresses

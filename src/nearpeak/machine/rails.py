@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from nearpeak.grouping import grouped
 from nearpeak.machine.machine import Gpu, Machine, Nic
-from nearpeak.machine.places import infiniband_ports
 
 
 def nearness(gpu: Gpu, nic: Nic) -> tuple[int, bool]:
@@ -19,9 +18,10 @@ def rails_of(machine: Machine, nics: Sequence[Nic] | None = None) -> dict[int, N
     """The nearest adapter of each GPU, by the GPU's index: another one for each GPU where several
     are as near. GPUs near to none are left out.
 
-    `nics`: those to choose from; None for the fastest InfiniBand ports.
+    `nics`: those to choose from; None for the fastest that move data without TCP.
     """
-    choice = _fastest(infiniband_ports(machine)) if nics is None else nics
+    fabric = [nic for nic in machine.nics if nic.verbs or nic.kind == "slingshot"]
+    choice = _fastest(fabric) if nics is None else nics
     taken: Counter[str] = Counter()
     rails: dict[int, Nic] = {}
     for gpu in machine.gpus:

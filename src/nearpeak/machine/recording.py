@@ -14,11 +14,12 @@ from pathlib import Path
 from nearpeak.machine import limits
 from nearpeak.machine.gpus.amd import KFD, properties
 from nearpeak.machine.gpus.nvidia import FACTS, nvidia_facts
-from nearpeak.machine.gpus.pci import DEVICES, bridges
+from nearpeak.machine.gpus.pci import DEVICES, bridges, device_address
 from nearpeak.machine.machine import Machine, Nic
+from nearpeak.machine.nics import CXI, EFA, INFINIBAND, NDEV, NET, PHYSFN, physical_function
 from nearpeak.machine.provenance import AMDGPU, BIOS, MICROCODE, PRODUCT
 from nearpeak.machine.rdma_doctor import GDRCOPY, LIMITS, LOCKED, MODULES, PEER_MEMORY
-from nearpeak.machine.sysfs import CPU, INFINIBAND, NDEV, NET, NODE, NVIDIA
+from nearpeak.machine.sysfs import CPU, NODE, NVIDIA
 from nearpeak.machine.tree import Tree, format_list, read_tree
 
 Files = Iterator[tuple[str, str]]  # path and text
@@ -42,7 +43,7 @@ MERGED = "|".join((f"{CPU}/cpu", f"{CPU}/cpufreq/policy", f"{FACTS}/gpu", f"{KFD
 # A kernel's first of these is recorded: the name now, before Linux 5.3, and before 2.6.26.
 SIBLINGS = ("core_cpus_list", "thread_siblings_list", "thread_siblings")
 SHARING = ("shared_cpu_list", "shared_cpu_map")
-INTERFACE = ("flags", "operstate", "speed", "type")
+INTERFACE = ("flags", "operstate", "speed", "type", "phys_port_name")
 # Facts of the topology of AMD's GPUs.
 KFD_NODE = (
     "cpu_cores_count",
@@ -149,7 +150,7 @@ def _devices(tree: Tree, machine: Machine) -> Files:
     names = {
         name: re.sub(r"x[0-9a-f]{12}$", f"x{number}", name)
         for number, name in enumerate(tree.names(NET))
-        if name in adapters
+        if name in adapters or tree.exists(f"{NET}/{name}/device")
     }
     for name, shown in names.items():
         texts = ((file, tree.text(f"{NET}/{name}/{file}")) for file in INTERFACE)
@@ -157,7 +158,7 @@ def _devices(tree: Tree, machine: Machine) -> Files:
         if tree.exists(f"{NET}/{name}/bonding"):
             yield f"{NET}/{shown}/bonding/mode", tree.text(f"{NET}/{name}/bonding/mode")
         if tree.exists(f"{NET}/{name}/device"):
-            yield from _place(f"{NET}/{shown}", adapters[name])
+            yield from _place(tree, f"{NET}/{name}", f"{NET}/{shown}", adapters.get(name))
     for device in tree.names(INFINIBAND):
         yield from _copied(tree, [f"{INFINIBAND}/{device}/fw_ver"])
         for port in tree.names(f"{INFINIBAND}/{device}/ports", r"\d+"):
@@ -166,15 +167,23 @@ def _devices(tree: Tree, machine: Machine) -> Files:
                 yield f"{folder}/{file}", tree.text(f"{folder}/{file}")
             interface = names.get(tree.text(f"{folder}/{NDEV}"), "")
             yield from _filled([(f"{folder}/{NDEV}", interface)])
-        if device in adapters:
-            yield from _place(f"{INFINIBAND}/{device}", adapters[device])
+        folder = f"{INFINIBAND}/{device}"
+        if tree.exists(f"{folder}/device"):
+            yield from _place(tree, folder, folder, adapters.get(device))
+        if EFA in tree.text(f"{folder}/device/uevent"):
+            yield f"{folder}/device/uevent", EFA
+    for name in tree.names(CXI):
+        yield from _place(tree, f"{CXI}/{name}", f"{CXI}/{name}", adapters.get(name))
 
 
-def _place(folder: str, nic: Nic) -> Files:
-    """Record the place of the adapter in this folder of sys/class."""
-    yield f"{folder}/device/numa_node", _node(nic.numa_node)
-    if nic.pci:
-        yield f"{folder}/device", f"../../../{nic.pci}"
+def _place(tree: Tree, folder: str, shown: str, nic: Nic | None) -> Files:
+    """Records the place of the adapter in this folder of sys/class, named as `shown`; `nic`: as it
+    is listed."""
+    yield f"{shown}/device/numa_node", _node(nic.numa_node if nic else None)
+    if pci := device_address(tree, folder):
+        yield f"{shown}/device", f"../../../{pci}"
+    if physical := physical_function(tree, folder):
+        yield f"{shown}/{PHYSFN}", f"../{physical}"
 
 
 def _nvidia(tree: Tree, _: Machine) -> Files:

@@ -3,32 +3,21 @@
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from socket import AF_INET, AF_INET6
-from typing import Any
-
-import psutil
 
 from nearpeak.errors import UserError
 from nearpeak.machine.gpus.all import discover_gpus
 from nearpeak.machine.gpus.nvidia import DRIVER
-from nearpeak.machine.gpus.pci import bridges, device_address, listed_node, only_node
-from nearpeak.machine.machine import Cache, Core, Machine, Nic, NumaNode
+from nearpeak.machine.gpus.pci import listed_node, only_node
+from nearpeak.machine.machine import Cache, Core, Machine, NumaNode
+from nearpeak.machine.nics import read_nics
 from nearpeak.machine.tree import Tree, parse_list, read_tree
 
 CPU = "sys/devices/system/cpu"
 NODE = "sys/devices/system/node"
-NET = "sys/class/net"
-INFINIBAND = "sys/class/infiniband"
-NDEV = "gid_attrs/ndevs/0"  # of a port: the network interface that its first address belongs to
 NVIDIA = f"{DRIVER}/gpus"
 
-# Numbers of the kernel's if_arp.h and if.h.
-ARPHRD_INFINIBAND = 32
-ARPHRD_LOOPBACK = 772
-UP = re.compile(r"0x[0-9a-f]*[13579bdf]")  # flags with IFF_UP, the lowest bit
-STATES_UP = ("up", "unknown")  # some drivers never say: the flag is then all there is
 NO_MODEL = "unknown"  # of a processor
 FIRMWARE = ("sys/class/dmi/id/sys_vendor", "sys/class/dmi/id/product_name")
 
@@ -90,7 +79,7 @@ def assemble(
         cores=sorted(cores, key=lambda core: core.cpus[0]),
         caches=sorted(caches, key=lambda cache: (cache.level, cache.kind, cache.cpus[0])),
         numa_nodes=sorted(numa_nodes, key=lambda node: node.index),
-        nics=_network_interfaces(tree, near) + _infiniband_ports(tree, near),
+        nics=read_nics(tree, near),
         allowed_cpus=online if allowed_cpus is None else allowed_cpus,
         allowed_nodes=_allowed(status, "Mems_allowed_list", [node.index for node in numa_nodes]),
         gpus=gpus.gpus,
@@ -208,95 +197,6 @@ def _caches(tree: Tree) -> list[Cache]:
                     level=level, kind=kind, size_bytes=int(size[1]) * 1024, cpus=cpus
                 )
     return list(caches.values())
-
-
-def _network_interfaces(tree: Tree, near: Callable[[str], int | None]) -> list[Nic]:
-    addresses = _addresses() if tree.live else {}
-    adapters = _ethernet_adapters(tree)
-    nics: list[Nic] = []
-    for name in tree.names(NET):
-        folder = f"{NET}/{name}"
-        kind = _kind(tree, folder)
-        up = UP.fullmatch(tree.text(f"{folder}/flags"))
-        if not (kind and up and tree.text(f"{folder}/operstate") in STATES_UP):
-            continue
-        # Linux says 10000 Mbit/s for every veth: of a virtual interface the number means nothing.
-        megabits = tree.natural(f"{folder}/speed") if kind != "virtual" else None
-        nics.append(
-            Nic(
-                name=name,
-                kind=kind,
-                numa_node=near(folder),
-                rate_gbs=megabits / 8000 if megabits else None,
-                addresses=addresses.get(name, []),
-                verbs=adapters.get(name),
-                **_place(tree, folder),
-            )
-        )
-    return nics
-
-
-def _kind(tree: Tree, folder: str) -> str:
-    """The kind of the network interface in this folder of sys/class; empty for loopback, and where
-    the kernel does not say."""
-    unclear = {ARPHRD_INFINIBAND: "infiniband", ARPHRD_LOOPBACK: "", None: ""}
-    real = tree.exists(f"{folder}/bonding") or tree.exists(f"{folder}/device")
-    return unclear.get(tree.integer(f"{folder}/type"), "ethernet" if real else "virtual")
-
-
-def _infiniband_ports(tree: Tree, near: Callable[[str], int | None]) -> list[Nic]:
-    """Active InfiniBand ports, named as UCX names them (mlx5_0:1).
-
-    A port whose link layer is Ethernet is left out: it is a network interface already.
-    """
-    nics: list[Nic] = []
-    for device, port, folder in _ports(tree, "InfiniBand"):
-        if "ACTIVE" not in tree.text(f"{folder}/state"):
-            continue
-        rate = re.match(r"(\d+(?:\.\d+)?) Gb/sec", tree.text(f"{folder}/rate"))
-        nics.append(
-            Nic(
-                name=f"{device}:{port}",
-                kind="infiniband",
-                numa_node=near(f"{INFINIBAND}/{device}"),
-                rate_gbs=float(rate[1]) / 8 if rate else None,
-                addresses=[],
-                verbs=f"{device}:{port}",
-                **_place(tree, f"{INFINIBAND}/{device}"),
-            )
-        )
-    return nics
-
-
-def _place(tree: Tree, folder: str) -> dict[str, Any]:
-    """The PCIe place of the adapter in this folder of sys/class, as fields of Nic."""
-    pci = device_address(tree, folder)
-    return {"pci": pci or None, "upstream": bridges(tree, pci)[:-1]}
-
-
-def _ethernet_adapters(tree: Tree) -> dict[str, str]:
-    """Network interface -> its RDMA device and port, where it has one (RoCE)."""
-    ports = _ports(tree, "Ethernet")
-    adapters = {tree.text(f"{folder}/{NDEV}"): f"{device}:{port}" for device, port, folder in ports}
-    return {name: port for name, port in adapters.items() if name}
-
-
-def _ports(tree: Tree, layer: str) -> Iterator[tuple[str, str, str]]:
-    """The ports of RDMA devices with this link layer: device, port and folder of each."""
-    for device in tree.names(INFINIBAND):
-        for port in tree.names(f"{INFINIBAND}/{device}/ports", r"\d+"):
-            folder = f"{INFINIBAND}/{device}/ports/{port}"
-            if tree.text(f"{folder}/link_layer") == layer:
-                yield device, port, folder
-
-
-def _addresses() -> dict[str, list[str]]:
-    """The IP addresses of each interface of this machine, without link-local ones."""
-    addresses: dict[str, list[str]] = {}
-    for name, entries in psutil.net_if_addrs().items():
-        ip = (entry.address for entry in entries if entry.family in (AF_INET, AF_INET6))
-        addresses[name] = [address for address in ip if "%" not in address]
-    return addresses
 
 
 def _cpu_model(cpuinfo: dict[str, str]) -> str:

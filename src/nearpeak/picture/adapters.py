@@ -8,7 +8,12 @@ from nearpeak.picture.parts import Socket, Span, columns_of
 from nearpeak.picture.shapes import LINE, PILL, Box, text_width, wrapped
 
 LEAST, MOST = 84.0, 190.0  # widths of a box
-KINDS = {"infiniband": "InfiniBand", "ethernet": "Ethernet"}
+KINDS = {
+    "infiniband": "InfiniBand",
+    "ethernet": "Ethernet",
+    "slingshot": "Slingshot",
+    "efa": "EFA",
+}
 STEM = 14.0  # of the line down to the socket
 
 
