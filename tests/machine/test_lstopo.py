@@ -95,8 +95,8 @@ def test_hwloc_reads_every_recorded_machine_as_we_do(
 ) -> None:
     if shutil.which("lstopo") is None:
         pytest.skip("no lstopo on PATH (package hwloc)")
-    if "system/cpu/cpu" not in recorded(name).read_text(encoding="utf-8"):
-        pytest.skip("the source of this machine has no cores, without which hwloc reads nothing")
+    if "physical_package_id" not in recorded(name).read_text(encoding="utf-8"):
+        pytest.skip("the source of this machine lacks facts that hwloc would make up")
     xml = lstopo_xml(unpacked(name))
     assert xml is not None
     assert as_sysfs(from_lstopo(xml, recorded(name))) == from_sysfs(recorded(name))

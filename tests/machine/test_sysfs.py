@@ -12,6 +12,8 @@ from nearpeak.errors import UserError
 from nearpeak.machine.doctor import examine
 from nearpeak.machine.machine import Cache, Core, Machine, Nic
 from nearpeak.machine.paths import discover_paths
+from nearpeak.machine.places import usable_cores
+from nearpeak.machine.recording import record
 from nearpeak.machine.sysfs import from_sysfs
 from nearpeak.machine.tree import parse_recording
 from nearpeak.picture.layout import layout
@@ -40,7 +42,7 @@ def test_every_machine_is_consistent(any_machine: Path) -> None:
     for core in machine.cores:
         assert set(core.cpus) <= set(nodes[core.numa_node].cpus)
     for node in machine.numa_nodes:
-        assert node.distances.keys() == nodes.keys()
+        assert node.distances.keys() in (nodes.keys(), {node.index})
         assert node.distances[node.index] == 10
     for level, kind in ((1, "data"), (2, "unified"), (3, "unified")):
         caches = [cache for cache in machine.caches if (cache.level, cache.kind) == (level, kind)]
@@ -271,3 +273,26 @@ def test_this_machine() -> None:
     assert machine.hostname == os.uname().nodename
     assert machine.architecture == os.uname().machine
     assert machine.allowed_cpus == sorted(os.sched_getaffinity(0))
+
+
+def test_cores_of_two_kinds(recorded: Recorded, put: Put) -> None:
+    root = recorded("one-socket")
+    for cpu in range(8):
+        put(root, f"sys/devices/system/cpu/cpu{cpu}/cpu_capacity", "1024")
+    assert {core.capacity for core in from_sysfs(root).cores} == {None}
+    for cpu, capacity in enumerate((718, 721, 718, 718)):
+        put(root, f"sys/devices/system/cpu/cpu{cpu}/cpu_capacity", str(capacity))
+    put(root, "sys/devices/system/cpu/cpu5/cpu_capacity", "997")
+    machine = from_sysfs(root)
+    assert [core.capacity for core in machine.cores] == [718, 721, 718, 718, 1024, 997, 1024, 1024]
+    # The slow ones come last.
+    assert [core.cpus[0] for core in usable_cores(machine)[0]] == [4, 5, 6, 7, 0, 1, 2, 3]
+    cpuinfo = "\n".join(
+        f"processor : {cpu}\nCPU implementer : 0x41\nCPU part : {part}\n"
+        for cpu, part in enumerate(("0xd87", "0xd85", "0xd87"))
+    )
+    put(root, "proc/cpuinfo", cpuinfo)
+    assert from_sysfs(root).cpu_model == "Arm Cortex-X925 and Arm Cortex-A725"
+    again = root.with_name("again.txt")
+    again.write_text(record(from_sysfs(root), root), encoding="utf-8")
+    assert from_sysfs(again) == from_sysfs(root)

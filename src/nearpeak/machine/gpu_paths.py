@@ -46,6 +46,7 @@ KINDS = {
     "cross-socket": ("the link between CPU sockets or NUMA nodes", ("nvidia", "amd")),
     "unknown": ("a way that is not known", ()),
 }
+HOST_LINKS = {"package": "in one package with the CPU"}  # those that are no words themselves
 
 
 def takes_turns(path: str) -> bool:
@@ -233,8 +234,9 @@ def _from_node(
     one_package = gpu.numa_node is not None and same_package(machine, node, gpu.numa_node)
     return DataPath(
         id=name,
-        summary=f"memory of NUMA node {node} and GPU {gpu.index} ({gpu.name}), {gpu.host_link} "
-        f"at node {gpu_node}; the host's rank holds {held_label}",
+        summary=f"memory of NUMA node {node} and GPU {gpu.index} ({gpu.name}), "
+        f"{HOST_LINKS.get(gpu.host_link, gpu.host_link)} at node {gpu_node}; the host's rank holds "
+        f"{held_label}",
         transport="memory",
         ends=(
             host_end(first, device=held.uuid if held else NO_DEVICE),
@@ -352,12 +354,15 @@ def _to_second_host(
     """The path from a GPU of the first host to the same GPU of the second."""
     home = _home(machine, cores, gpu)
     first, second = _two_cores(machine, cores, home, home)
+    # Hosts of one clique may use NVLink instead of the adapter.
+    fabric = f", or over NVLink if both are in its {gpu.fabric}" if gpu.fabric else ""
+    rated = nic.rate_gbs and not gpu.fabric
     return DataPath(
         id=name,
-        summary=_through(hosts, nic, _named(gpu)),
+        summary=_through(hosts, nic, _named(gpu)) + fabric,
         transport="network",
         ends=(_gpu_end(first, gpu, hosts[0]), _gpu_end(second, gpu, hosts[1])),
-        theoretical_gbs=least([nic.rate_gbs, gpu.host_gbs]) if nic.rate_gbs else None,
+        theoretical_gbs=least([nic.rate_gbs, gpu.host_gbs]) if rated else None,
         adapter=nic.verbs,
     )
 

@@ -25,6 +25,8 @@ class Core(msgspec.Struct, kw_only=True, frozen=True):
     cpus: list[int]  # its logical CPUs
     package: int | None  # its socket; null: the firmware does not say
     numa_node: int | None  # its NUMA node; null: the kernel lists it in none
+    # its speed where cores differ, 1024 for the fastest; null: they do not, or it is not known
+    capacity: int | None = None
 
 
 class NumaNode(msgspec.Struct, kw_only=True, frozen=True):
@@ -70,6 +72,8 @@ class Gpu(msgspec.Struct, kw_only=True, frozen=True):
     ordinal: int | None = None
     # its number among the partitions of one package, which have one PCI address; null: a whole GPU
     partition: int | None = None
+    # the NVLink fabric that joins it with GPUs of other hosts: `clique 4026 of CLUSTER`; null: none
+    fabric: FreeText | None = None
 
     @property
     def number(self) -> str:

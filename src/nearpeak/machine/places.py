@@ -7,12 +7,15 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import msgspec
+
 from nearpeak.machine.machine import Core, Machine, Nic
 from nearpeak.terms.path import Endpoint, NoPath
 
 NO_HOSTS = "no hosts given; name two with --hosts A,B, or start it in a job of two nodes"
 LOCAL_DISTANCE, REMOTE_DISTANCE = 10, 20  # linux/topology.h: where the firmware does not say
 NO_NIC = Nic(name="", kind="", numa_node=None, rate_gbs=None, addresses=[])
+FAST = 0.9  # of the fastest core's capacity: the kernel's figures of one kind of cores scatter
 USUAL_RANKS = 4  # between two, which most paths have, and the largest number
 
 
@@ -51,16 +54,19 @@ def on_nodes(hosts: int, ranks: Ranks) -> list[tuple[int, int]]:
 
 
 def usable_cores(machine: Machine) -> Cores:
-    """The cores that this process may use, with the CPUs it may use.
+    """The cores that this process may use, with the CPUs it may use; slow ones come last.
 
     Cores without a NUMA node that the kernel lists are left out: their distances are not known.
     """
     allowed = set(machine.allowed_cpus)
     by_node: Cores = {}
-    for core in sorted(machine.cores, key=lambda core: core.cpus[0]):
+    least = FAST * max((core.capacity or 0 for core in machine.cores), default=0)
+    for core in sorted(
+        machine.cores, key=lambda core: ((core.capacity or 0) < least, core.cpus[0])
+    ):
         cpus = [cpu for cpu in core.cpus if cpu in allowed]
         if cpus and core.numa_node is not None:
-            usable = Core(cpus=cpus, package=core.package, numa_node=core.numa_node)
+            usable = msgspec.structs.replace(core, cpus=cpus)
             by_node.setdefault(core.numa_node, []).append(usable)
     return dict(sorted(by_node.items()))
 

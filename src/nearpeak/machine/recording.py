@@ -13,18 +13,19 @@ from pathlib import Path
 
 from nearpeak.machine import limits
 from nearpeak.machine.gpus.amd import KFD, properties
+from nearpeak.machine.gpus.fabric import CHANNELS, without_cluster
 from nearpeak.machine.gpus.nvidia import FACTS, nvidia_facts
 from nearpeak.machine.gpus.pci import DEVICES, bridges, device_address
 from nearpeak.machine.machine import Machine, Nic
 from nearpeak.machine.nics import CXI, EFA, INFINIBAND, NDEV, NET, PHYSFN, physical_function
 from nearpeak.machine.provenance import AMDGPU, BIOS, MICROCODE, PRODUCT
 from nearpeak.machine.rdma_doctor import GDRCOPY, LIMITS, LOCKED, MODULES, PEER_MEMORY
-from nearpeak.machine.sysfs import CPU, NODE, NVIDIA
+from nearpeak.machine.sysfs import CPU, NODE, NVIDIA, arm_cores
 from nearpeak.machine.tree import Tree, format_list, read_tree
 
 Files = Iterator[tuple[str, str]]  # path and text
 
-CPUINFO = ("model name", "cpu", "machine", "microcode", "CPU implementer", "CPU part", "flags")
+CPUINFO = ("model name", "cpu", "machine", "microcode", "flags")
 STATUS = ("Cpus_allowed_list", "Mems_allowed_list", "CapEff", "Seccomp")
 SETTINGS = (
     "proc/loadavg",
@@ -96,7 +97,8 @@ def _identity(tree: Tree, machine: Machine) -> Files:
     cpuinfo = tree.fields("proc/cpuinfo")
     if "hypervisor" in cpuinfo.pop("flags", "").split():
         cpuinfo["flags"] = "hypervisor"
-    yield from _filled([("proc/cpuinfo", _lines(cpuinfo, CPUINFO))])
+    kinds = [f"CPU implementer: {maker}\nCPU part: {part}" for maker, part in arm_cores(tree)]
+    yield from _filled([("proc/cpuinfo", "\n".join([_lines(cpuinfo, CPUINFO), *kinds]).strip())])
     yield "proc/self/status", _lines(tree.fields("proc/self/status"), STATUS)
     bounds = re.findall(rf"^{LOCKED}.*\S", tree.text(LIMITS), re.MULTILINE)
     yield LIMITS, "\n".join(bounds)
@@ -107,7 +109,9 @@ def _processors(tree: Tree, machine: Machine) -> Files:
     yield f"{CPU}/online", format_list(cpu for core in machine.cores for cpu in core.cpus)
     for cpu in tree.indices(CPU, "cpu"):
         folder = f"{CPU}/cpu{cpu}"
-        yield from _copied(tree, [f"{folder}/topology/physical_package_id"])
+        yield from _copied(
+            tree, (f"{folder}/topology/physical_package_id", f"{folder}/cpu_capacity")
+        )
         yield from _first(tree, f"{folder}/topology", SIBLINGS)
         for index in tree.indices(f"{folder}/cache", "index"):
             cache = f"{folder}/cache/index{index}"
@@ -190,7 +194,10 @@ def _nvidia(tree: Tree, _: Machine) -> Files:
     for path, text in nvidia_facts(tree).items():
         # A UUID that identifies no GPU.
         gpu = re.fullmatch(rf"{FACTS}/gpu(\d+)/uuid", path)
+        text = without_cluster(text) if path.endswith("/fabric") else text
         yield path, f"GPU-00000000-0000-0000-0000-{int(gpu[1]):012d}" if gpu else text
+    for name in tree.names(CHANNELS):
+        yield f"{CHANNELS}/{name}", ""
 
 
 def _amd(tree: Tree, _: Machine) -> Files:

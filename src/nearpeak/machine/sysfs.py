@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
+
 from nearpeak.errors import UserError
 from nearpeak.machine.gpus.all import discover_gpus
 from nearpeak.machine.gpus.nvidia import DRIVER
@@ -23,11 +25,16 @@ FIRMWARE = ("sys/class/dmi/id/sys_vendor", "sys/class/dmi/id/product_name")
 
 # Arm's processors say numbers, not names: (implementer, part) as in the processors' manuals.
 ARM_MODELS = {
+    # Names of LLVM's llvm/lib/TargetParser/Host.cpp and of the kernel's asm/cputype.h.
     ("0x41", "0xd08"): "Arm Cortex-A72",
     ("0x41", "0xd0c"): "Arm Neoverse N1",
     ("0x41", "0xd40"): "Arm Neoverse V1",
     ("0x41", "0xd49"): "Arm Neoverse N2",
     ("0x41", "0xd4f"): "Arm Neoverse V2",
+    ("0x41", "0xd84"): "Arm Neoverse V3",
+    ("0x41", "0xd85"): "Arm Cortex-X925",
+    ("0x41", "0xd87"): "Arm Cortex-A725",
+    ("0x41", "0xd8e"): "Arm Neoverse N3",
     ("0x46", "0x001"): "Fujitsu A64FX",
 }
 
@@ -72,11 +79,11 @@ def assemble(
         # Linux has this file since 6.1.
         architecture=tree.text("proc/sys/kernel/arch")
         or (os.uname().machine if tree.live else "unknown"),
-        cpu_model=_cpu_model(cpuinfo),
+        cpu_model=_cpu_model(tree, cpuinfo),
         kernel=tree.text("proc/sys/kernel/osrelease") or "unknown",
         source=source,
         virtual=_virtual(tree, cpuinfo),
-        cores=sorted(cores, key=lambda core: core.cpus[0]),
+        cores=sorted(_with_capacities(tree, cores), key=lambda core: core.cpus[0]),
         caches=sorted(caches, key=lambda cache: (cache.level, cache.kind, cache.cpus[0])),
         numa_nodes=sorted(numa_nodes, key=lambda node: node.index),
         nics=read_nics(tree, near),
@@ -180,6 +187,17 @@ def _cores(tree: Tree, numa_nodes: list[NumaNode]) -> list[Core]:
     return cores
 
 
+def _with_capacities(tree: Tree, cores: list[Core]) -> list[Core]:
+    """The cores with their speeds, if these differ (Arm's big and little ones, Intel's hybrids)."""
+    speeds = [tree.natural(f"{CPU}/cpu{core.cpus[0]}/cpu_capacity") for core in cores]
+    if len({*speeds}) < 2:
+        return cores
+    return [
+        msgspec.structs.replace(core, capacity=speed)
+        for core, speed in zip(cores, speeds, strict=True)
+    ]
+
+
 def _caches(tree: Tree) -> list[Cache]:
     caches: dict[tuple[int, str, tuple[int, ...]], Cache] = {}
     online = set(_online(tree))
@@ -199,15 +217,22 @@ def _caches(tree: Tree) -> list[Cache]:
     return list(caches.values())
 
 
-def _cpu_model(cpuinfo: dict[str, str]) -> str:
-    """The processor's name: x86 says "model name", POWER "cpu", Arm numbers only."""
+def _cpu_model(tree: Tree, cpuinfo: dict[str, str]) -> str:
+    """The processor's name: x86 says "model name", POWER "cpu", Arm numbers only, of each kind of
+    its cores."""
     name = cpuinfo.get("model name") or cpuinfo.get("cpu")
     if name:
         return " ".join(name.split())
-    arm = (cpuinfo.get("CPU implementer", ""), cpuinfo.get("CPU part", ""))
-    if all(arm):
-        return ARM_MODELS.get(arm, f"Arm implementer {arm[0]} part {arm[1]}")
-    return NO_MODEL
+    models = [
+        ARM_MODELS.get(arm, f"Arm implementer {arm[0]} part {arm[1]}") for arm in arm_cores(tree)
+    ]
+    return " and ".join(models) or NO_MODEL
+
+
+def arm_cores(tree: Tree) -> list[tuple[str, str]]:
+    """Implementer and part of each kind of Arm's cores."""
+    pattern = r"^CPU implementer\s*: *(\S+)[^\0]*?^CPU part\s*: *(\S+)"
+    return sorted({*re.findall(pattern, tree.text("proc/cpuinfo"), re.MULTILINE)})
 
 
 def _virtual(tree: Tree, cpuinfo: dict[str, str]) -> bool:

@@ -135,7 +135,10 @@ def _socket(machine: Machine, package: int, nodes: list[NumaNode]) -> Socket:
         nodes=nodes,
         cores=len(cores),
         gpus=sorted(gpus, key=lambda gpu: (order[gpu.numa_node], gpu.index)),
-        nics=[nic for nic in _adapters(machine) if nic.numa_node in order],
+        nics=sorted(
+            (nic for nic in _adapters(machine) if nic.numa_node in order),
+            key=lambda nic: order[nic.numa_node],
+        ),
     )
 
 

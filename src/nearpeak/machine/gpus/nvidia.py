@@ -5,9 +5,11 @@ import itertools
 import os
 import re
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 from nearpeak.machine.gpus import nvml
+from nearpeak.machine.gpus.fabric import CHANNELS, clique_of
 from nearpeak.machine.gpus.inventory import GpuInventory
 from nearpeak.machine.gpus.pci import bridges, link_gbs, pci_kind, pci_node, pcie_gbs
 from nearpeak.machine.machine import Gpu, GpuLink, NumaNode
@@ -74,6 +76,7 @@ def nvidia_gpus(tree: Tree, numa_nodes: list[NumaNode]) -> GpuInventory:
         for index in visible
         if index not in refused
     ]
+    notes += _fabric_notes(tree, facts, [gpu.index for gpu in gpus])
     # The driver lists those too that a control group or container hides from NVML.
     if facts.exists(FACTS) and (unseen := len(tree.names(f"{DRIVER}/gpus")) - len(indices)) > 0:
         notes.append(
@@ -101,6 +104,23 @@ def _refusal(facts: Tree, index: int) -> str:
             f"nvidia-smi -i {index} -mig 0"
         )
     return ""
+
+
+def _fabric_notes(tree: Tree, facts: Tree, indices: list[int]) -> Iterator[str]:
+    """The notes on an NVLink fabric with other hosts that cannot be used."""
+    states = {index: facts.text(f"{FACTS}/gpu{index}/fabric") for index in indices}
+    for state in sorted({*filter(None, states.values())}):
+        named = _named([index for index in indices if states[index] == state])
+        if clique_of(state) is None:
+            yield (
+                f"NVIDIA {named} not in the NVLink fabric yet ({state}): see Fabric in"
+                " nvidia-smi -q, and the fabric manager"
+            )
+        elif not tree.names(CHANNELS):
+            yield (
+                f"NVIDIA {named} in an NVLink fabric with other hosts, but without an IMEX channel"
+                f" in /{CHANNELS}: memory cannot be shared over it (nvidia-imex-ctl -N)"
+            )
 
 
 def _named(indices: list[int]) -> str:
@@ -140,6 +160,7 @@ def _gpu(
         host_link=host_link,
         host_gbs=host_gbs,
         ordinal=ordinal,
+        fabric=clique_of(facts.text(f"{folder}/fabric")),
     )
 
 
