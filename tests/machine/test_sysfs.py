@@ -36,11 +36,12 @@ def test_every_machine_is_consistent(any_machine: Path) -> None:
     machine = from_sysfs(any_machine)
     cpus = sorted(cpu for core in machine.cores for cpu in core.cpus)
     assert len(cpus) == len(set(cpus))
-    assert sorted(cpu for node in machine.numa_nodes for cpu in node.cpus) == cpus
+    of_nodes = {cpu for node in machine.numa_nodes for cpu in node.cpus}
+    assert of_nodes == {*cpus} - {cpu for core in machine.cores_of_no_node for cpu in core.cpus}
     assert machine.allowed_cpus == cpus
     nodes = {node.index: node for node in machine.numa_nodes}
     for core in machine.cores:
-        assert set(core.cpus) <= set(nodes[core.numa_node].cpus)
+        assert core.numa_node is None or set(core.cpus) <= set(nodes[core.numa_node].cpus)
     for node in machine.numa_nodes:
         assert node.distances.keys() in (nodes.keys(), {node.index})
         assert node.distances[node.index] == 10
@@ -273,6 +274,13 @@ def test_this_machine() -> None:
     assert machine.hostname == os.uname().nodename
     assert machine.architecture == os.uname().machine
     assert machine.allowed_cpus == sorted(os.sched_getaffinity(0))
+
+
+def test_a_node_has_only_the_cpus_that_are_online(recorded: Recorded) -> None:
+    machine = from_sysfs(recorded("offline-node"))
+    (node,) = machine.numa_nodes
+    assert node.cpus == [5, 7, 9, 11, 13, 15, 17, 19]
+    assert [core.cpus[0] for core in machine.cores_of_no_node] == list(range(4, 21, 2))
 
 
 def test_cores_of_two_kinds(recorded: Recorded, put: Put) -> None:

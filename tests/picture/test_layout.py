@@ -107,7 +107,8 @@ def test_every_part_is_drawn_once(machine: Machine, drawn: Picture) -> None:
         for node in machine.numa_nodes
         if node.memory == "host" and (node.cpus or node.memory_bytes)
     ]
-    packages = {NO_PACKAGE if core.package is None else core.package for core in machine.cores}
+    placed = [core for core in machine.cores if core.numa_node is not None]
+    packages = {NO_PACKAGE if core.package is None else core.package for core in placed}
     wanted += [f"socket {package}" for package in packages]
     assert {name: names[name] for name in wanted} == dict.fromkeys(wanted, 1)
     adapters = [name.removeprefix("adapter ") for name in names.elements()]

@@ -356,13 +356,13 @@ def _to_second_host(
     first, second = _two_cores(machine, cores, home, home)
     # Hosts of one clique may use NVLink instead of the adapter.
     fabric = f", or over NVLink if both are in its {gpu.fabric}" if gpu.fabric else ""
-    rated = nic.rate_gbs and not gpu.fabric
+    rated = nic.path_gbs and not gpu.fabric
     return DataPath(
         id=name,
         summary=_through(hosts, nic, _named(gpu)) + fabric,
         transport="network",
         ends=(_gpu_end(first, gpu, hosts[0]), _gpu_end(second, gpu, hosts[1])),
-        theoretical_gbs=least([nic.rate_gbs, gpu.host_gbs]) if rated else None,
+        theoretical_gbs=least([nic.path_gbs, gpu.host_gbs]) if rated else None,
         adapter=nic.verbs,
     )
 

@@ -5,6 +5,7 @@ from collections.abc import Collection
 
 import msgspec
 
+from nearpeak.machine.rates import least
 from nearpeak.terms.private import FreeText, GpuUuid, HostName, Public
 
 SCHEMA = 2  # of machine.json
@@ -50,6 +51,15 @@ class Nic(msgspec.Struct, kw_only=True, frozen=True):
     verbs: FreeText | None = None  # RDMA device and port: `mlx5_0:1`; null: none, or not known
     pci: Public | None = None  # PCI address: `0000:4d:00.0`; null: no PCI device, or not known
     upstream: list[Public] = []  # PCI bridges above it, from the root port down; empty: not known
+    host_gbs: float | None = None  # theoretical payload of its PCIe link, each way; null: not known
+
+    @property
+    def path_gbs(self) -> float | None:
+        """The theoretical rate of messages through it: its link's, or PCIe's where that is less.
+
+        None where the rate of its link is not known.
+        """
+        return least([self.rate_gbs, self.host_gbs]) if self.rate_gbs else None
 
 
 class Gpu(msgspec.Struct, kw_only=True, frozen=True):
@@ -94,6 +104,7 @@ class GpuLink(msgspec.Struct, kw_only=True, frozen=True):
     peer: FreeText | None = None  # why one cannot copy to the other directly; null: it can
     # switches join them, so that a GPU has these lanes for all others together
     switched: bool = False
+    hops: int | None = None  # links of xGMI on the way, 1: a direct one; null: not known
 
 
 class Provenance(msgspec.Struct, kw_only=True, frozen=True):

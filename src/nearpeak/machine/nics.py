@@ -8,7 +8,7 @@ from typing import Any
 
 import psutil
 
-from nearpeak.machine.gpus.pci import addresses, bridges, device_address
+from nearpeak.machine.gpus.pci import addresses, bridges, device_address, pcie_gbs
 from nearpeak.machine.machine import Nic
 from nearpeak.machine.tree import Tree
 
@@ -148,7 +148,11 @@ def _slingshot(tree: Tree, near: Near) -> Iterator[tuple[str, Nic]]:
 def _place(tree: Tree, folder: str) -> dict[str, Any]:
     """The PCIe place of the adapter in this folder of sys/class, as fields of Nic."""
     pci = device_address(tree, folder)
-    return {"pci": pci or None, "upstream": bridges(tree, pci)[:-1]}
+    return {
+        "pci": pci or None,
+        "upstream": bridges(tree, pci)[:-1],
+        "host_gbs": pcie_gbs(tree, pci) if pci else None,
+    }
 
 
 def _ethernet_adapters(tree: Tree) -> dict[str, str]:

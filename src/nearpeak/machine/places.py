@@ -97,13 +97,20 @@ def neighbours(machine: Machine, cores: list[Core]) -> tuple[Core, Core, int]:
         for cpu in cache.cpus:
             caches[cpu].add((cache.level, cache.cpus[0]))
 
+    order = {core.cpus[0]: position for position, core in enumerate(cores)}
+
     def shared(first: Core, second: Core) -> set[int]:
         return {level for level, _ in caches[first.cpus[0]] & caches[second.cpus[0]]}
 
     def rank(pair: tuple[Core, Core]) -> tuple[bool, bool, int, int]:
         first, second = pair
         levels = shared(first, second)
-        return bool(levels - {last}), last not in levels, first.cpus[0], second.cpus[0]
+        return (
+            bool(levels - {last}),
+            last not in levels,
+            order[first.cpus[0]],
+            order[second.cpus[0]],
+        )
 
     # A best pair contains the first core or the second, but for odd machines, where the choice does
     # not matter; all pairs of 128 cores would take a while.

@@ -224,8 +224,9 @@ def _pci(tree: Tree, machine: Machine) -> Files:
         yield from _filled([(f"{DEVICES}/{pci}", tree.link(f"{DEVICES}/{pci}"))])
     for gpu in machine.gpus:
         yield from _copied(tree, [f"{DEVICES}/{gpu.pci}/iommu_group/type"])
-        ports = itertools.product(bridges(tree, gpu.pci), ("max_link_speed", "current_link_width"))
-        yield from _copied(tree, (f"{DEVICES}/{port}/{file}" for port, file in ports))
+    ports = dict.fromkeys(port for pci in places for port in bridges(tree, pci))
+    ends = itertools.product(ports, ("max_link_speed", "current_link_width"))
+    yield from _copied(tree, (f"{DEVICES}/{port}/{file}" for port, file in ends))
 
 
 def _node(node: int | None) -> str:

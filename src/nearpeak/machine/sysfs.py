@@ -36,6 +36,8 @@ ARM_MODELS = {
     ("0x41", "0xd87"): "Arm Cortex-A725",
     ("0x41", "0xd8e"): "Arm Neoverse N3",
     ("0x46", "0x001"): "Fujitsu A64FX",
+    ("0x48", "0xd01"): "HiSilicon Kunpeng 920",
+    ("0xc0", "0xac3"): "AmpereOne",
 }
 
 
@@ -136,16 +138,21 @@ def _numa_nodes(tree: Tree) -> list[NumaNode]:
             )
         ]
     gpu_nodes = _gpu_nodes(tree)
+    online = {*_online(tree)}  # some kernels list CPUs that are offline, too
     return [
         NumaNode(
             index=index,
-            cpus=tree.cpus(f"{NODE}/node{index}/cpulist", f"{NODE}/node{index}/cpumap"),
+            cpus=sorted(online.intersection(_cpus_of_node(tree, index))),
             memory_bytes=tree.kibibytes(f"{NODE}/node{index}/meminfo", f"Node {index} MemTotal"),
             distances=distances(tree, index),
             memory="gpu" if index in gpu_nodes else "host",
         )
         for index in indices
     ]
+
+
+def _cpus_of_node(tree: Tree, index: int) -> list[int]:
+    return tree.cpus(f"{NODE}/node{index}/cpulist", f"{NODE}/node{index}/cpumap")
 
 
 def _gpu_nodes(tree: Tree) -> set[int]:

@@ -123,6 +123,8 @@ def _add_notes(canvas: Canvas) -> None:
         f"{noun(len(gpus), 'GPU')} {joined([gpu.index for gpu in gpus])} with {', '.join(names)}"
         for gpus, names in below_switches(machine)
     )
+    others = "Other pairs of GPUs" if kinds & {*OWN_LINES} else "GPUs"
+    cliques = ", ".join(sorted({gpu.fabric for gpu in machine.gpus if gpu.fabric}))
     unmeasured = " or their pairs are not the slowest" if pairs else ""
     notes = (
         (canvas.unsaid, f"Each way: {', '.join(canvas.unsaid)}."),
@@ -130,7 +132,8 @@ def _add_notes(canvas: Canvas) -> None:
         (switches, f"Below one PCIe switch: {switches}."),
         (homeless, f"CPUs {format_list(homeless)} belong to no NUMA node."),
         (indirect(machine), "Other pairs of GPUs are joined through other GPUs."),
-        (through_host, "Other pairs of GPUs are joined through the host."),
+        (through_host, f"{others} are joined through the host."),
+        (cliques, f"NVLink joins the GPUs with those of other hosts, too: {cliques}."),
         (
             rows,
             f"Grey links were not measured{unmeasured}; rates beside links are theoretical.",

@@ -186,6 +186,8 @@ def _drawn_as_one(gpus: set[int], links: list[GpuLink]) -> list[tuple[int, ...]]
 
 def _indirect(machine: Machine, link: GpuLink) -> bool:
     """True if two GPUs are joined only through others: xGMI gives no rate there."""
+    if link.hops is not None:
+        return link.hops > 1
     return link.gbs is None and any(
         other.kind == link.kind and other.gbs is not None for other in machine.gpu_links
     )

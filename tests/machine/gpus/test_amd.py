@@ -31,6 +31,7 @@ def test_a_node_of_four_mi250x(recorded: Recorded) -> None:
         memory_gbs=pytest.approx(1638.4),
         host_link="xgmi",
         host_gbs=36.0,
+        upstream=["0000:c4:07.1"],
     )
     assert [gpu.numa_node for gpu in machine.gpus] == [3, 3, 1, 1, 0, 0, 2, 2]
     assert len(machine.gpu_links) == 28
@@ -38,6 +39,7 @@ def test_a_node_of_four_mi250x(recorded: Recorded) -> None:
     # Four links within a module, two or one between some modules, none between others.
     rates = [link(machine, 0, other).gbs for other in (1, 6, 2, 7)]
     assert rates == [200.0, 100.0, 50.0, None]
+    assert [link(machine, 0, other).hops for other in (1, 6, 2, 7)] == [1, 1, 1, 2]
     assert machine.gpu_notes == []
 
 

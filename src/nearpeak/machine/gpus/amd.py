@@ -21,6 +21,7 @@ LINK_XGMI = 11
 # Of a link inside a package (KFD_CRAT_INTRA_SOCKET_WEIGHT in kfd_crat.c): the kernel says 819200
 # MB/s of every such link, which is no rate of the hardware.
 WEIGHT_IN_PACKAGE = 13
+WEIGHT_OF_HOP = 15  # KFD_CRAT_XGMI_WEIGHT, of each link of xGMI on the way
 ON_ONE_SOCKET = ("pcie-switch", "host-bridge")
 VENDOR = 0x1002
 # Accelerators by their PCI device id, of which the kernel has no names: libdrm, data/amdgpu.ids.
@@ -191,6 +192,12 @@ def _in_package(link: dict[str, int]) -> bool:
     return link.get("weight") == WEIGHT_IN_PACKAGE
 
 
+def _hops(link: dict[str, int]) -> int | None:
+    """The links on the way; None where the kernel does not know, as of partitions."""
+    hops, rest = divmod(link.get("weight", 0), WEIGHT_OF_HOP)
+    return hops if hops and not rest else None
+
+
 def _gbs(link: dict[str, int]) -> float | None:
     """The kernel's MB/s of all lanes, each way; 0 or absent where it does not know."""
     return link.get("max_bandwidth", 0) / 1000 or None
@@ -202,7 +209,13 @@ def _link(tree: Tree, near: Node, far: Node) -> GpuLink:
     if first.pci == second.pci:
         return GpuLink(one=first.index, other=second.index, kind="package", gbs=None)
     if between and between["type"] == LINK_XGMI:
-        return GpuLink(one=first.index, other=second.index, kind="xgmi", gbs=_gbs(between))
+        return GpuLink(
+            one=first.index,
+            other=second.index,
+            kind="xgmi",
+            gbs=_gbs(between),
+            hops=_hops(between),
+        )
     kind = pci_kind(tree, first, second)
     gbs = bottleneck([first.host_gbs, second.host_gbs])
     return GpuLink(

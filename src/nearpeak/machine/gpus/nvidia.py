@@ -24,6 +24,9 @@ MPS_PIPES = "/tmp/nvidia-mps"  # the default folder of a daemon's pipes
 # the payload: V100 300 GB/s bidirectional by 6 links, A100 600 by 12, H100 900 by 18, B200 1800 by
 # 18.
 LANE_PAYLOAD = {25781: 25000, 26562: 25000, 53125: 50000}
+# GPUs that share a package and its memory with the CPU: NVML reports no link to the host that means
+# anything (NVIDIA DGX Spark User Guide, Hardware Overview).
+IN_ONE_PACKAGE = ("NVIDIA GB10",)
 # nvmlGpuTopologyLevel_t, as nvml.py words it
 KINDS = {
     "internal": "pcie-switch",
@@ -166,8 +169,11 @@ def _gpu(
 
 def _host(tree: Tree, facts: Tree, index: int, pci: str) -> tuple[str, float | None]:
     folder = f"{FACTS}/gpu{index}"
-    if c2c := re.match(r"\d+", facts.text(f"{folder}/c2c")):
-        return "nvlink-c2c", int(c2c[0]) / 1000
+    if c2c := facts.text(f"{folder}/c2c"):
+        rate = re.match(r"\d+", c2c)
+        return "nvlink-c2c", int(rate[0]) / 1000 if rate else None
+    if facts.text(f"{folder}/name") in IN_ONE_PACKAGE:
+        return "package", None
     if lanes := _lanes(facts, index, "cpu"):
         return "nvlink", _gbs(lanes)
     reported = link_gbs(
