@@ -102,7 +102,7 @@ def test_every_path_and_every_pair_stands_on_cores_of_its_own(any_machine: Path)
     uuids = {gpu.uuid: gpu for gpu in machine.gpus}
     for path in gpu_paths(machine, all_pairs=True).values():
         assert len({home[end.cpus[0]].cpus[0] for end in path.ends}) == len(path.ends)
-        assert path.transport == "memory"
+        assert path.transport == ("network" if path.is_loopback else "memory")
         for end in path.ends:
             assert home[end.cpus[0]].numa_node == end.numa_node
             assert (end.memory == "gpu") == (end.gpu is not None)
@@ -386,3 +386,19 @@ def test_all_pairs_of_two_nodes_force_the_adapter_of_each_gpu(load: Load) -> Non
     assert path.pair == ("gpu5", "mlx5_5:1")
     assert ends(path) == [("5", 56, 1), ("5", 57, 1)]
     assert not any(path.pair for path in gpu_paths(machine, ["recorded", "b"]).values())
+
+
+def test_the_loopback_of_the_gpu_nearest_to_its_adapter(load: Load) -> None:
+    machine = load("mi300x")
+    assert "gpu-gpu nic-loopback" not in gpu_paths(machine)  # it is measured where it is named
+    path = gpu_paths(machine, all_pairs=True)["gpu-gpu nic-loopback"]
+    assert (path.adapter, path.theoretical_gbs, path.transport) == ("mlx5_0:1", None, "network")
+    assert [end.gpu for end in path.ends] == [machine.gpus[0].uuid] * 2
+    assert path.is_loopback
+    assert path.without_mpi
+    assert not path.pair
+    assert not any(path.is_loopback for path in gpu_paths(machine, ["recorded", "b"]).values())
+    reasons = {reason.path: reason.why for reason in discover_paths(load("one-gpu"), (), True)[1]}
+    assert "no RDMA adapter" in reasons["gpu-gpu nic-loopback"]
+    # Slingshot's adapters are not perftest's.
+    assert "gpu-gpu nic-loopback" not in gpu_paths(load("mi300a"), all_pairs=True)

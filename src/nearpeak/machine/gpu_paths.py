@@ -33,6 +33,7 @@ NODE_UNKNOWN = "host-gpu node-unknown"  # where no GPU's NUMA node is known
 NODE_UNKNOWN_SAME_GPU = "host-gpu node-unknown same-gpu"
 TWO_NODES = "gpu-gpu two-nodes"
 HOST_TWO_NODES = "host-gpu two-nodes"
+LOOPBACK = "gpu-gpu nic-loopback"
 FAR_NIC = "gpu-gpu two-nodes far-nic"
 ANY = "gpu-gpu, host-gpu"  # all of them, where none can be
 
@@ -71,7 +72,7 @@ def gpu_paths(
     paths += _host(machine, cores)
     paths += _many(machine, cores, ranks)
     if all_pairs:
-        paths += _pairs(machine, cores)
+        paths += [*_pairs(machine, cores), *_loopback(machine, cores)]
     return [*paths, *_two_nodes(machine, cores, hosts, all_pairs)]
 
 
@@ -298,6 +299,31 @@ def _pairs(machine: Machine, cores: Cores) -> list[DataPath]:
     return paths
 
 
+def _loopback(machine: Machine, cores: Cores) -> list[DataPath | NoPath]:
+    """The path from the GPU nearest to its RDMA adapter through that and back: perftest measures
+    it on one host."""
+    rails = [(gpu, nic) for gpu, nic in _rails(machine) if nic.verbs]
+    if not rails:
+        return [NoPath(LOOPBACK, "no RDMA adapter is near to a GPU")]
+    gpu, nic = max(rails, key=lambda rail: nearness(*rail))
+    home = _home(machine, cores, gpu)
+    first, second = _two_cores(machine, cores, home, home)
+    return [
+        DataPath(
+            id=LOOPBACK,
+            summary=f"{_named(gpu)} through {nic.name} to itself, by perftest and no library",
+            transport="network",
+            ends=(_gpu_end(first, gpu), _gpu_end(second, gpu)),
+            adapter=nic.verbs,
+        )
+    ]
+
+
+def _rails(machine: Machine, nics: Sequence[Nic] | None = None) -> list[tuple[Gpu, Nic]]:
+    adapters = rails_of(machine, nics)
+    return [(gpu, adapters[gpu.index]) for gpu in machine.gpus if gpu.index in adapters]
+
+
 def _two_nodes(
     machine: Machine, cores: Cores, hosts: Sequence[str], all_pairs: bool
 ) -> list[DataPath | NoPath]:
@@ -308,8 +334,7 @@ def _two_nodes(
     route = towards(machine, hosts)
     ports = infiniband_ports(machine)
     nics = [nic for nic in ports if nic.rate_gbs == route.rate_gbs] if route in ports else [route]
-    adapters = rails_of(machine, nics)
-    rails = [(gpu, adapters[gpu.index]) for gpu in machine.gpus if gpu.index in adapters]
+    rails = _rails(machine, nics)
     gpu, nic = max(rails, key=lambda rail: nearness(*rail), default=(machine.gpus[0], route))
     both = _to_second_host(machine, cores, hosts, TWO_NODES, gpu, nic)
     sender, receiver = both.ends
