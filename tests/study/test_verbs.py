@@ -20,6 +20,7 @@ from nearpeak.planning.make import PlanContext, make_plan
 from nearpeak.planning.options import Options
 from nearpeak.planning.plan import Plan, PlannedLaunch
 from nearpeak.planning.summary import summary
+from nearpeak.results.results import Results
 from nearpeak.study.folder import create
 from nearpeak.terms.path import DataPath, Endpoint
 
@@ -75,6 +76,16 @@ def plan_of(
         standins.BENCHMARKS,
         PlanContext(perftest=perftest),
     )
+
+
+def studied(standins: ModuleType, folder: Path, plan: Plan) -> Results:
+    """The results of a study in which every program is a stand-in that says 1.1 us."""
+    create(folder / "study", discover(), plan).close()
+    tools = replace(standins.make_tools(folder), native_program=lambda: standins.FAKE)
+    study = standins.Study(folder / "study", tools)
+    assert study.run(plan).status == "complete"
+    assert {(end.status, end.message) for end in study.ends()} == {("ok", "")}
+    return build_results(folder / "study")
 
 
 def ceilings(plan: Plan) -> list[PlannedLaunch]:
@@ -169,16 +180,10 @@ def test_the_command_line(
 
 
 def test_a_study_takes_the_better_of_both_ceilings(standins: ModuleType, tmp_path: Path) -> None:
-    """Every program is a stand-in that says 1.1 us: both ceilings are there, and have fractions."""
+    """Both ceilings are there, and have fractions."""
     paths = [two_hosts("host-host"), two_hosts("gpu-gpu")]
     plan = plan_of(standins, paths, [variant("H,H"), variant("D,D")])
-    folder = tmp_path / "study"
-    create(folder, discover(), plan).close()
-    tools = replace(standins.make_tools(tmp_path), native_program=lambda: standins.FAKE)
-    study = standins.Study(folder, tools)
-    assert study.run(plan).status == "complete"
-    assert {(end.status, end.message) for end in study.ends()} == {("ok", "")}
-    results = build_results(folder)
+    results = studied(standins, tmp_path, plan)
     methods = {
         (ceiling.place.path, ceiling.case.buffers): set(ceiling.methods)
         for ceiling in results.ceilings
@@ -247,13 +252,7 @@ def test_the_command_line_of_a_loopback(standins: ModuleType) -> None:
 def test_a_study_with_a_loopback(standins: ModuleType, tmp_path: Path) -> None:
     paths = [loopback(), standins.data_path()]
     plan = plan_of(standins, paths, [variant("D,D"), variant("H,H")])
-    folder = tmp_path / "study"
-    create(folder, discover(), plan).close()
-    tools = replace(standins.make_tools(tmp_path), native_program=lambda: standins.FAKE)
-    study = standins.Study(folder, tools)
-    assert study.run(plan).status == "complete"
-    assert {(end.status, end.message) for end in study.ends()} == {("ok", "")}
-    results = build_results(folder)
+    results = studied(standins, tmp_path, plan)
     mine = [ceiling for ceiling in results.ceilings if ceiling.place.path == paths[0].id]
     assert [(ceiling.case.x, set(ceiling.methods)) for ceiling in mine] == [
         (8, {"verbs"}),

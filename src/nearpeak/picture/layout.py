@@ -129,7 +129,7 @@ def _add_notes(canvas: Canvas) -> None:
     notes = (
         (canvas.unsaid, f"Each way: {', '.join(canvas.unsaid)}."),
         (in_gpus, f"GPU memory is NUMA {noun(len(in_gpus), 'node')} {joined(in_gpus)}, too."),
-        (switches, f"Below one PCIe switch: {switches}."),
+        (switches, f"PCIe switches join {switches}."),
         (homeless, f"CPUs {format_list(homeless)} belong to no NUMA node."),
         (indirect(machine), "Other pairs of GPUs are joined through other GPUs."),
         (through_host, f"{others} are joined through the host."),
