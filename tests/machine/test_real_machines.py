@@ -97,6 +97,16 @@ def test_two_hosts_of_infiniband_rails(load: Load) -> None:
         assert (path.adapter, path.theoretical_gbs) == (first, 50.0)
 
 
+def test_two_hosts_of_slingshot(load: Load) -> None:
+    machine = load("mi250x-node")
+    found = {path.id: path for path in discover_paths(machine, ["recorded", "b"], True)[0]}
+    path = found["gpu-gpu two-nodes"]
+    assert "through hsi0, GPU 0" in path.summary
+    assert (path.adapter, path.theoretical_gbs) == (None, 25.0)
+    assert found["host-host two-nodes"].theoretical_gbs == 25.0
+    assert "gpu-gpu two-nodes pair gpu7-hsi3" in found
+
+
 def test_nodes_without_cores_are_no_ends(load: Load) -> None:
     for name, cpus in (("gh200-quad", 4), ("gb200-tray", 2)):
         machine = load(name)

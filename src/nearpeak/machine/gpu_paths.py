@@ -12,8 +12,8 @@ from nearpeak.machine.places import (
     Cores,
     Ranks,
     distance,
+    fabric_ports,
     host_end,
-    infiniband_ports,
     neighbours,
     no_second_node,
     same_package,
@@ -332,7 +332,7 @@ def _two_nodes(
     if not hosts:
         return [NoPath(name, NO_HOSTS) for name in (TWO_NODES, HOST_TWO_NODES)]
     route = towards(machine, hosts)
-    ports = infiniband_ports(machine)
+    ports = fabric_ports(machine)
     nics = [nic for nic in ports if nic.rate_gbs == route.rate_gbs] if route in ports else [route]
     rails = _rails(machine, nics)
     gpu, nic = max(rails, key=lambda rail: nearness(*rail), default=(machine.gpus[0], route))

@@ -149,22 +149,23 @@ def _packages(machine: Machine, node: int) -> set[int | None]:
     return {core.package for core in machine.cores if core.numa_node == node}
 
 
-def infiniband_ports(machine: Machine) -> list[Nic]:
-    """The ports by which ranks may talk without IP."""
-    return [nic for nic in machine.nics if nic.kind == "infiniband" and ":" in nic.name]
+def fabric_ports(machine: Machine) -> list[Nic]:
+    """The ports by which ranks talk without IP: InfiniBand's, else Slingshot's."""
+    infiniband = [nic for nic in machine.nics if nic.kind == "infiniband" and ":" in nic.name]
+    return infiniband or [nic for nic in machine.nics if nic.kind == "slingshot"]
 
 
 def towards(machine: Machine, hosts: Sequence[str]) -> Nic:
     """The NIC between this host and the other of the first two hosts.
 
-    It is the fastest InfiniBand port, else that of the route. NO_NIC where neither of the two is
-    this host, or the route is not known.
+    It is the fastest port of InfiniBand or Slingshot, else that of the route. NO_NIC where neither
+    of the two is this host, or the route is not known.
     """
     local_names = [machine.hostname.partition(".")[0], "localhost"]
     remote = [host for host in hosts[:2] if host.partition(".")[0] not in local_names]
     if len(remote) != 1:
         return NO_NIC
-    if ports := infiniband_ports(machine):
+    if ports := fabric_ports(machine):
         return max(ports, key=lambda nic: nic.rate_gbs or 0.0)
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(

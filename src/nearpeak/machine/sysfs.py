@@ -238,7 +238,7 @@ def _cpu_model(tree: Tree, cpuinfo: dict[str, str]) -> str:
 
 def arm_cores(tree: Tree) -> list[tuple[str, str]]:
     """Implementer and part of each kind of Arm's cores."""
-    pattern = r"^CPU implementer\s*: *(\S+)[^\0]*?^CPU part\s*: *(\S+)"
+    pattern = r"^CPU implementer\s*: *(\S+)(?s:.*?)^CPU part\s*: *(\S+)"
     return sorted({*re.findall(pattern, tree.text("proc/cpuinfo"), re.MULTILINE)})
 
 
