@@ -109,7 +109,7 @@ def test_gpus_and_their_links(
     monkeypatch.setenv("COLUMNS", "200")
     pretend("power9-ac922")
     lines = [" ".join(line.split()) for line in run().splitlines()]
-    assert "3 Tesla V100-SXM2-16GB 0035:03:00.0 8 15.75 GiB 898 nvlink 50" in lines
+    assert "3 Tesla V100-SXM2-16GB 0035:03:00.0 8 15.75 GiB 898 nvlink 50 mlx5_3:1" in lines
     assert "1 nvlink 50 nvlink 50 cross-socket * cross-socket * cross-socket *" in lines
     assert "* GPUs without peer access: copies go through host memory" in lines
     assert any(line.startswith("gpu-gpu cross-socket GPUs 0 and 3") for line in lines)

@@ -95,6 +95,24 @@ def test_one_path_of_each_kind_or_all_pairs(dgx: Machine) -> None:
     assert all(" pair " in pair for pair in pairs)
 
 
+def test_all_pairs_of_hosts_are_rails(dgx: Machine) -> None:
+    this = [dgx.hostname, "b"]
+    pairs = select_paths(dgx, this, [], all_pairs=True)
+    assert {path.between_hosts for path in pairs} == {True}
+    assert len(pairs) == len(dgx.gpus)
+    bare = msgspec.structs.replace(dgx, nics=[])
+    assert not select_paths(bare, this, [], all_pairs=True)[0].between_hosts
+
+
+def test_a_loopback_is_no_path_for_mpi(dgx: Machine) -> None:
+    name = "gpu-gpu nic-loopback"
+    assert name not in [path.id for path in select_paths(dgx, [], [])]
+    chosen = select_paths(dgx, [], [name, "host-host same-numa"])
+    assert [path.without_mpi for path in chosen] == [True, False]
+    with pytest.raises(UserError, match="ceilings are measured there, and no MPI"):
+        select_paths(dgx, [], [name])
+
+
 def test_all_pairs_need_gpus(dgx: Machine) -> None:
     bare = msgspec.structs.replace(dgx, gpus=[], gpu_links=[], gpu_notes=["no driver"])
     with pytest.raises(UserError, match=r"no GPU can be used here \(no driver\)"):

@@ -96,11 +96,13 @@ def test_without_a_gpu_there_is_no_support_to_switch(load: Load, name: str) -> N
 
 def test_every_path_and_every_pair_stands_on_cores_of_its_own(any_machine: Path) -> None:
     machine = from_sysfs(any_machine)
+    if len(machine.cores) < len(machine.gpus):
+        pytest.skip("a core of another node stands in for those that this machine lacks")
     home = {cpu: core for core in machine.cores for cpu in core.cpus}
     uuids = {gpu.uuid: gpu for gpu in machine.gpus}
     for path in gpu_paths(machine, all_pairs=True).values():
         assert len({home[end.cpus[0]].cpus[0] for end in path.ends}) == len(path.ends)
-        assert path.transport == "memory"
+        assert path.transport == ("network" if path.is_loopback else "memory")
         for end in path.ends:
             assert home[end.cpus[0]].numa_node == end.numa_node
             assert (end.memory == "gpu") == (end.gpu is not None)
@@ -370,3 +372,33 @@ def test_two_other_nodes_have_no_known_adapter(load: Load) -> None:
     path = gpu_paths(load("dgx-h100"), ["a", "b"])["gpu-gpu two-nodes"]
     assert path.theoretical_gbs is None
     assert path.summary == "a to b, GPU 0 (NVIDIA H100 80GB HBM3)"
+
+
+def test_all_pairs_of_two_nodes_force_the_adapter_of_each_gpu(load: Load) -> None:
+    machine = load("dgx-h100")
+    paths = gpu_paths(machine, ["recorded", "b"], all_pairs=True)
+    rails = {path.id: path for path in paths.values() if path.between_hosts and path.pair}
+    assert list(rails) == [
+        f"gpu-gpu two-nodes pair gpu{number}-mlx5_{number}:1" for number in range(8)
+    ]
+    path = rails["gpu-gpu two-nodes pair gpu5-mlx5_5:1"]
+    assert path.nic == path.adapter == "mlx5_5:1"
+    assert path.pair == ("gpu5", "mlx5_5:1")
+    assert ends(path) == [("5", 56, 1), ("5", 57, 1)]
+    assert not any(path.pair for path in gpu_paths(machine, ["recorded", "b"]).values())
+
+
+def test_the_loopback_of_the_gpu_nearest_to_its_adapter(load: Load) -> None:
+    machine = load("mi300x")
+    assert "gpu-gpu nic-loopback" not in gpu_paths(machine)  # it is measured where it is named
+    path = gpu_paths(machine, all_pairs=True)["gpu-gpu nic-loopback"]
+    assert (path.adapter, path.theoretical_gbs, path.transport) == ("mlx5_0:1", None, "network")
+    assert [end.gpu for end in path.ends] == [machine.gpus[0].uuid] * 2
+    assert path.is_loopback
+    assert path.without_mpi
+    assert not path.pair
+    assert not any(path.is_loopback for path in gpu_paths(machine, ["recorded", "b"]).values())
+    reasons = {reason.path: reason.why for reason in discover_paths(load("one-gpu"), (), True)[1]}
+    assert "no RDMA adapter" in reasons["gpu-gpu nic-loopback"]
+    # Slingshot's adapters are not perftest's.
+    assert "gpu-gpu nic-loopback" not in gpu_paths(load("mi300a"), all_pairs=True)

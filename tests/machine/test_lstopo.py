@@ -95,9 +95,15 @@ def test_hwloc_reads_every_recorded_machine_as_we_do(
 ) -> None:
     if shutil.which("lstopo") is None:
         pytest.skip("no lstopo on PATH (package hwloc)")
+    machine = from_sysfs(recorded(name))
+    packages = {core.package for core in machine.cores}
+    if None in packages | {node.memory_bytes for node in machine.numa_nodes}:
+        pytest.skip("the source of this machine lacks facts that hwloc would make up")
+    if machine.cores_of_no_node:
+        pytest.skip("hwloc lists no cores of such a machine; /sys is read instead")
     xml = lstopo_xml(unpacked(name))
     assert xml is not None
-    assert as_sysfs(from_lstopo(xml, recorded(name))) == from_sysfs(recorded(name))
+    assert as_sysfs(from_lstopo(xml, recorded(name))) == machine
 
 
 def test_both_say_the_same_of_this_machine() -> None:

@@ -7,6 +7,7 @@ python tests/picture/gallery.py OUT.html
 
 import sys
 from dataclasses import replace
+from functools import cache
 from html import escape
 from pathlib import Path
 
@@ -23,6 +24,7 @@ NAMES = sorted(file.stem for file in MACHINES.glob("*.txt"))
 FRACTIONS = (0.97, 0.62, 0.23)
 
 
+@cache
 def recorded(name: str) -> Machine:
     """A machine of tests/machines."""
     return from_sysfs(MACHINES / f"{name}.txt")

@@ -14,6 +14,8 @@ from nearpeak.machine.machine import GpuLink, Machine, Nic
 from nearpeak.picture.canvas import NARROW, WIDE, thickness
 from nearpeak.picture.layout import layout, processor
 from nearpeak.picture.measured import Measured
+from nearpeak.picture.packages import of_packages
+from nearpeak.picture.parts import NO_PACKAGE
 from nearpeak.picture.shapes import PILL, SIZE, Box, Picture, Pill, Text, text_width
 
 Recorded = Callable[[str], Machine]
@@ -99,13 +101,15 @@ def test_every_part_is_drawn_once(machine: Machine, drawn: Picture) -> None:
         for box in drawn.boxes
         for name in (box.name.split(" adapter ") if box.kind == "adapter" else [box.name])
     )
-    wanted = [f"gpu {gpu.index}" for gpu in machine.gpus]
+    wanted = [f"gpu {gpu.index}" for gpu in of_packages(machine).gpus]
     wanted += [
         f"node {node.index}"
         for node in machine.numa_nodes
         if node.memory == "host" and (node.cpus or node.memory_bytes)
     ]
-    wanted += [f"socket {package}" for package in {core.package for core in machine.cores}]
+    placed = [core for core in machine.cores if core.numa_node is not None]
+    packages = {NO_PACKAGE if core.package is None else core.package for core in placed}
+    wanted += [f"socket {package}" for package in packages]
     assert {name: names[name] for name in wanted} == dict.fromkeys(wanted, 1)
     adapters = [name.removeprefix("adapter ") for name in names.elements()]
     for nic in machine.nics:

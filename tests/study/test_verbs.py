@@ -20,6 +20,7 @@ from nearpeak.planning.make import PlanContext, make_plan
 from nearpeak.planning.options import Options
 from nearpeak.planning.plan import Plan, PlannedLaunch
 from nearpeak.planning.summary import summary
+from nearpeak.results.results import Results
 from nearpeak.study.folder import create
 from nearpeak.terms.path import DataPath, Endpoint
 
@@ -45,6 +46,20 @@ def two_hosts(memories: str, adapter: str | None = "mlx5_0:1") -> DataPath:
     )
 
 
+def loopback() -> DataPath:
+    """Through the adapter of this host and back."""
+    uuid = "GPU-00000000-0000-0000-0000-000000000001"
+    ends = (Endpoint(memory="gpu", cpus=[cpu], numa_node=0, gpu=uuid) for cpu in (0, 1))
+    return DataPath(
+        id="gpu-gpu nic-loopback",
+        summary="",
+        transport="network",
+        ends=tuple(ends),
+        adapter="mlx5_0:1",
+        named=True,
+    )
+
+
 def variant(buffers: str, reuse: str = "fixed", metric: str = "latency") -> Variant:
     return Variant(benchmark=metric, axes={"reuse": reuse}, buffers=buffers)
 
@@ -61,6 +76,16 @@ def plan_of(
         standins.BENCHMARKS,
         PlanContext(perftest=perftest),
     )
+
+
+def studied(standins: ModuleType, folder: Path, plan: Plan) -> Results:
+    """The results of a study in which every program is a stand-in that says 1.1 us."""
+    create(folder / "study", discover(), plan).close()
+    tools = replace(standins.make_tools(folder), native_program=lambda: standins.FAKE)
+    study = standins.Study(folder / "study", tools)
+    assert study.run(plan).status == "complete"
+    assert {(end.status, end.message) for end in study.ends()} == {("ok", "")}
+    return build_results(folder / "study")
 
 
 def ceilings(plan: Plan) -> list[PlannedLaunch]:
@@ -155,16 +180,10 @@ def test_the_command_line(
 
 
 def test_a_study_takes_the_better_of_both_ceilings(standins: ModuleType, tmp_path: Path) -> None:
-    """Every program is a stand-in that says 1.1 us: both ceilings are there, and have fractions."""
+    """Both ceilings are there, and have fractions."""
     paths = [two_hosts("host-host"), two_hosts("gpu-gpu")]
     plan = plan_of(standins, paths, [variant("H,H"), variant("D,D")])
-    folder = tmp_path / "study"
-    create(folder, discover(), plan).close()
-    tools = replace(standins.make_tools(tmp_path), native_program=lambda: standins.FAKE)
-    study = standins.Study(folder, tools)
-    assert study.run(plan).status == "complete"
-    assert {(end.status, end.message) for end in study.ends()} == {("ok", "")}
-    results = build_results(folder)
+    results = studied(standins, tmp_path, plan)
     methods = {
         (ceiling.place.path, ceiling.case.buffers): set(ceiling.methods)
         for ceiling in results.ceilings
@@ -188,3 +207,55 @@ def test_an_older_plan_has_no_adapters(standins: ModuleType) -> None:
     again = msgspec.convert(old, Plan, dec_hook=lambda kind, text: kind(text))
     assert not again.perftest
     assert {launch.adapter for launch in again.launches} == {None}
+
+
+def test_a_loopback_has_the_ceiling_of_perftest_alone(standins: ModuleType) -> None:
+    variants = [variant("D,D"), variant("D,D", metric="bw"), variant("H,H")]
+    path = loopback()
+    assert planned(plan_of(standins, [path, standins.data_path()], variants)) == [
+        ("gpu-gpu nic-loopback", "D,D", "mlx5_0:1"),
+        (standins.data_path().id, "H,H", None),
+    ]
+    plan = plan_of(standins, [path, standins.data_path()], variants)
+    assert {launch.path for launch in plan.block(0) if launch.role == "mpi"} == {
+        standins.data_path().id
+    }
+    without = plan_of(standins, [path, standins.data_path()], variants, perftest=False)
+    assert [name for name, _, _ in planned(without)] == [standins.data_path().id]
+    assert any("RDMA" in line for line in summary(without))
+
+
+def test_the_command_line_of_a_loopback(standins: ModuleType) -> None:
+    launches: list[Launch] = []
+
+    def command_line(_: Any, launch: Launch) -> CommandLine:
+        launches.append(launch)
+        return CommandLine(argv=launch.program, env=launch.env)
+
+    tools = Tools(
+        command_line=command_line,
+        mpi_program=lambda _: Path("nearpeak-mpi"),
+        native_program=lambda: Path("nearpeak-native"),
+    )
+    variants = [variant("D,D"), variant("H,H")]
+    plan = plan_of(standins, [loopback(), standins.data_path()], variants)
+    ceiling = next(launch for launch in ceilings(plan) if launch.adapter)
+    words = " ".join(make_command(plan, ceiling, tools).argv)
+    uuid = loopback().ends[0].gpu
+    assert words.startswith("nearpeak-native verbs --peer 127.0.0.1 --port 2")
+    assert f"--adapter mlx5_0:1 --buffers D,D --devices {uuid},{uuid} " in words
+    assert [rank.host for rank in launches[0].ranks] == [None, None]
+    # The GPUs are perftest's: nearpeak-native holds none.
+    assert wanted_place(plan, ceiling, ceiling.groups[0]).devices == [None, None]
+
+
+def test_a_study_with_a_loopback(standins: ModuleType, tmp_path: Path) -> None:
+    paths = [loopback(), standins.data_path()]
+    plan = plan_of(standins, paths, [variant("D,D"), variant("H,H")])
+    results = studied(standins, tmp_path, plan)
+    mine = [ceiling for ceiling in results.ceilings if ceiling.place.path == paths[0].id]
+    assert [(ceiling.case.x, set(ceiling.methods)) for ceiling in mine] == [
+        (8, {"verbs"}),
+        (100, {"verbs"}),
+    ]
+    assert {cell.place.path for cell in results.cells} == {paths[1].id}

@@ -608,6 +608,17 @@ class Listing {
   DeviceNumber number_ = 0;
 };
 
+// Older kernels give all partitions of an AMD GPU one UUID: each has its number behind it, as in
+// src/nearpeak/machine/gpus/amd.py.
+void number_alike(std::vector<DeviceInfo>& infos) {
+  std::map<std::string, int> alike, seen;
+  for (const DeviceInfo& info : infos) ++alike[info.uuid];
+  for (DeviceInfo& info : infos) {
+    const std::string uuid = info.uuid;
+    if (!uuid.empty() && alike[uuid] > 1) info.uuid += "." + std::to_string(seen[uuid]++);
+  }
+}
+
 class GpuAccelerator final : public Accelerator {
  public:
   explicit GpuAccelerator(std::unique_ptr<const Driver> driver) : driver_(std::move(driver)) {
@@ -622,6 +633,7 @@ class GpuAccelerator final : public Accelerator {
       infos_.push_back(listing.info());
       numbers_.push_back(listing.number());
     }
+    number_alike(infos_);
     if (std::all_of(infos_.begin(), infos_.end(),
                     [](const DeviceInfo& info) { return !info.unusable.empty(); }))
       throw BackendUnavailable("no device can be used; GPU 0: " + infos_.front().unusable);

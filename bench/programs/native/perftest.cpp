@@ -125,7 +125,8 @@ std::optional<Value> find_value(const std::string& output, std::size_t bytes,
 
 }  // namespace
 
-ChildProgram::ChildProgram(const std::vector<std::string>& arguments)
+ChildProgram::ChildProgram(const std::vector<std::string>& arguments,
+                           const Environment& environment)
     : name_(arguments[0]),
       output_(std::tmpfile(), std::fclose),
       errors_(std::tmpfile(), std::fclose) {
@@ -139,7 +140,10 @@ ChildProgram::ChildProgram(const std::vector<std::string>& arguments)
   const pid_t parent = getpid();
   pid_ = fork();
   if (pid_ < 0) throw std::runtime_error(std::string("fork: ") + std::strerror(errno));
-  if (pid_ == 0) become(pointers, parent, fileno(output_.get()), fileno(errors_.get()));
+  if (pid_ == 0) {
+    for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
+    become(pointers, parent, fileno(output_.get()), fileno(errors_.get()));
+  }
 }
 
 ChildProgram::~ChildProgram() { stop(); }

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,7 +18,10 @@ namespace nearpeak {
 // One run of a program that is looked for on PATH. It ends with this process, or with the object.
 class ChildProgram {
  public:
-  explicit ChildProgram(const std::vector<std::string>& arguments);
+  using Environment = std::map<std::string, std::string>;  // variables beside those of this process
+
+  explicit ChildProgram(const std::vector<std::string>& arguments,
+                        const Environment& environment = {});
   ~ChildProgram();
   ChildProgram(const ChildProgram&) = delete;
   ChildProgram& operator=(const ChildProgram&) = delete;

@@ -50,6 +50,8 @@ struct VerbsCase {
   }
 };
 
+bool is_uuid(const std::string& device) { return device.rfind("GPU-", 0) == 0; }
+
 class VerbsEnd {
  public:
   VerbsEnd(const VerbsOptions& options, SocketGroup& group, std::vector<const Benchmark*> asked)
@@ -177,17 +179,18 @@ class VerbsEnd {
   Outcome run_programs(const VerbsCase& made, const VerbsMethod& method, std::uint64_t batch) {
     const bool client = method.client == group_.rank();
     std::vector<std::string> arguments;
-    std::string trouble = make_arguments(made, method, batch, arguments);
+    ChildProgram::Environment environment;
+    std::string trouble = make_arguments(made, method, batch, arguments, environment);
     std::optional<ChildProgram> program;
     if (!client && trouble.empty()) {
-      program.emplace(arguments);
+      program.emplace(arguments, environment);
       trouble = program->wait_listening(options_.port + 1, options_.start_s);
     }
     double value = 0;
     if (group_.everywhere(trouble.empty())) {
       if (client) {
         arguments.push_back(peer_);
-        program.emplace(arguments);
+        program.emplace(arguments, environment);
         trouble = program->wait_end(options_.start_s + options_.common.limit_s);
       }
       const bool well = group_.everywhere(trouble.empty());
@@ -215,7 +218,8 @@ class VerbsEnd {
 
   // Returns why this end's program cannot be started so.
   std::string make_arguments(const VerbsCase& made, const VerbsMethod& method, std::uint64_t batch,
-                             std::vector<std::string>& out) {
+                             std::vector<std::string>& out,
+                             ChildProgram::Environment& environment) {
     const std::uint64_t each = depth(made, method);
     out = {method.program, "-F"};
     const auto add = [&out](const std::string& option, const auto& value) {
@@ -249,7 +253,10 @@ class VerbsEnd {
     if (kind.empty())
       return method.program +
              ": built without GPU memory (no --use_cuda or --use_rocm): build perftest with it";
-    out.push_back("--use_" + kind + "=" + device);
+    // perftest takes an index alone: of a GPU by its UUID it sees only that one.
+    if (is_uuid(device))
+      environment[kind == "cuda" ? "CUDA_VISIBLE_DEVICES" : "ROCR_VISIBLE_DEVICES"] = device;
+    out.push_back("--use_" + kind + "=" + (is_uuid(device) ? "0" : device));
     if (dmabuf_ && help.find("--use_" + kind + "_dmabuf") != std::string::npos)
       out.push_back("--use_" + kind + "_dmabuf");
     if (method.latency) add("-I", 0);  // the CPU cannot put a GPU's bytes into the request
@@ -285,10 +292,12 @@ void check_ends(const VerbsOptions& options) {
   for (std::size_t rank = 0; rank < 2; ++rank) {
     if (kinds[rank] != "D") continue;
     const std::string device = options.devices.size() == 2 ? options.devices[rank] : "";
-    if (device.empty() || device.find_first_not_of("0123456789") != std::string::npos)
+    const bool index =
+        !device.empty() && device.find_first_not_of("0123456789") == std::string::npos;
+    if (!index && !is_uuid(device))
       throw BadInput("--buffers " + options.buffers +
-                     " needs --devices with the index of each end's GPU, - for host memory: "
-                     "--devices 0,1 or -,0");
+                     " needs --devices with the index or the UUID of each end's GPU, - for host "
+                     "memory: --devices 0,1 or -,0");
   }
 }
 
@@ -328,7 +337,8 @@ class VerbsMode final : public Mode {
                    "choice");
     app.add_option("--buffers", options_.buffers, "each end's kind of buffer: H host, D device")
         ->default_val("H,H");
-    app.add_option("--devices", devices_, "the index of each end's GPU, - for host memory: -,0");
+    app.add_option("--devices", devices_,
+                   "the index or the UUID of each end's GPU, - for host memory: -,0");
   }
 
   int run() override {

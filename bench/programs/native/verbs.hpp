@@ -24,7 +24,7 @@ struct VerbsOptions : ModeOptions {
   int port = 0;           // where the ends agree; perftest's programs take the next one
   std::string adapter{};  // "mlx5_0" or "mlx5_0:1"; empty: the first
   std::string buffers = "H,H";
-  std::vector<std::string> devices{};  // of each end: the GPU's index, - for host memory
+  std::vector<std::string> devices{};  // of each end: the GPU's index or UUID, - for host memory
   double start_s = 20;                 // how long a program may take besides its messages
 };
 

@@ -330,7 +330,11 @@ def _nics(this_machine: Machine) -> Table:
 
 
 def _gpus(this_machine: Machine) -> Table:
-    table = _table("GPU", "Name", "PCI", "NUMA node", "Memory", "Its GB/s", "To the CPU", "GB/s")
+    from nearpeak.machine.rails import rails_of
+
+    columns = ["GPU", "Name", "PCI", "NUMA node", "Memory", "Its GB/s", "To the CPU", "GB/s"]
+    rails = rails_of(this_machine)
+    table = _table(*columns, *(["NIC"] if rails else []))
     for gpu in this_machine.gpus:
         table.add_row(
             str(gpu.index),
@@ -341,6 +345,7 @@ def _gpus(this_machine: Machine) -> Table:
             _rate(gpu.memory_gbs),
             gpu.host_link,
             _rate(gpu.host_gbs),
+            *([rails[gpu.index].name if gpu.index in rails else "none near"] if rails else []),
         )
     return table
 

@@ -33,7 +33,7 @@ from nearpeak.journal import CannotWriteError, cannot_write
 from nearpeak.launching import mps
 from nearpeak.launching.command_lines import Seats, Tools, probe_launch
 from nearpeak.launching.describe import Description
-from nearpeak.launching.paths import gpu_path
+from nearpeak.launching.paths import between_ranks, gpu_path
 from nearpeak.launching.trials import Job, cases_text
 from nearpeak.libraries.families import is_native
 from nearpeak.libraries.launch import shell_line
@@ -113,7 +113,7 @@ def named_path(machine: Machine, path_id: str) -> DataPath:
     """Returns the path that was named for buffers on devices; UserError if it does not exist or
     lacks two ends with a GPU."""
     paths, missing = discover_paths(machine, all_pairs=True)
-    fit = {path.id: path for path in paths if _is_between_gpus(path)}
+    fit = {path.id: path for path in between_ranks(paths) if _is_between_gpus(path)}
     if path_id in fit:
         return fit[path_id]
     reasons = [reason.why for reason in missing if reason.path == path_id]

@@ -173,6 +173,9 @@ FACTS: dict[str, Callable[[Machine], str]] = {
     "GPUs": lambda machine: "; ".join(
         f"{gpu.name} at NUMA node {gpu.numa_node}" for gpu in machine.gpus
     ),
+    "NVLink fabric": lambda machine: ", ".join(
+        sorted({gpu.fabric for gpu in machine.gpus if gpu.fabric})
+    ),
     "NICs": lambda machine: "; ".join(
         f"{nic.name} {'' if nic.rate_gbs is None else f'{nic.rate_gbs:g} GB/s'}".strip()
         for nic in sorted(machine.nics, key=lambda nic: nic.name)

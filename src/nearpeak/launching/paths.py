@@ -154,8 +154,9 @@ def select_paths(
 ) -> list[DataPath]:
     """Returns the data paths asked for; without any, those of this machine, or between the hosts.
 
-    `all_pairs`: without any, those between all pairs of GPUs, and of NUMA nodes and GPUs. `ranks`:
-    only paths with that number of ranks. UserError names a missing path, and the reason.
+    `all_pairs`: without any, those between all pairs of GPUs, and of NUMA nodes and GPUs; between
+    hosts, of each GPU through its own NIC, if there are any. `ranks`: only paths with that number
+    of ranks. UserError names a missing path, and the reason.
     """
     if hosts and (uneven := [n for n in ranks.counts if n < len(hosts) or n % len(hosts)]):
         raise UserError(
@@ -166,7 +167,8 @@ def select_paths(
     if wanted:
         chosen = _named(machine, hosts, wanted, ranks, usual, missing)
     elif all_pairs:
-        chosen = [path for path in usual if path.pair]
+        pairs = [path for path in usual if path.pair]
+        chosen = [path for path in pairs if path.between_hosts] or pairs
         if not chosen:
             notes = "".join(f" ({note})" for note in machine.gpu_notes)
             raise UserError(
@@ -184,14 +186,14 @@ def select_paths(
         raise UserError(f"no path for MPI is left: {reasons}")
     others = ", ".join(path.id for path in between_ranks(usual))
     raise UserError(
-        f"{', '.join(wanted)}: one memory and the cores that use it, where ceilings are "
-        f"measured and no MPI; choose a path between ranks{f': {others}' if others else ''}"
+        f"{', '.join(wanted)}: ceilings are measured there, and no MPI; choose a path between "
+        f"ranks{f': {others}' if others else ''}"
     )
 
 
 def between_ranks(paths: Iterable[DataPath]) -> list[DataPath]:
-    """The paths without those of one memory, where no MPI is measured."""
-    return [path for path in paths if not path.is_local]
+    """The paths without those where no MPI is measured."""
+    return [path for path in paths if not path.without_mpi]
 
 
 def _named(
@@ -291,7 +293,7 @@ def paths_within(machine: Machine) -> list[DataPath]:
 def gpu_path(paths: Sequence[DataPath]) -> DataPath | None:
     """Returns the path on which device buffers are tried: between two GPUs if there are two, which
     includes what a library does within one. None without a GPU."""
-    between = [path for path in paths if path.is_pair and rank_ends(path, "D,D")]
+    between = [path for path in between_ranks(paths) if path.is_pair and rank_ends(path, "D,D")]
     return min(between, key=_last_resort, default=None)
 
 
@@ -302,8 +304,9 @@ def _last_resort(path: DataPath) -> tuple[bool, bool]:
 
 
 def fits(path: DataPath, benchmark: Benchmark, buffers: str) -> bool:
-    """True if a benchmark with these buffers runs on a path: one rank sits at each of its ends."""
-    ranks = not path.is_local and benchmark.ranks.fits(len(path.ends))
+    """True if MPI runs a benchmark with these buffers on a path: one rank sits at each of its
+    ends."""
+    ranks = not path.without_mpi and benchmark.ranks.fits(len(path.ends))
     return ranks and rank_ends(path, buffers) is not None
 
 

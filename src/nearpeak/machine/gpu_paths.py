@@ -12,13 +12,14 @@ from nearpeak.machine.places import (
     Cores,
     Ranks,
     distance,
+    fabric_ports,
     host_end,
-    infiniband_ports,
     neighbours,
     no_second_node,
     same_package,
     towards,
 )
+from nearpeak.machine.rails import nearness, rails_of
 from nearpeak.machine.rates import least
 from nearpeak.numbers import count
 from nearpeak.terms.path import NO_DEVICE, DataPath, Endpoint, NoPath
@@ -32,11 +33,13 @@ NODE_UNKNOWN = "host-gpu node-unknown"  # where no GPU's NUMA node is known
 NODE_UNKNOWN_SAME_GPU = "host-gpu node-unknown same-gpu"
 TWO_NODES = "gpu-gpu two-nodes"
 HOST_TWO_NODES = "host-gpu two-nodes"
+LOOPBACK = "gpu-gpu nic-loopback"
 FAR_NIC = "gpu-gpu two-nodes far-nic"
 ANY = "gpu-gpu, host-gpu"  # all of them, where none can be
 
 # Kinds of links between two GPUs, nearest first, in words; the vendors that have them.
 KINDS = {
+    "package": ("their package", ()),
     "nvlink": ("NVLink", ("nvidia",)),
     "xgmi": ("xGMI", ("amd",)),
     "pcie-switch": ("a PCIe switch", ("nvidia", "amd")),
@@ -44,6 +47,7 @@ KINDS = {
     "cross-socket": ("the link between CPU sockets or NUMA nodes", ("nvidia", "amd")),
     "unknown": ("a way that is not known", ()),
 }
+HOST_LINKS = {"package": "in one package with the CPU"}  # those that are no words themselves
 
 
 def takes_turns(path: str) -> bool:
@@ -68,8 +72,8 @@ def gpu_paths(
     paths += _host(machine, cores)
     paths += _many(machine, cores, ranks)
     if all_pairs:
-        paths += _pairs(machine, cores)
-    return [*paths, *_two_nodes(machine, cores, hosts)]
+        paths += [*_pairs(machine, cores), *_loopback(machine, cores)]
+    return [*paths, *_two_nodes(machine, cores, hosts, all_pairs)]
 
 
 def _home(machine: Machine, cores: Cores, gpu: Gpu) -> int:
@@ -231,8 +235,9 @@ def _from_node(
     one_package = gpu.numa_node is not None and same_package(machine, node, gpu.numa_node)
     return DataPath(
         id=name,
-        summary=f"memory of NUMA node {node} and GPU {gpu.index} ({gpu.name}), {gpu.host_link} "
-        f"at node {gpu_node}; the host's rank holds {held_label}",
+        summary=f"memory of NUMA node {node} and GPU {gpu.index} ({gpu.name}), "
+        f"{HOST_LINKS.get(gpu.host_link, gpu.host_link)} at node {gpu_node}; the host's rank holds "
+        f"{held_label}",
         transport="memory",
         ends=(
             host_end(first, device=held.uuid if held else NO_DEVICE),
@@ -294,47 +299,104 @@ def _pairs(machine: Machine, cores: Cores) -> list[DataPath]:
     return paths
 
 
-def _two_nodes(machine: Machine, cores: Cores, hosts: Sequence[str]) -> list[DataPath | NoPath]:
-    """Paths between two hosts, from the first GPU with a near adapter, else from the first GPU."""
-    if not hosts:
-        return [NoPath(name, NO_HOSTS) for name in (TWO_NODES, HOST_TWO_NODES)]
-    route = towards(machine, hosts)
-    ports = infiniband_ports(machine)
-    nics = [nic for nic in ports if nic.rate_gbs == route.rate_gbs] if route in ports else [route]
-    gpu, nic = max(itertools.product(machine.gpus, nics), key=_nearness)
-    near = any(_nearness((gpu, nic)))
-    if not near:
-        gpu, nic = machine.gpus[0], route
+def _loopback(machine: Machine, cores: Cores) -> list[DataPath | NoPath]:
+    """The path from the GPU nearest to its RDMA adapter through that and back: perftest measures
+    it on one host."""
+    rails = [(gpu, nic) for gpu, nic in _rails(machine) if nic.verbs]
+    if not rails:
+        return [NoPath(LOOPBACK, "no RDMA adapter is near to a GPU")]
+    gpu, nic = max(rails, key=lambda rail: nearness(*rail))
     home = _home(machine, cores, gpu)
     first, second = _two_cores(machine, cores, home, home)
-
-    def path(name: str, through: Nic, ends: tuple[Endpoint, Endpoint], label: str) -> DataPath:
-        adapter_label = f" through {through.name}" if through.name else ""
-        return DataPath(
-            id=name,
-            summary=f"{hosts[0]} to {hosts[1]}{adapter_label}, "
-            + label.format(f"GPU {gpu.index} ({gpu.name})"),
-            transport="network",
-            ends=ends,
-            theoretical_gbs=least([through.rate_gbs, gpu.host_gbs]) if through.rate_gbs else None,
-            nic=through.name if name == FAR_NIC else None,
-            adapter=through.verbs,
-        )
-
-    both = _gpu_end(first, gpu, hosts[0]), _gpu_end(second, gpu, hosts[1])
-    mixed = host_end(first, hosts[0], both[0].gpu), both[1]
-    placed = near and gpu.numa_node is not None
-    far = [nic for nic in nics if placed and nic.numa_node not in (None, gpu.numa_node)]
-    lacking = NoPath(FAR_NIC, "no adapter as fast sits at another NUMA node than a GPU's own")
     return [
-        path(TWO_NODES, nic, both, "{}"),
-        path(HOST_TWO_NODES, nic, mixed, "host memory to {}; each rank holds a GPU of its host"),
-        path(FAR_NIC, far[-1], both, "{}") if far else lacking,
+        DataPath(
+            id=LOOPBACK,
+            summary=f"{_named(gpu)} through {nic.name} to itself, by perftest and no library",
+            transport="network",
+            ends=(_gpu_end(first, gpu), _gpu_end(second, gpu)),
+            adapter=nic.verbs,
+        )
     ]
 
 
-def _nearness(pair: tuple[Gpu, Nic]) -> tuple[int, bool]:
-    """Rates how near an adapter is to a GPU: by their common PCIe bridges, then by NUMA node."""
-    gpu, nic = pair
-    bridges = len(set(gpu.upstream) & set(nic.upstream))
-    return bridges, gpu.numa_node is not None and gpu.numa_node == nic.numa_node
+def _rails(machine: Machine, nics: Sequence[Nic] | None = None) -> list[tuple[Gpu, Nic]]:
+    adapters = rails_of(machine, nics)
+    return [(gpu, adapters[gpu.index]) for gpu in machine.gpus if gpu.index in adapters]
+
+
+def _two_nodes(
+    machine: Machine, cores: Cores, hosts: Sequence[str], all_pairs: bool
+) -> list[DataPath | NoPath]:
+    """Paths between two hosts, from the GPU nearest to its adapter, else from the first GPU;
+    `all_pairs` adds each GPU through its own adapter."""
+    if not hosts:
+        return [NoPath(name, NO_HOSTS) for name in (TWO_NODES, HOST_TWO_NODES)]
+    route = towards(machine, hosts)
+    ports = fabric_ports(machine)
+    nics = [nic for nic in ports if nic.rate_gbs == route.rate_gbs] if route in ports else [route]
+    rails = _rails(machine, nics)
+    gpu, nic = max(rails, key=lambda rail: nearness(*rail), default=(machine.gpus[0], route))
+    both = _to_second_host(machine, cores, hosts, TWO_NODES, gpu, nic)
+    sender, receiver = both.ends
+    host = msgspec.structs.replace(sender, memory="host", gpu=None, device=sender.gpu)
+    mixed = msgspec.structs.replace(
+        both,
+        id=HOST_TWO_NODES,
+        summary=_through(hosts, nic, f"host memory to {_named(gpu)}")
+        + "; each rank holds a GPU of its host",
+        ends=(host, receiver),
+    )
+    placed = bool(rails) and gpu.numa_node is not None
+    far = [nic for nic in nics if placed and nic.numa_node not in (None, gpu.numa_node)]
+    return [
+        both,
+        mixed,
+        _forced(machine, cores, hosts, FAR_NIC, gpu, far[-1])
+        if far
+        else NoPath(FAR_NIC, "no adapter as fast sits at another NUMA node than a GPU's own"),
+        *(_rail(machine, cores, hosts, *rail) for rail in rails if all_pairs),
+    ]
+
+
+def _rail(machine: Machine, cores: Cores, hosts: Sequence[str], gpu: Gpu, nic: Nic) -> DataPath:
+    """The path between two hosts of a GPU through its own adapter."""
+    pair = f"gpu{gpu.index}", nic.name
+    path = _forced(machine, cores, hosts, f"{TWO_NODES} pair {'-'.join(pair)}", gpu, nic)
+    return msgspec.structs.replace(path, pair=pair)
+
+
+def _forced(
+    machine: Machine, cores: Cores, hosts: Sequence[str], name: str, gpu: Gpu, nic: Nic
+) -> DataPath:
+    """The path between two hosts that forces an adapter."""
+    path = _to_second_host(machine, cores, hosts, name, gpu, nic)
+    return msgspec.structs.replace(path, nic=nic.verbs or nic.name)
+
+
+def _to_second_host(
+    machine: Machine, cores: Cores, hosts: Sequence[str], name: str, gpu: Gpu, nic: Nic
+) -> DataPath:
+    """The path from a GPU of the first host to the same GPU of the second."""
+    home = _home(machine, cores, gpu)
+    first, second = _two_cores(machine, cores, home, home)
+    # Hosts of one clique may use NVLink instead of the adapter.
+    fabric = f", or over NVLink if both are in its {gpu.fabric}" if gpu.fabric else ""
+    rated = nic.path_gbs and not gpu.fabric
+    return DataPath(
+        id=name,
+        summary=_through(hosts, nic, _named(gpu)) + fabric,
+        transport="network",
+        ends=(_gpu_end(first, gpu, hosts[0]), _gpu_end(second, gpu, hosts[1])),
+        theoretical_gbs=least([nic.path_gbs, gpu.host_gbs]) if rated else None,
+        adapter=nic.verbs,
+    )
+
+
+def _named(gpu: Gpu) -> str:
+    return f"GPU {gpu.index} ({gpu.name})"
+
+
+def _through(hosts: Sequence[str], nic: Nic, ends: str) -> str:
+    """`a to b through mlx5_0:1, GPU 0 (NVIDIA H200)`."""
+    adapter = f" through {nic.name}" if nic.name else ""
+    return f"{hosts[0]} to {hosts[1]}{adapter}, {ends}"

@@ -8,7 +8,8 @@ from xml.etree import ElementTree
 
 from nearpeak.asking import answer_of
 from nearpeak.machine.machine import Cache, Core, Machine, NumaNode
-from nearpeak.machine.sysfs import INFINIBAND, NET, assemble, device_node, distances
+from nearpeak.machine.nics import INFINIBAND, NET
+from nearpeak.machine.sysfs import assemble, device_node, distances
 from nearpeak.machine.tree import Tree, parse_mask, read_tree
 
 SECONDS = 30

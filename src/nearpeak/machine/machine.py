@@ -5,6 +5,7 @@ from collections.abc import Collection
 
 import msgspec
 
+from nearpeak.machine.rates import least
 from nearpeak.terms.private import FreeText, GpuUuid, HostName, Public
 
 SCHEMA = 2  # of machine.json
@@ -25,6 +26,8 @@ class Core(msgspec.Struct, kw_only=True, frozen=True):
     cpus: list[int]  # its logical CPUs
     package: int | None  # its socket; null: the firmware does not say
     numa_node: int | None  # its NUMA node; null: the kernel lists it in none
+    # its speed where cores differ, 1024 for the fastest; null: they do not, or it is not known
+    capacity: int | None = None
 
 
 class NumaNode(msgspec.Struct, kw_only=True, frozen=True):
@@ -40,14 +43,23 @@ class NumaNode(msgspec.Struct, kw_only=True, frozen=True):
 class Nic(msgspec.Struct, kw_only=True, frozen=True):
     """One network interface that is up, loopback left out."""
 
-    name: FreeText  # of the interface
-    kind: Public  # `ethernet`, `infiniband` or `virtual`
+    name: FreeText  # of the interface, or of a device and port without one: `mlx5_0:1`, `cxi0`
+    kind: Public  # `ethernet`, `infiniband`, `slingshot`, `efa` or `virtual`
     numa_node: int | None  # of the interface; null: not known
     rate_gbs: float | None  # of the link in GB/s, one direction, as it says; null: it does not
     addresses: list[FreeText]  # IP addresses
     verbs: FreeText | None = None  # RDMA device and port: `mlx5_0:1`; null: none, or not known
     pci: Public | None = None  # PCI address: `0000:4d:00.0`; null: no PCI device, or not known
     upstream: list[Public] = []  # PCI bridges above it, from the root port down; empty: not known
+    host_gbs: float | None = None  # theoretical payload of its PCIe link, each way; null: not known
+
+    @property
+    def path_gbs(self) -> float | None:
+        """The theoretical rate of messages through it: its link's, or PCIe's where that is less.
+
+        None where the rate of its link is not known.
+        """
+        return least([self.rate_gbs, self.host_gbs]) if self.rate_gbs else None
 
 
 class Gpu(msgspec.Struct, kw_only=True, frozen=True):
@@ -62,11 +74,16 @@ class Gpu(msgspec.Struct, kw_only=True, frozen=True):
     memory_bytes: int | None  # its size; null: not known
     # theoretical rate of its memory in GB/s, bytes read and written; null: not known
     memory_gbs: float | None
-    host_link: Public  # link to the CPU: `pcie`, `nvlink-c2c`, `nvlink`, `xgmi`
+    # link to the CPU: `pcie`, `nvlink-c2c`, `nvlink`, `xgmi`, or `package`: one package has both
+    host_link: Public
     host_gbs: float | None  # theoretical payload of that link in GB/s, each way; null: not known
     upstream: list[Public] = []  # PCI bridges above it, from the root port down; empty: not known
     # its number for a rank, where `CUDA_VISIBLE_DEVICES` names devices; null: as `index`
     ordinal: int | None = None
+    # its number among the partitions of one package, which have one PCI address; null: a whole GPU
+    partition: int | None = None
+    # the NVLink fabric that joins it with GPUs of other hosts: `clique 4026 of CLUSTER`; null: none
+    fabric: FreeText | None = None
 
     @property
     def number(self) -> str:
@@ -79,14 +96,15 @@ class GpuLink(msgspec.Struct, kw_only=True, frozen=True):
 
     one: int  # `index` of the first, the smaller one
     other: int  # `index` of the second
-    # `nvlink`, `xgmi`, `pcie-switch`, `host-bridge` (a CPU's root ports), `cross-socket` (from one
-    # NUMA node to another) or `unknown`
+    # `package` (partitions of one), `nvlink`, `xgmi`, `pcie-switch`, `host-bridge` (a CPU's root
+    # ports), `cross-socket` (from one NUMA node to another) or `unknown`
     kind: Public
     # theoretical payload in GB/s, each way, of all lanes together; null: not known
     gbs: float | None
     peer: FreeText | None = None  # why one cannot copy to the other directly; null: it can
     # switches join them, so that a GPU has these lanes for all others together
     switched: bool = False
+    hops: int | None = None  # links of xGMI on the way, 1: a direct one; null: not known
 
 
 class Provenance(msgspec.Struct, kw_only=True, frozen=True):

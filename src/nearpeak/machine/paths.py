@@ -191,7 +191,7 @@ def _two_nodes(machine: Machine, cores: Cores, hosts: Sequence[str]) -> DataPath
         summary=f"{hosts[0]} to {hosts[1]}{through}",
         transport="network",
         ends=_on_hosts(_nearest_first(cores, nic), hosts[:2], 1),
-        theoretical_gbs=nic.rate_gbs,
+        theoretical_gbs=nic.path_gbs,
         adapter=nic.verbs,
     )
 

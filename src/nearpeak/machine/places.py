@@ -7,12 +7,15 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import msgspec
+
 from nearpeak.machine.machine import Core, Machine, Nic
 from nearpeak.terms.path import Endpoint, NoPath
 
 NO_HOSTS = "no hosts given; name two with --hosts A,B, or start it in a job of two nodes"
 LOCAL_DISTANCE, REMOTE_DISTANCE = 10, 20  # linux/topology.h: where the firmware does not say
 NO_NIC = Nic(name="", kind="", numa_node=None, rate_gbs=None, addresses=[])
+FAST = 0.9  # of the fastest core's capacity: the kernel's figures of one kind of cores scatter
 USUAL_RANKS = 4  # between two, which most paths have, and the largest number
 
 
@@ -51,16 +54,19 @@ def on_nodes(hosts: int, ranks: Ranks) -> list[tuple[int, int]]:
 
 
 def usable_cores(machine: Machine) -> Cores:
-    """The cores that this process may use, with the CPUs it may use.
+    """The cores that this process may use, with the CPUs it may use; slow ones come last.
 
     Cores without a NUMA node that the kernel lists are left out: their distances are not known.
     """
     allowed = set(machine.allowed_cpus)
     by_node: Cores = {}
-    for core in sorted(machine.cores, key=lambda core: core.cpus[0]):
+    least = FAST * max((core.capacity or 0 for core in machine.cores), default=0)
+    for core in sorted(
+        machine.cores, key=lambda core: ((core.capacity or 0) < least, core.cpus[0])
+    ):
         cpus = [cpu for cpu in core.cpus if cpu in allowed]
         if cpus and core.numa_node is not None:
-            usable = Core(cpus=cpus, package=core.package, numa_node=core.numa_node)
+            usable = msgspec.structs.replace(core, cpus=cpus)
             by_node.setdefault(core.numa_node, []).append(usable)
     return dict(sorted(by_node.items()))
 
@@ -91,13 +97,20 @@ def neighbours(machine: Machine, cores: list[Core]) -> tuple[Core, Core, int]:
         for cpu in cache.cpus:
             caches[cpu].add((cache.level, cache.cpus[0]))
 
+    order = {core.cpus[0]: position for position, core in enumerate(cores)}
+
     def shared(first: Core, second: Core) -> set[int]:
         return {level for level, _ in caches[first.cpus[0]] & caches[second.cpus[0]]}
 
     def rank(pair: tuple[Core, Core]) -> tuple[bool, bool, int, int]:
         first, second = pair
         levels = shared(first, second)
-        return bool(levels - {last}), last not in levels, first.cpus[0], second.cpus[0]
+        return (
+            bool(levels - {last}),
+            last not in levels,
+            order[first.cpus[0]],
+            order[second.cpus[0]],
+        )
 
     # A best pair contains the first core or the second, but for odd machines, where the choice does
     # not matter; all pairs of 128 cores would take a while.
@@ -136,22 +149,23 @@ def _packages(machine: Machine, node: int) -> set[int | None]:
     return {core.package for core in machine.cores if core.numa_node == node}
 
 
-def infiniband_ports(machine: Machine) -> list[Nic]:
-    """The ports by which ranks may talk without IP."""
-    return [nic for nic in machine.nics if nic.kind == "infiniband" and ":" in nic.name]
+def fabric_ports(machine: Machine) -> list[Nic]:
+    """The ports by which ranks talk without IP: InfiniBand's, else Slingshot's."""
+    infiniband = [nic for nic in machine.nics if nic.kind == "infiniband" and ":" in nic.name]
+    return infiniband or [nic for nic in machine.nics if nic.kind == "slingshot"]
 
 
 def towards(machine: Machine, hosts: Sequence[str]) -> Nic:
     """The NIC between this host and the other of the first two hosts.
 
-    It is the fastest InfiniBand port, else that of the route. NO_NIC where neither of the two is
-    this host, or the route is not known.
+    It is the fastest port of InfiniBand or Slingshot, else that of the route. NO_NIC where neither
+    of the two is this host, or the route is not known.
     """
     local_names = [machine.hostname.partition(".")[0], "localhost"]
     remote = [host for host in hosts[:2] if host.partition(".")[0] not in local_names]
     if len(remote) != 1:
         return NO_NIC
-    if ports := infiniband_ports(machine):
+    if ports := fabric_ports(machine):
         return max(ports, key=lambda nic: nic.rate_gbs or 0.0)
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 from nearpeak.machine.gpus.nvidia import FACTS, nvidia_facts
 from nearpeak.machine.machine import Provenance
-from nearpeak.machine.sysfs import CPU, INFINIBAND
+from nearpeak.machine.nics import INFINIBAND
+from nearpeak.machine.sysfs import CPU
 from nearpeak.machine.tree import Tree
 
 DMI = "sys/class/dmi/id"

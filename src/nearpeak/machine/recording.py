@@ -13,17 +13,19 @@ from pathlib import Path
 
 from nearpeak.machine import limits, pcie_links
 from nearpeak.machine.gpus.amd import KFD, properties
+from nearpeak.machine.gpus.fabric import CHANNELS, without_cluster
 from nearpeak.machine.gpus.nvidia import FACTS, nvidia_facts
-from nearpeak.machine.gpus.pci import DEVICES, bridges
+from nearpeak.machine.gpus.pci import DEVICES, bridges, device_address
 from nearpeak.machine.machine import Machine, Nic
+from nearpeak.machine.nics import CXI, EFA, INFINIBAND, NDEV, NET, PHYSFN, physical_function
 from nearpeak.machine.provenance import AMDGPU, BIOS, MICROCODE, PRODUCT
 from nearpeak.machine.rdma_doctor import GDRCOPY, LIMITS, LOCKED, MODULES, PEER_MEMORY
-from nearpeak.machine.sysfs import CPU, INFINIBAND, NDEV, NET, NODE, NVIDIA
+from nearpeak.machine.sysfs import CPU, NODE, NVIDIA, arm_cores
 from nearpeak.machine.tree import Tree, format_list, read_tree
 
 Files = Iterator[tuple[str, str]]  # path and text
 
-CPUINFO = ("model name", "cpu", "machine", "microcode", "CPU implementer", "CPU part", "flags")
+CPUINFO = ("model name", "cpu", "machine", "microcode", "flags")
 STATUS = ("Cpus_allowed_list", "Mems_allowed_list", "CapEff", "Seccomp")
 SETTINGS = (
     "proc/loadavg",
@@ -37,10 +39,12 @@ SETTINGS = (
     f"{CPU}/intel_pstate/no_turbo",
     "sys/hypervisor/type",
 )
+# Folders of many CPUs or GPUs, up to the number of one.
+MERGED = "|".join((f"{CPU}/cpu", f"{CPU}/cpufreq/policy", f"{FACTS}/gpu", f"{KFD}/"))
 # A kernel's first of these is recorded: the name now, before Linux 5.3, and before 2.6.26.
 SIBLINGS = ("core_cpus_list", "thread_siblings_list", "thread_siblings")
 SHARING = ("shared_cpu_list", "shared_cpu_map")
-INTERFACE = ("flags", "operstate", "speed", "type")
+INTERFACE = ("flags", "operstate", "speed", "type", "phys_port_name")
 # Facts of the topology of AMD's GPUs.
 KFD_NODE = (
     "cpu_cores_count",
@@ -49,9 +53,10 @@ KFD_NODE = (
     "device_id",
     "location_id",
     "domain",
+    "gfx_target_version",
     "unique_id",
 )
-KFD_LINK = ("type", "node_to", "max_bandwidth")
+KFD_LINK = ("type", "node_to", "weight", "max_bandwidth")
 KFD_PARTS = {
     "mem_banks": ("heap_type", "size_in_bytes", "width", "mem_clk_max"),
     "io_links": KFD_LINK,
@@ -92,7 +97,8 @@ def _identity(tree: Tree, machine: Machine) -> Files:
     cpuinfo = tree.fields("proc/cpuinfo")
     if "hypervisor" in cpuinfo.pop("flags", "").split():
         cpuinfo["flags"] = "hypervisor"
-    yield from _filled([("proc/cpuinfo", _lines(cpuinfo, CPUINFO))])
+    kinds = [f"CPU implementer: {maker}\nCPU part: {part}" for maker, part in arm_cores(tree)]
+    yield from _filled([("proc/cpuinfo", "\n".join([_lines(cpuinfo, CPUINFO), *kinds]).strip())])
     yield "proc/self/status", _lines(tree.fields("proc/self/status"), STATUS)
     bounds = re.findall(rf"^{LOCKED}.*\S", tree.text(LIMITS), re.MULTILINE)
     yield LIMITS, "\n".join(bounds)
@@ -103,7 +109,9 @@ def _processors(tree: Tree, machine: Machine) -> Files:
     yield f"{CPU}/online", format_list(cpu for core in machine.cores for cpu in core.cpus)
     for cpu in tree.indices(CPU, "cpu"):
         folder = f"{CPU}/cpu{cpu}"
-        yield from _copied(tree, [f"{folder}/topology/physical_package_id"])
+        yield from _copied(
+            tree, (f"{folder}/topology/physical_package_id", f"{folder}/cpu_capacity")
+        )
         yield from _first(tree, f"{folder}/topology", SIBLINGS)
         for index in tree.indices(f"{folder}/cache", "index"):
             cache = f"{folder}/cache/index{index}"
@@ -146,7 +154,7 @@ def _devices(tree: Tree, machine: Machine) -> Files:
     names = {
         name: re.sub(r"x[0-9a-f]{12}$", f"x{number}", name)
         for number, name in enumerate(tree.names(NET))
-        if name in adapters
+        if name in adapters or tree.exists(f"{NET}/{name}/device")
     }
     for name, shown in names.items():
         texts = ((file, tree.text(f"{NET}/{name}/{file}")) for file in INTERFACE)
@@ -154,7 +162,7 @@ def _devices(tree: Tree, machine: Machine) -> Files:
         if tree.exists(f"{NET}/{name}/bonding"):
             yield f"{NET}/{shown}/bonding/mode", tree.text(f"{NET}/{name}/bonding/mode")
         if tree.exists(f"{NET}/{name}/device"):
-            yield from _place(f"{NET}/{shown}", adapters[name])
+            yield from _place(tree, f"{NET}/{name}", f"{NET}/{shown}", adapters.get(name))
     for device in tree.names(INFINIBAND):
         yield from _copied(tree, [f"{INFINIBAND}/{device}/fw_ver"])
         for port in tree.names(f"{INFINIBAND}/{device}/ports", r"\d+"):
@@ -163,31 +171,43 @@ def _devices(tree: Tree, machine: Machine) -> Files:
                 yield f"{folder}/{file}", tree.text(f"{folder}/{file}")
             interface = names.get(tree.text(f"{folder}/{NDEV}"), "")
             yield from _filled([(f"{folder}/{NDEV}", interface)])
-        if device in adapters:
-            yield from _place(f"{INFINIBAND}/{device}", adapters[device])
+        folder = f"{INFINIBAND}/{device}"
+        if tree.exists(f"{folder}/device"):
+            yield from _place(tree, folder, folder, adapters.get(device))
+        if EFA in tree.text(f"{folder}/device/uevent"):
+            yield f"{folder}/device/uevent", EFA
+    for name in tree.names(CXI):
+        yield from _place(tree, f"{CXI}/{name}", f"{CXI}/{name}", adapters.get(name))
 
 
-def _place(folder: str, nic: Nic) -> Files:
-    """Record the place of the adapter in this folder of sys/class."""
-    yield f"{folder}/device/numa_node", _node(nic.numa_node)
-    if nic.pci:
-        yield f"{folder}/device", f"../../../{nic.pci}"
+def _place(tree: Tree, folder: str, shown: str, nic: Nic | None) -> Files:
+    """Records the place of the adapter in this folder of sys/class, named as `shown`; `nic`: as it
+    is listed."""
+    yield f"{shown}/device/numa_node", _node(nic.numa_node if nic else None)
+    if pci := device_address(tree, folder):
+        yield f"{shown}/device", f"../../../{pci}"
+    if physical := physical_function(tree, folder):
+        yield f"{shown}/{PHYSFN}", f"../{physical}"
 
 
 def _nvidia(tree: Tree, _: Machine) -> Files:
     for path, text in nvidia_facts(tree).items():
         # A UUID that identifies no GPU.
         gpu = re.fullmatch(rf"{FACTS}/gpu(\d+)/uuid", path)
+        text = without_cluster(text) if path.endswith("/fabric") else text
         yield path, f"GPU-00000000-0000-0000-0000-{int(gpu[1]):012d}" if gpu else text
+    for name in tree.names(CHANNELS):
+        yield f"{CHANNELS}/{name}", ""
 
 
 def _amd(tree: Tree, _: Machine) -> Files:
-    gpus = itertools.count()
+    numbers: dict[int, int] = {}
     for node in tree.indices(KFD, ""):
         folder = f"{KFD}/{node}"
         facts = properties(tree, f"{folder}/properties")
         if facts.get("simd_count"):
-            facts["unique_id"] = next(gpus)
+            # A number that identifies no GPU; partitions of one may share it.
+            facts["unique_id"] = numbers.setdefault(facts.get("unique_id", 0), len(numbers))
         yield f"{folder}/properties", _lines(facts, KFD_NODE, " ")
         yield from _copied(tree, [f"{folder}/name"])
         for kind, keys in KFD_PARTS.items():
@@ -218,7 +238,7 @@ def _merge(files: dict[str, str]) -> list[tuple[str, str]]:
     plain: list[tuple[str, str]] = []
     by_file: dict[tuple[str, str, str], list[int]] = defaultdict(list)
     for path, text in files.items():
-        if of_cpu := re.fullmatch(rf"({CPU}/cpu|{CPU}/cpufreq/policy|{FACTS}/gpu)(\d+)/(.*)", path):
+        if of_cpu := re.fullmatch(rf"({MERGED})(\d+)/(.*)", path):
             by_file[of_cpu[1], of_cpu[3], text].append(int(of_cpu[2]))
         else:
             plain.append((path, text))

@@ -3,42 +3,41 @@
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from socket import AF_INET, AF_INET6
-from typing import Any
 
-import psutil
+import msgspec
 
 from nearpeak.errors import UserError
 from nearpeak.machine.gpus.all import discover_gpus
 from nearpeak.machine.gpus.nvidia import DRIVER
-from nearpeak.machine.gpus.pci import bridges, device_address, listed_node, only_node
-from nearpeak.machine.machine import Cache, Core, Machine, Nic, NumaNode
+from nearpeak.machine.gpus.pci import listed_node, only_node
+from nearpeak.machine.machine import Cache, Core, Machine, NumaNode
+from nearpeak.machine.nics import read_nics
 from nearpeak.machine.tree import Tree, parse_list, read_tree
 
 CPU = "sys/devices/system/cpu"
 NODE = "sys/devices/system/node"
-NET = "sys/class/net"
-INFINIBAND = "sys/class/infiniband"
-NDEV = "gid_attrs/ndevs/0"  # of a port: the network interface that its first address belongs to
 NVIDIA = f"{DRIVER}/gpus"
 
-# Numbers of the kernel's if_arp.h and if.h.
-ARPHRD_INFINIBAND = 32
-ARPHRD_LOOPBACK = 772
-UP = re.compile(r"0x[0-9a-f]*[13579bdf]")  # flags with IFF_UP, the lowest bit
-STATES_UP = ("up", "unknown")  # some drivers never say: the flag is then all there is
+NO_MODEL = "unknown"  # of a processor
 FIRMWARE = ("sys/class/dmi/id/sys_vendor", "sys/class/dmi/id/product_name")
 
 # Arm's processors say numbers, not names: (implementer, part) as in the processors' manuals.
 ARM_MODELS = {
+    # Names of LLVM's llvm/lib/TargetParser/Host.cpp and of the kernel's asm/cputype.h.
     ("0x41", "0xd08"): "Arm Cortex-A72",
     ("0x41", "0xd0c"): "Arm Neoverse N1",
     ("0x41", "0xd40"): "Arm Neoverse V1",
     ("0x41", "0xd49"): "Arm Neoverse N2",
     ("0x41", "0xd4f"): "Arm Neoverse V2",
+    ("0x41", "0xd84"): "Arm Neoverse V3",
+    ("0x41", "0xd85"): "Arm Cortex-X925",
+    ("0x41", "0xd87"): "Arm Cortex-A725",
+    ("0x41", "0xd8e"): "Arm Neoverse N3",
     ("0x46", "0x001"): "Fujitsu A64FX",
+    ("0x48", "0xd01"): "HiSilicon Kunpeng 920",
+    ("0xc0", "0xac3"): "AmpereOne",
 }
 
 
@@ -82,14 +81,14 @@ def assemble(
         # Linux has this file since 6.1.
         architecture=tree.text("proc/sys/kernel/arch")
         or (os.uname().machine if tree.live else "unknown"),
-        cpu_model=_cpu_model(cpuinfo),
+        cpu_model=_cpu_model(tree, cpuinfo),
         kernel=tree.text("proc/sys/kernel/osrelease") or "unknown",
         source=source,
         virtual=_virtual(tree, cpuinfo),
-        cores=sorted(cores, key=lambda core: core.cpus[0]),
+        cores=sorted(_with_capacities(tree, cores), key=lambda core: core.cpus[0]),
         caches=sorted(caches, key=lambda cache: (cache.level, cache.kind, cache.cpus[0])),
         numa_nodes=sorted(numa_nodes, key=lambda node: node.index),
-        nics=_network_interfaces(tree, near) + _infiniband_ports(tree, near),
+        nics=read_nics(tree, near),
         allowed_cpus=online if allowed_cpus is None else allowed_cpus,
         allowed_nodes=_allowed(status, "Mems_allowed_list", [node.index for node in numa_nodes]),
         gpus=gpus.gpus,
@@ -139,16 +138,21 @@ def _numa_nodes(tree: Tree) -> list[NumaNode]:
             )
         ]
     gpu_nodes = _gpu_nodes(tree)
+    online = {*_online(tree)}  # some kernels list CPUs that are offline, too
     return [
         NumaNode(
             index=index,
-            cpus=tree.cpus(f"{NODE}/node{index}/cpulist", f"{NODE}/node{index}/cpumap"),
+            cpus=sorted(online.intersection(_cpus_of_node(tree, index))),
             memory_bytes=tree.kibibytes(f"{NODE}/node{index}/meminfo", f"Node {index} MemTotal"),
             distances=distances(tree, index),
             memory="gpu" if index in gpu_nodes else "host",
         )
         for index in indices
     ]
+
+
+def _cpus_of_node(tree: Tree, index: int) -> list[int]:
+    return tree.cpus(f"{NODE}/node{index}/cpulist", f"{NODE}/node{index}/cpumap")
 
 
 def _gpu_nodes(tree: Tree) -> set[int]:
@@ -190,6 +194,17 @@ def _cores(tree: Tree, numa_nodes: list[NumaNode]) -> list[Core]:
     return cores
 
 
+def _with_capacities(tree: Tree, cores: list[Core]) -> list[Core]:
+    """The cores with their speeds, if these differ (Arm's big and little ones, Intel's hybrids)."""
+    speeds = [tree.natural(f"{CPU}/cpu{core.cpus[0]}/cpu_capacity") for core in cores]
+    if len({*speeds}) < 2:
+        return cores
+    return [
+        msgspec.structs.replace(core, capacity=speed)
+        for core, speed in zip(cores, speeds, strict=True)
+    ]
+
+
 def _caches(tree: Tree) -> list[Cache]:
     caches: dict[tuple[int, str, tuple[int, ...]], Cache] = {}
     online = set(_online(tree))
@@ -209,104 +224,22 @@ def _caches(tree: Tree) -> list[Cache]:
     return list(caches.values())
 
 
-def _network_interfaces(tree: Tree, near: Callable[[str], int | None]) -> list[Nic]:
-    addresses = _addresses() if tree.live else {}
-    adapters = _ethernet_adapters(tree)
-    nics: list[Nic] = []
-    for name in tree.names(NET):
-        folder = f"{NET}/{name}"
-        kind = _kind(tree, folder)
-        up = UP.fullmatch(tree.text(f"{folder}/flags"))
-        if not (kind and up and tree.text(f"{folder}/operstate") in STATES_UP):
-            continue
-        # Linux says 10000 Mbit/s for every veth: of a virtual interface the number means nothing.
-        megabits = tree.natural(f"{folder}/speed") if kind != "virtual" else None
-        nics.append(
-            Nic(
-                name=name,
-                kind=kind,
-                numa_node=near(folder),
-                rate_gbs=megabits / 8000 if megabits else None,
-                addresses=addresses.get(name, []),
-                verbs=adapters.get(name),
-                **_place(tree, folder),
-            )
-        )
-    return nics
-
-
-def _kind(tree: Tree, folder: str) -> str:
-    """The kind of the network interface in this folder of sys/class; empty for loopback, and where
-    the kernel does not say."""
-    unclear = {ARPHRD_INFINIBAND: "infiniband", ARPHRD_LOOPBACK: "", None: ""}
-    real = tree.exists(f"{folder}/bonding") or tree.exists(f"{folder}/device")
-    return unclear.get(tree.integer(f"{folder}/type"), "ethernet" if real else "virtual")
-
-
-def _infiniband_ports(tree: Tree, near: Callable[[str], int | None]) -> list[Nic]:
-    """Active InfiniBand ports, named as UCX names them (mlx5_0:1).
-
-    A port whose link layer is Ethernet is left out: it is a network interface already.
-    """
-    nics: list[Nic] = []
-    for device, port, folder in _ports(tree, "InfiniBand"):
-        if "ACTIVE" not in tree.text(f"{folder}/state"):
-            continue
-        rate = re.match(r"(\d+(?:\.\d+)?) Gb/sec", tree.text(f"{folder}/rate"))
-        nics.append(
-            Nic(
-                name=f"{device}:{port}",
-                kind="infiniband",
-                numa_node=near(f"{INFINIBAND}/{device}"),
-                rate_gbs=float(rate[1]) / 8 if rate else None,
-                addresses=[],
-                verbs=f"{device}:{port}",
-                **_place(tree, f"{INFINIBAND}/{device}"),
-            )
-        )
-    return nics
-
-
-def _place(tree: Tree, folder: str) -> dict[str, Any]:
-    """The PCIe place of the adapter in this folder of sys/class, as fields of Nic."""
-    pci = device_address(tree, folder)
-    return {"pci": pci or None, "upstream": bridges(tree, pci)[:-1]}
-
-
-def _ethernet_adapters(tree: Tree) -> dict[str, str]:
-    """Network interface -> its RDMA device and port, where it has one (RoCE)."""
-    ports = _ports(tree, "Ethernet")
-    adapters = {tree.text(f"{folder}/{NDEV}"): f"{device}:{port}" for device, port, folder in ports}
-    return {name: port for name, port in adapters.items() if name}
-
-
-def _ports(tree: Tree, layer: str) -> Iterator[tuple[str, str, str]]:
-    """The ports of RDMA devices with this link layer: device, port and folder of each."""
-    for device in tree.names(INFINIBAND):
-        for port in tree.names(f"{INFINIBAND}/{device}/ports", r"\d+"):
-            folder = f"{INFINIBAND}/{device}/ports/{port}"
-            if tree.text(f"{folder}/link_layer") == layer:
-                yield device, port, folder
-
-
-def _addresses() -> dict[str, list[str]]:
-    """The IP addresses of each interface of this machine, without link-local ones."""
-    addresses: dict[str, list[str]] = {}
-    for name, entries in psutil.net_if_addrs().items():
-        ip = (entry.address for entry in entries if entry.family in (AF_INET, AF_INET6))
-        addresses[name] = [address for address in ip if "%" not in address]
-    return addresses
-
-
-def _cpu_model(cpuinfo: dict[str, str]) -> str:
-    """The processor's name: x86 says "model name", POWER "cpu", Arm numbers only."""
+def _cpu_model(tree: Tree, cpuinfo: dict[str, str]) -> str:
+    """The processor's name: x86 says "model name", POWER "cpu", Arm numbers only, of each kind of
+    its cores."""
     name = cpuinfo.get("model name") or cpuinfo.get("cpu")
     if name:
         return " ".join(name.split())
-    arm = (cpuinfo.get("CPU implementer", ""), cpuinfo.get("CPU part", ""))
-    if all(arm):
-        return ARM_MODELS.get(arm, f"Arm implementer {arm[0]} part {arm[1]}")
-    return "unknown"
+    models = [
+        ARM_MODELS.get(arm, f"Arm implementer {arm[0]} part {arm[1]}") for arm in arm_cores(tree)
+    ]
+    return " and ".join(models) or NO_MODEL
+
+
+def arm_cores(tree: Tree) -> list[tuple[str, str]]:
+    """Implementer and part of each kind of Arm's cores."""
+    pattern = r"^CPU implementer\s*: *(\S+)(?s:.*?)^CPU part\s*: *(\S+)"
+    return sorted({*re.findall(pattern, tree.text("proc/cpuinfo"), re.MULTILINE)})
 
 
 def _virtual(tree: Tree, cpuinfo: dict[str, str]) -> bool:

@@ -8,7 +8,12 @@ from nearpeak.picture.parts import Socket, Span, columns_of
 from nearpeak.picture.shapes import LINE, PILL, Box, text_width, wrapped
 
 LEAST, MOST = 84.0, 190.0  # widths of a box
-KINDS = {"infiniband": "InfiniBand", "ethernet": "Ethernet"}
+KINDS = {
+    "infiniband": "InfiniBand",
+    "ethernet": "Ethernet",
+    "slingshot": "Slingshot",
+    "efa": "EFA",
+}
 STEM = 14.0  # of the line down to the socket
 
 
@@ -86,6 +91,8 @@ def _lines(nics: list[Nic], socket: Socket, width: float) -> list[str]:
     facts = [" ".join([kind, *speed])]
     if text_width(facts[0]) > room:
         facts = [kind, *speed]
+    bound = nics[0].path_gbs
+    facts += [f"PCIe {bound:.3g} GB/s"] if bound and rate and bound < rate else []
     node = nics[0].numa_node
     near = [f"at node {node}"] if node is not None and len(socket.nodes) > 1 else []
     return [*_names(nics, room + 2 * PAD), *facts, *near]
@@ -97,5 +104,5 @@ def _names(nics: list[Nic], box_width: float) -> list[str]:
 
 def _groups(socket: Socket) -> list[list[Nic]]:
     """Adapters that are alike and near to the same node."""
-    groups = grouped(socket.nics, lambda nic: (nic.numa_node, nic.kind, nic.rate_gbs))
+    groups = grouped(socket.nics, lambda nic: (nic.numa_node, nic.kind, nic.rate_gbs, nic.path_gbs))
     return list(groups.values())

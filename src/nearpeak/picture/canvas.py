@@ -6,6 +6,7 @@ from math import log10
 
 from nearpeak.machine.machine import Machine
 from nearpeak.picture.measured import Measured
+from nearpeak.picture.packages import of_packages, packages_of
 from nearpeak.picture.parts import by_spot
 from nearpeak.picture.shapes import (
     LINE,
@@ -34,7 +35,9 @@ class Canvas:
     def __init__(
         self, machine: Machine, rows: Sequence[Measured], width: float, notes: Sequence[str] = ()
     ) -> None:
-        self.machine = machine
+        self.machine = of_packages(machine)
+        # The partitions of each GPU, by the index as which it is drawn; of a whole one only itself.
+        self.partitions = {package[0].index: package for package in packages_of(machine)}
         self.notes = notes  # sentences below the measured rows
         self.rows = list(rows)
         self.rows_at = by_spot(machine, self.rows)

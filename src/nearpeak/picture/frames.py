@@ -64,8 +64,13 @@ def add_frame(canvas: Canvas, socket: Socket, span: Span, y: float, height: floa
 
 
 def add_between(canvas: Canvas, spans: list[Span], y: float) -> None:
-    """Adds the links between the sockets of a row at `y`; the rows are those of any pair."""
+    """Adds the links between the sockets of a row at `y`; the rows are those of any pair.
+
+    What joins more than two is not known: without rows they have none.
+    """
     rows = canvas.rows_on("sockets")
+    if not rows and len(spans) > 2:
+        return
     for (x, width), (after, _) in pairwise(spans):
         canvas.link(((x + width, y), (after, y)), rows, title="between the sockets")
     if len(spans) > 1:

@@ -141,7 +141,8 @@ def _add_bars(canvas: Canvas, wholes: list[Fabric]) -> None:
         members = f"{len(fabric.gpus)} GPUs, all to all"
         kind = LINKS.get(fabric.kind, fabric.kind)
         long = f"{members}: {fabric.label}"
-        label = canvas.labelled(bar, (), (f"{long} each way", long, fabric.label, kind))
+        rate = () if fabric.gbs is None else (f"{long} each way",)
+        label = canvas.labelled(bar, (), (*rate, long, fabric.label, kind))
         canvas.say_rate(fabric.label, label, "between GPUs")
         canvas.picture.height = max(canvas.picture.height, bar.bottom)
 

@@ -5,12 +5,13 @@ import itertools
 
 from nearpeak.grouping import grouped
 from nearpeak.machine.machine import Gpu
+from nearpeak.numbers import noun
 from nearpeak.picture.canvas import GAP, PAD, Canvas
 from nearpeak.picture.parts import LINKS, Socket, Span, columns_of, gib, rated
 from nearpeak.picture.shapes import LINE, PILL, SIZE, Box, first_fit
 
 LEAST, MOST = 35.0, 200.0  # widths of a box
-BRANDS = ("NVIDIA ", "AMD ", "Tesla ")
+BRANDS = ("NVIDIA ", "AMD ", "Instinct ", "Tesla ")
 TRUNK = 20.0  # of the line from a node to where it divides: a line of text fits beside it
 LEVEL = 5.0  # from one such height to the next
 
@@ -30,7 +31,7 @@ def add_gpus(canvas: Canvas, row: list[Socket], spans: list[Span]) -> None:
     levels = [_levels(canvas, socket, middles) for socket in row]
     deepest = max(itertools.chain(*(of_socket.values() for of_socket in levels)))
     y = top + TRUNK + deepest * LEVEL + PILL + 10
-    lines = max(len(_lines(gpu, width)) for gpu, (_, width, _) in placed)
+    lines = max(len(_lines(canvas, gpu, width)) for gpu, (_, width, _) in placed)
     marked = "gpu" in canvas.kinds
     height = 9 + lines * LINE + (PILL + 4) * marked
     for gpu, (x, width, line) in placed:
@@ -53,18 +54,22 @@ def _places(many: int, x: float, width: float) -> list[tuple[float, float, int]]
     return [(start + index % columns * step, gpu_width, index // columns) for index in range(many)]
 
 
-def _lines(gpu: Gpu, width: float) -> list[str]:
-    name = first_fit((f"GPU {gpu.index}", f"{gpu.index}"), width - 2)
+def _lines(canvas: Canvas, gpu: Gpu, width: float) -> list[str]:
+    partitions = [partition.index for partition in canvas.partitions[gpu.index]]
+    several = len(partitions) > 1
+    named = f"{partitions[0]}–{partitions[-1]}" if several else f"{gpu.index}"
+    name = first_fit((f"{noun(len(partitions), 'GPU')} {named}", named), width - 2)
     model = gpu.name
     for brand in BRANDS:
         model = model.removeprefix(brand)
     details = [model, gib(gpu.memory_bytes or 0)]
+    details += [f"{len(partitions)} partitions"] if several else []
     return [name, *filter(None, (first_fit([detail], width - 2 * PAD) for detail in details))]
 
 
 def _add_gpu(canvas: Canvas, gpu: Gpu, x: float, y: float, width: float, height: float) -> None:
     box = Box("gpu", f"gpu {gpu.index}", x, y, width, height, f"{gpu.name}, {gpu.pci}")
-    canvas.filled(box, _lines(gpu, width), strong=True)
+    canvas.filled(box, _lines(canvas, gpu, width), strong=True)
     rows = canvas.rows_on("gpu", gpu.index)
     canvas.pills(rows, x + 1, box.bottom - PILL - 4, width - 2, centred=True)
 
@@ -104,7 +109,8 @@ def _add_links(
         text = rated(gpus[0].host_link, gpus[0].host_gbs)
         short = LINKS.get(gpus[0].host_link, gpus[0].host_link)
         room = end - start.middle - 12
-        label = first_fit((f"{text} each way", text, short), room)
+        rate = (f"{text} each way", text) if gpus[0].host_gbs else ()
+        label = first_fit((*rate, short), room)
         canvas.say_rate(text, label, "to the host")
         canvas.text(label, start.middle + 6, top + SIZE + 4, room, style="muted")
 

@@ -9,7 +9,9 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from nearpeak.machine.machine import Machine
+from nearpeak.machine.machine import Gpu, Machine
+from nearpeak.machine.rails import below_switches
+from nearpeak.machine.sysfs import NO_MODEL
 from nearpeak.machine.tree import format_list
 from nearpeak.numbers import count, noun, number
 from nearpeak.picture import adapters, frames
@@ -33,7 +35,7 @@ def layout(
     """The drawing of a machine, WIDE or NARROW. `rows`: the measured ones, none for only the
     machine; `notes`: sentences below them."""
     canvas = Canvas(machine, rows, width, notes)
-    machine_sockets = sockets(machine)
+    machine_sockets = sockets(canvas.machine)
     _add_heading(canvas, machine_sockets)
     adapters.add_second_host(canvas)
     abreast = ABREAST[canvas.wide]
@@ -54,6 +56,8 @@ def layout(
 
 def processor(model: str) -> str:
     """The bare name of a processor: `Intel Xeon Gold 6248`."""
+    if model == NO_MODEL:
+        return "Processor not known"
     plain = re.sub(r"\((R|TM)\)|( CPU)? @.*|,.*|( \d+-Core)? Processor$", "", model)
     return " ".join(plain.split())
 
@@ -66,16 +70,20 @@ def _add_heading(canvas: Canvas, machine_sockets: list[Socket]) -> None:
     name = _times(packages, processor(canvas.machine.cpu_model))
     lines = [", ".join(filter(None, [f"{name}: {cores}", memory]))]
     gpus = canvas.machine.gpus
-    kinds = Counter((gpu.name, gpu.memory_bytes, gpu.memory_gbs) for gpu in gpus)
+    kinds = Counter((_model(gpu), gib(gpu.memory_bytes or 0), gpu.memory_gbs) for gpu in gpus)
     # A copy reads and writes each byte: the ceiling within a GPU is at most half of its rate.
     copies = ", half for a copy" if any(row.path.shares_gpu for row in canvas.rows) else ""
-    for (name, size_bytes, gbs), many in kinds.items():
-        facts = [gib(size_bytes or 0), glued(f"{number(gbs)} GB/s{copies}") if gbs else ""]
+    for (name, size, gbs), many in kinds.items():
+        facts = [size, glued(f"{number(gbs)} GB/s{copies}") if gbs else ""]
         memories = " at ".join(filter(None, facts))
         lines.append(": ".join(filter(None, [_times(many, name), memories])))
     for line in lines:
         canvas.picture.say(line, style="strong")
     canvas.picture.height += 8
+
+
+def _model(gpu: Gpu) -> str:
+    return gpu.name if gpu.partition is None else f"{gpu.name} in partitions"
 
 
 def _times(many: int, name: str) -> str:
@@ -98,6 +106,12 @@ def _add_row(canvas: Canvas, row: list[Socket], alone: bool) -> None:
     add_gpus(canvas, row, spans)
 
 
+def _has_rates(machine: Machine) -> bool:
+    rates = [nic.rate_gbs for nic in machine.nics]
+    rates += [rate for gpu in machine.gpus for rate in (gpu.host_gbs, gpu.memory_gbs)]
+    return any([*rates, *(link.gbs for link in machine.gpu_links)])
+
+
 def _add_notes(canvas: Canvas) -> None:
     machine, rows = canvas.machine, canvas.rows
     in_gpus = [node.index for node in machine.numa_nodes if node.memory == "gpu"]
@@ -105,19 +119,27 @@ def _add_notes(canvas: Canvas) -> None:
     kinds = {link.kind for link in machine.gpu_links}
     through_host = not indirect(machine) and not kinds <= {*OWN_LINES, "unknown"}
     pairs = any(row.path.pair for row in rows)
+    switches = "; ".join(
+        f"{noun(len(gpus), 'GPU')} {joined([gpu.index for gpu in gpus])} with {', '.join(names)}"
+        for gpus, names in below_switches(machine)
+    )
+    others = "Other pairs of GPUs" if kinds & {*OWN_LINES} else "GPUs"
+    cliques = ", ".join(sorted({gpu.fabric for gpu in machine.gpus if gpu.fabric}))
     unmeasured = " or their pairs are not the slowest" if pairs else ""
     notes = (
         (canvas.unsaid, f"Each way: {', '.join(canvas.unsaid)}."),
         (in_gpus, f"GPU memory is NUMA {noun(len(in_gpus), 'node')} {joined(in_gpus)}, too."),
+        (switches, f"PCIe switches join {switches}."),
         (homeless, f"CPUs {format_list(homeless)} belong to no NUMA node."),
         (indirect(machine), "Other pairs of GPUs are joined through other GPUs."),
-        (through_host, "Other pairs of GPUs are joined through the host."),
+        (through_host, f"{others} are joined through the host."),
+        (cliques, f"NVLink joins the GPUs with those of other hosts, too: {cliques}."),
         (
             rows,
             f"Grey links were not measured{unmeasured}; rates beside links are theoretical.",
         ),
         (
-            not rows and [*machine.gpus, *machine.nics],
+            not rows and _has_rates(machine),
             "Rates are theoretical; none was measured.",
         ),
     )

@@ -7,6 +7,7 @@ from math import floor
 from nearpeak.grouping import grouped
 from nearpeak.machine.machine import Gpu, GpuLink, Machine, Nic, NumaNode
 from nearpeak.picture.measured import Measured
+from nearpeak.picture.packages import drawn_as, of_packages
 from nearpeak.picture.shapes import glued
 from nearpeak.terms.path import DataPath
 
@@ -16,6 +17,7 @@ LINKS = {  # the names of links, as people write them
     "nvlink-c2c": "NVLink-C2C",
     "xgmi": "xGMI",
     "pcie-switch": "PCIe switch",
+    "package": "in one package",
 }
 OWN_LINES = ("nvlink", "xgmi", "pcie-switch")  # other ways between GPUs are through the host
 LEAST_CLIQUE = 3  # GPUs, all joined to each other alike, that are drawn as one fabric
@@ -133,7 +135,10 @@ def _socket(machine: Machine, package: int, nodes: list[NumaNode]) -> Socket:
         nodes=nodes,
         cores=len(cores),
         gpus=sorted(gpus, key=lambda gpu: (order[gpu.numa_node], gpu.index)),
-        nics=[nic for nic in _adapters(machine) if nic.numa_node in order],
+        nics=sorted(
+            (nic for nic in _adapters(machine) if nic.numa_node in order),
+            key=lambda nic: order[nic.numa_node],
+        ),
     )
 
 
@@ -181,6 +186,8 @@ def _drawn_as_one(gpus: set[int], links: list[GpuLink]) -> list[tuple[int, ...]]
 
 def _indirect(machine: Machine, link: GpuLink) -> bool:
     """True if two GPUs are joined only through others: xGMI gives no rate there."""
+    if link.hops is not None:
+        return link.hops > 1
     return link.gbs is None and any(
         other.kind == link.kind and other.gbs is not None for other in machine.gpu_links
     )
@@ -213,11 +220,13 @@ def spot(machine: Machine, path: DataPath) -> Spot:
         raise ValueError(f"{path.id}: it is not known where its ends are")
     if path.is_local:
         return "memory", last, 0
-    indices = {gpu.uuid: gpu.index for gpu in machine.gpus}
+    drawn = drawn_as(machine)
+    indices = {gpu.uuid: drawn[gpu.index] for gpu in machine.gpus}
     gpus = sorted({indices[end.gpu] for end in path.ends if end.gpu in indices})
-    if path.shares_gpu and gpus:
+    if len(gpus) == 1 and all(end.gpu for end in path.ends):
         return "gpu", gpus[0], 0
-    if len(gpus) == 2 and any(set(gpus) <= set(fabric.gpus) for fabric in fabrics(machine)):
+    links = fabrics(of_packages(machine))
+    if len(gpus) == 2 and any(set(gpus) <= set(fabric.gpus) for fabric in links):
         return "link", gpus[0], gpus[1]
     if first == last:
         return ("host link", gpus[0], 0) if gpus else ("node", first, 0)

@@ -40,6 +40,7 @@ PROBLEM_LIMIT, GPU_PROBLEM_LIMIT = "2G", "32G"
 # connections.
 FIRST_PORT = 20000
 PORTS = 10000
+THIS_HOST = "127.0.0.1"  # where both ends of a loopback meet
 
 
 def make_command(
@@ -149,7 +150,8 @@ def wanted_place(plan: Plan, launch: Template, group: Group) -> Wanted:
     library = None if launch.contender is None else plan.contenders[launch.contender].library
     return wanted_at(
         group_ends(path, group),
-        between_hosts=path.between_hosts,
+        # perftest's programs hold the devices: the program does not report them.
+        between_hosts=path.between_hosts or bool(launch.adapter),
         ceiling=launch.role == "ceiling",
         library=library.version_text if library and not is_ceiling(library) else None,
     )
@@ -183,12 +185,12 @@ def _ceiling(
         metrics += GPU_FACTS
     options = [*options_of(group.axes), "--metrics", ",".join(metrics), *common]
     program, ends = str(tools.native_program()), group_ends(path, group)
-    if not path.between_hosts:
+    if not (path.between_hosts or planned.adapter):
         place_options = within_host(Seats(path, ends, group.buffers))
         env = path_environment(path)
         return CommandLine(argv=[program, *place_options, *options], env=env)
     return tools.command_line(
-        # The first library's launcher starts the far end.
+        # The first library's launcher starts the other end.
         next(c.library for c in plan.contenders if not is_native(c.library)),
         Launch(
             program=[program, *_between_hosts(planned, group, ends), *options],
@@ -200,9 +202,10 @@ def _ceiling(
 
 
 def _between_hosts(planned: PlannedLaunch, group: Group, ends: Ends) -> list[str]:
-    """Returns the options of a ceiling between hosts: over TCP, or over an RDMA adapter."""
+    """Returns the options of a ceiling between hosts, or of a loopback: over TCP, or over an RDMA
+    adapter."""
     port = FIRST_PORT + planned.seed % PORTS
-    peer = ["--peer", check_host(str(ends[0].host)), "--port", str(port)]
+    peer = ["--peer", check_host(ends[0].host or THIS_HOST), "--port", str(port)]
     if not planned.adapter:
         return ["tcp", *peer]
     devices = ["--devices", ",".join(map(check_word, memory_devices(ends)))]

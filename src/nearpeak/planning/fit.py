@@ -279,7 +279,9 @@ class _Free:
         """Yields the paths of libraries that may be left out: all but the named ones, or all but
         one."""
         used = [
-            path for path in reversed(self._plan.paths) if not (path.is_local or path.ceilings_only)
+            path
+            for path in reversed(self._plan.paths)
+            if not (path.without_mpi or path.ceilings_only)
         ]
         nearest = {_kind(path): path for path in used}
         possible = []

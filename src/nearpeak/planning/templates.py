@@ -9,12 +9,12 @@ from nearpeak.launching.describe import Variant
 from nearpeak.launching.paths import between_gpus
 from nearpeak.libraries.families import is_ceiling, mode_of
 from nearpeak.libraries.library import Contender
-from nearpeak.planning.ceilings import ceiling_launches
+from nearpeak.planning.ceilings import ceiling_benchmarks, ceiling_launches
 from nearpeak.planning.plan import Group, Plan, Template
 from nearpeak.planning.usual import is_measured_on, is_usual
 from nearpeak.terms.axes import USUAL_STATE, State, staging, state_of
 from nearpeak.terms.benchmarks import Benchmark
-from nearpeak.terms.buffers import HOST, ceiling_buffers, is_measured, rank_ends
+from nearpeak.terms.buffers import HOST, ceiling_buffers, default_buffers, is_measured, rank_ends
 from nearpeak.terms.path import DataPath
 
 Runs = Callable[[Contender, Variant], bool]
@@ -62,6 +62,9 @@ def _fitting(plan: Plan, path: DataPath) -> list[Numbered]:
 def _ceilings(plan: Plan, path: DataPath, fitting: Sequence[Numbered]) -> Iterator[Template]:
     if path.gpu_support:  # it is compared with the path without: it needs no ceiling
         return
+    if path.is_loopback:
+        yield from _loopback(plan, path)
+        return
     held = [
         (state_of(variant.axes), buffers)
         for _, variant in fitting
@@ -83,10 +86,18 @@ def _ceilings(plan: Plan, path: DataPath, fitting: Sequence[Numbered]) -> Iterat
             yield Template(role="ceiling", path=path.id, groups=(group,), adapter=path.adapter)
 
 
+def _loopback(plan: Plan, path: DataPath) -> Iterator[Template]:
+    """Yields the ceiling of an adapter that sends to itself, by perftest."""
+    (buffers,) = default_buffers(path, symmetric=True)
+    if plan.perftest and ceiling_benchmarks(plan, path, buffers):
+        group = Group(axes=dict(USUAL_STATE), buffers=buffers)
+        yield Template(role="ceiling", path=path.id, groups=(group,), adapter=path.adapter)
+
+
 def _of_contender(
     plan: Plan, eligibility: Eligibility, path: DataPath, number: int, fitting: Sequence[Numbered]
 ) -> Iterator[Template]:
-    if path.ceilings_only:
+    if path.ceilings_only or path.without_mpi:
         return
     contender = plan.contenders[number]
     mine = [

@@ -45,7 +45,7 @@ def asked_for(
     named_so = [*described.usual(_of_families(described, options)), *options.benchmarks]
     wanted = named_so or described.defaults
     variants = choose_variants(described, wanted, options.buffers, paths, options.nothing_asked)
-    used = [path for path in paths if path.is_local or _is_used(path, variants, described)]
+    used = [path for path in paths if path.without_mpi or _is_used(path, variants, described)]
     return Selection(variants, [*used, *for_ceilings(used, within, variants, described)])
 
 

@@ -51,7 +51,8 @@ class DataPath(msgspec.Struct, kw_only=True, frozen=True):
     theoretical_gbs: float | None = None
     nic: FreeText | None = None  # adapter to force, as UCX names it; null: the library's choice
     mps: bool = False  # the ranks share their GPU through a daemon of NVIDIA's MPS
-    # between hosts, the RDMA adapter that ceilings are measured with: `mlx5_0:1`; null: not known
+    # between hosts and in a loopback, the RDMA adapter that ceilings are measured with: `mlx5_0:1`;
+    # null: not known
     adapter: FreeText | None = None
     # id of the path that differs only in `mps`, in the `device` of its host's end, or in GPU
     # support of the library; empty: none
@@ -90,6 +91,16 @@ class DataPath(msgspec.Struct, kw_only=True, frozen=True):
     def is_local(self) -> bool:
         """True if it is the memory of a NUMA node, which has no ranks at its ends."""
         return self.transport == "local"
+
+    @property
+    def is_loopback(self) -> bool:
+        """True if it goes through an adapter and back into this host."""
+        return self.adapter is not None and not self.between_hosts
+
+    @property
+    def without_mpi(self) -> bool:
+        """True if only ceilings are measured on it, and no library."""
+        return self.is_local or self.is_loopback
 
     @property
     def is_pair(self) -> bool:

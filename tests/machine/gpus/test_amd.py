@@ -31,6 +31,7 @@ def test_a_node_of_four_mi250x(recorded: Recorded) -> None:
         memory_gbs=pytest.approx(1638.4),
         host_link="xgmi",
         host_gbs=36.0,
+        upstream=["0000:c4:07.1"],
     )
     assert [gpu.numa_node for gpu in machine.gpus] == [3, 3, 1, 1, 0, 0, 2, 2]
     assert len(machine.gpu_links) == 28
@@ -38,6 +39,7 @@ def test_a_node_of_four_mi250x(recorded: Recorded) -> None:
     # Four links within a module, two or one between some modules, none between others.
     rates = [link(machine, 0, other).gbs for other in (1, 6, 2, 7)]
     assert rates == [200.0, 100.0, 50.0, None]
+    assert [link(machine, 0, other).hops for other in (1, 6, 2, 7)] == [1, 1, 1, 2]
     assert machine.gpu_notes == []
 
 
@@ -89,3 +91,72 @@ def test_another_vendors_node_is_left_out(recorded: Recorded, put: Put) -> None:
     root = recorded("one-socket")
     put(root, f"{KFD}/1/properties", "simd_count 8\nvendor_id 4318")
     assert from_sysfs(root).gpus == []
+
+
+def test_partitions_of_one_package(recorded: Recorded) -> None:
+    machine = from_sysfs(recorded("mi300x-cpx"))
+    assert len(machine.gpus) == 63
+    assert len({gpu.uuid for gpu in machine.gpus}) == 63
+    assert [gpu.uuid for gpu in machine.gpus[7:9]] == [
+        "GPU-0000000000000000.7",
+        "GPU-0000000000000001.0",
+    ]
+    # Of a package there is one PCI device.
+    assert len({gpu.pci for gpu in machine.gpus}) == 8
+    assert [gpu.partition for gpu in machine.gpus[:9]] == [*range(8), 0]
+    assert [gpu.numa_node for gpu in machine.gpus] == [0] * 32 + [1] * 31
+    assert {gpu.name for gpu in machine.gpus} == {"AMD Instinct MI300X"}
+    # The kernel's 819.2 GB/s inside a package is a constant, and of others it says nothing.
+    assert (link(machine, 0, 7).kind, link(machine, 0, 7).gbs) == ("package", None)
+    assert (link(machine, 0, 8).kind, link(machine, 0, 8).gbs) == ("xgmi", None)
+    assert {gpu.memory_gbs for gpu in machine.gpus} == {None}
+
+
+def test_partitions_to_which_the_kernel_gives_uuids(recorded: Recorded, put: Put) -> None:
+    root = recorded("mi308x-partitions")
+    for node in range(2, 6):
+        facts = f"simd_count 80\nlocation_id {2558 + node}\nunique_id {100 + node}"
+        put(root, f"{KFD}/{node}/properties", facts)
+    machine = from_sysfs(root)
+    assert [gpu.uuid for gpu in machine.gpus[:5]] == [
+        *(f"GPU-{100 + node:016x}" for node in range(2, 6)),
+        "GPU-0000000000000001.0",
+    ]
+    assert link(machine, 0, 3).kind == "package"
+
+
+def test_two_hives(recorded: Recorded) -> None:
+    machine = from_sysfs(recorded("mi210-hives"))
+    assert {gpu.name for gpu in machine.gpus} == {"AMD Instinct MI210"}
+    assert (link(machine, 0, 3).kind, link(machine, 0, 3).gbs) == ("xgmi", 50.0)
+    assert (link(machine, 0, 4).kind, link(machine, 0, 4).peer) == ("cross-socket", None)
+
+
+@pytest.mark.parametrize(
+    ("version", "clock", "expected"),
+    [
+        (90010, 1600, 1638.4),  # MI250X: two transfers a clock, 4096 wires below
+        (90402, 1300, 5324.8 / 2),  # MI300X: four, 5.3 TB/s with 8192
+        (90500, 2000, None),  # MI355X: nobody has seen its clock
+    ],
+)
+def test_rates_of_memory(
+    recorded: Recorded, put: Put, version: int, clock: int, expected: float | None
+) -> None:
+    root = recorded("mi210-hives")
+    facts = f"simd_count 416\nlocation_id 768\ngfx_target_version {version}"
+    put(root, f"{KFD}/4/properties", facts)
+    bank = f"heap_type 1\nsize_in_bytes 68702699520\nwidth 4096\nmem_clk_max {clock}"
+    put(root, f"{KFD}/4/mem_banks/0/properties", bank)
+    assert from_sysfs(root).gpus[2].memory_gbs == expected
+
+
+def test_a_gpu_in_one_package_with_its_cpu(recorded: Recorded, put: Put) -> None:
+    root = recorded("mi210-hives")
+    put(
+        root,
+        f"{KFD}/2/io_links/0/properties",
+        "type 11\nnode_to 0\nweight 13\nmax_bandwidth 819200",
+    )
+    gpu = from_sysfs(root).gpus[0]
+    assert (gpu.host_link, gpu.host_gbs) == ("package", None)

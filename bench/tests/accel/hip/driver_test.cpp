@@ -28,6 +28,16 @@ TEST_CASE("HIP: the devices are listed as AMD's tools have them") {
   CHECK(info.unusable.empty());
 }
 
+TEST_CASE("HIP: partitions that have one UUID are told apart by their number") {
+  const FakeHip fake;
+  const Variable partitions("FAKE_PARTITIONS", "1");
+  const auto hip = FakeHip::load();
+  CHECK(hip->devices()[0].uuid == "GPU-fa4dc0a2fee6e4b0.0");
+  CHECK(hip->devices()[1].uuid == "GPU-fa4dc0a2fee6e4b0.1");
+  CHECK(hip->find_device("GPU-fa4dc0a2fee6e4b0.1") == 1);
+  CHECK_THROWS_AS((void)hip->find_device("GPU-fa4dc0a2fee6e4b0"), BadInput);
+}
+
 TEST_CASE("HIP: each reason for not taking the backend is one line") {
   SUBCASE("no run time") {
     const Variable library("NEARPEAK_HIP_LIBRARY", "/nowhere/libamdhip64.so.6");

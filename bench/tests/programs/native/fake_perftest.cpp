@@ -116,6 +116,8 @@ int main(int argc, char** argv) {
   if (const char* log = std::getenv("FAKE_PERFTEST_LOG")) {
     std::string text = line.program;
     for (int i = 1; i < argc; ++i) text += std::string(" ") + argv[i];
+    if (const char* visible = std::getenv("CUDA_VISIBLE_DEVICES"))
+      text += std::string(" # sees ") + visible;
     std::ofstream(log, std::ios::app) << text + "\n" << std::flush;
   }
   if (line.options.count("--help") != 0) {

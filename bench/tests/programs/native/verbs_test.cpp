@@ -233,6 +233,26 @@ TEST_CASE("verbs: data goes from rank 0 to rank 1, whoever's program asks for it
   }
 }
 
+TEST_CASE("verbs: a GPU that is named by its UUID is all that the program sees") {
+  const RecordFile file;
+  const Programs programs;
+  VerbsOptions options = short_verbs("4096", file);
+  options.metrics = {"bw"};
+  options.buffers = "D,D";
+  options.adapter = "mlx5_2:1";
+  options.devices = {"GPU-5ec2", "GPU-5ec3"};
+  CHECK(run(options, programs) == kBothGood);
+  CHECK(by_method(file.records("samples")).count("bw write") == 1);
+  for (const std::string& line : programs.lines()) {
+    if (line.find("--help") != std::string::npos) continue;
+    CHECK(line.find(" -d mlx5_2 -i 1 ") != std::string::npos);
+    CHECK(line.find(" --use_cuda=0 --use_cuda_dmabuf") != std::string::npos);
+    const bool client = line.find(" 127.0.0.1") != std::string::npos;
+    const bool source = client == (line.find("ib_write") == 0);
+    CHECK(line.find(source ? " # sees GPU-5ec2" : " # sees GPU-5ec3") != std::string::npos);
+  }
+}
+
 TEST_CASE("verbs: GPU memory without dmabuf is tried after it has failed with it") {
   const RecordFile file;
   const Programs programs;
@@ -352,7 +372,7 @@ TEST_CASE("verbs: bad input is refused before anything is started") {
   CHECK(refused([](VerbsOptions& options) { options.buffers = "D,D"; }));
   CHECK(refused([](VerbsOptions& options) {
     options.buffers = "H,D";
-    options.devices = {"-", "GPU-1"};
+    options.devices = {"-", "the first"};
   }));
   CHECK(refused([](VerbsOptions& options) { options.common.sizes = "x"; }));
   CHECK(programs.lines().empty());

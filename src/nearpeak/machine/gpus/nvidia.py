@@ -5,9 +5,11 @@ import itertools
 import os
 import re
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 from nearpeak.machine.gpus import nvml
+from nearpeak.machine.gpus.fabric import CHANNELS, clique_of
 from nearpeak.machine.gpus.inventory import GpuInventory
 from nearpeak.machine.gpus.pci import bridges, link_gbs, pci_kind, pci_node, pcie_gbs
 from nearpeak.machine.machine import Gpu, GpuLink, NumaNode
@@ -22,6 +24,9 @@ MPS_PIPES = "/tmp/nvidia-mps"  # the default folder of a daemon's pipes
 # the payload: V100 300 GB/s bidirectional by 6 links, A100 600 by 12, H100 900 by 18, B200 1800 by
 # 18.
 LANE_PAYLOAD = {25781: 25000, 26562: 25000, 53125: 50000}
+# GPUs that share a package and its memory with the CPU: NVML reports no link to the host that means
+# anything (NVIDIA DGX Spark User Guide, Hardware Overview).
+IN_ONE_PACKAGE = ("NVIDIA GB10",)
 # nvmlGpuTopologyLevel_t, as nvml.py words it
 KINDS = {
     "internal": "pcie-switch",
@@ -74,6 +79,7 @@ def nvidia_gpus(tree: Tree, numa_nodes: list[NumaNode]) -> GpuInventory:
         for index in visible
         if index not in refused
     ]
+    notes += _fabric_notes(tree, facts, [gpu.index for gpu in gpus])
     # The driver lists those too that a control group or container hides from NVML.
     if facts.exists(FACTS) and (unseen := len(tree.names(f"{DRIVER}/gpus")) - len(indices)) > 0:
         notes.append(
@@ -101,6 +107,23 @@ def _refusal(facts: Tree, index: int) -> str:
             f"nvidia-smi -i {index} -mig 0"
         )
     return ""
+
+
+def _fabric_notes(tree: Tree, facts: Tree, indices: list[int]) -> Iterator[str]:
+    """The notes on an NVLink fabric with other hosts that cannot be used."""
+    states = {index: facts.text(f"{FACTS}/gpu{index}/fabric") for index in indices}
+    for state in sorted({*filter(None, states.values())}):
+        named = _named([index for index in indices if states[index] == state])
+        if clique_of(state) is None:
+            yield (
+                f"NVIDIA {named} not in the NVLink fabric yet ({state}): see Fabric in"
+                " nvidia-smi -q, and the fabric manager"
+            )
+        elif not tree.names(CHANNELS):
+            yield (
+                f"NVIDIA {named} in an NVLink fabric with other hosts, but without an IMEX channel"
+                f" in /{CHANNELS}: memory cannot be shared over it (nvidia-imex-ctl -N)"
+            )
 
 
 def _named(indices: list[int]) -> str:
@@ -140,13 +163,17 @@ def _gpu(
         host_link=host_link,
         host_gbs=host_gbs,
         ordinal=ordinal,
+        fabric=clique_of(facts.text(f"{folder}/fabric")),
     )
 
 
 def _host(tree: Tree, facts: Tree, index: int, pci: str) -> tuple[str, float | None]:
     folder = f"{FACTS}/gpu{index}"
-    if c2c := re.match(r"\d+", facts.text(f"{folder}/c2c")):
-        return "nvlink-c2c", int(c2c[0]) / 1000
+    if c2c := facts.text(f"{folder}/c2c"):
+        rate = re.match(r"\d+", c2c)
+        return "nvlink-c2c", int(rate[0]) / 1000 if rate else None
+    if facts.text(f"{folder}/name") in IN_ONE_PACKAGE:
+        return "package", None
     if lanes := _lanes(facts, index, "cpu"):
         return "nvlink", _gbs(lanes)
     reported = link_gbs(

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator, Mapping
 from types import ModuleType
 from typing import Any
 
+from nearpeak.machine.gpus.fabric import fabric_fact
+
 FACTS = "nvidia"  # the folder of the facts in a recording
 LIBRARY = "libnvidia-ml.so.1"
 MAX_LINKS = 18  # NVML_NVLINK_MAX_LINKS, where the GPU does not say how many it has
@@ -198,6 +200,7 @@ def _gpu(asker: NvmlClient, device: Any) -> Iterator[tuple[str, str]]:
     yield "performance_state", "" if state is None else f"P{state}"
     yield "mig", SWITCH.get(asker("nvmlDeviceGetMigMode", device, default=[None])[0], "")
     yield from _nvlinks(asker, device)
+    yield "fabric", fabric_fact(asker.nvml, asker, device)
     if c2c := _c2c(asker, device):
         yield "c2c", f"{c2c} MB/s"
     yield from _health(asker, device)

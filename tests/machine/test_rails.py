@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rails of machines: the network adapter of each GPU."""
+
+import msgspec
+import pytest
+
+from nearpeak.machine.machine import Gpu, Machine, Nic, unknown
+from nearpeak.machine.rails import below_switches, nearness, rails_of
+
+ROOT, SWITCH = "0000:15:01.0", "0000:16:00.0"
+
+
+def gpu(index: int, node: int | None = 0, *upstream: str) -> Gpu:
+    return Gpu(
+        index=index,
+        vendor="nvidia",
+        name="GPU",
+        uuid=f"GPU-{index}",
+        pci=f"0000:1{index}:00.0",
+        numa_node=node,
+        memory_bytes=None,
+        memory_gbs=None,
+        host_link="pcie",
+        host_gbs=None,
+        upstream=list(upstream),
+    )
+
+
+def port(number: int, node: int | None = 0, *upstream: str, rate: float = 50.0) -> Nic:
+    return Nic(
+        name=f"mlx5_{number}:1",
+        kind="infiniband",
+        numa_node=node,
+        rate_gbs=rate,
+        addresses=[],
+        verbs=f"mlx5_{number}:1",
+        upstream=list(upstream),
+    )
+
+
+def machine(gpus: list[Gpu], nics: list[Nic]) -> Machine:
+    return msgspec.structs.replace(unknown(), gpus=gpus, nics=nics)
+
+
+def names(gpus: list[Gpu], nics: list[Nic]) -> dict[int, str]:
+    return {index: nic.name for index, nic in rails_of(machine(gpus, nics)).items()}
+
+
+@pytest.mark.parametrize(
+    ("gpus", "nics", "expected"),
+    [
+        ([gpu(0)], [], {}),
+        ([], [port(0)], {}),
+        # The first of the node is for storage; the GPU's own is below its switch.
+        ([gpu(0, 0, ROOT)], [port(0), port(2, 0, ROOT)], {0: "mlx5_2:1"}),
+        # Two GPUs and two adapters below a switch.
+        ([gpu(0, 0, ROOT), gpu(1, 0, ROOT)], [port(n, 0, ROOT) for n in (9, 10)], {0: 9, 1: 10}),
+        # Two GPUs and an adapter below a switch, and a farther one that is free.
+        (
+            [gpu(0, 0, ROOT, SWITCH), gpu(1, 0, ROOT, SWITCH)],
+            [port(0, 0, ROOT, SWITCH), port(1)],
+            {0: 0, 1: 0},
+        ),
+        # By NUMA node where bridges are not known.
+        ([gpu(0, 0), gpu(1, 1)], [port(0, 1), port(1, 0)], {0: 1, 1: 0}),
+        # A GPU that is near to none.
+        ([gpu(0, 0), gpu(1, 1), gpu(2, None)], [port(0, 1)], {1: 0}),
+        # A slower one is for something else.
+        ([gpu(0, 0, ROOT)], [port(0, 0, ROOT, rate=12.5), port(1)], {0: 1}),
+    ],
+)
+def test_the_adapter_of_each_gpu(
+    gpus: list[Gpu], nics: list[Nic], expected: dict[int, int | str]
+) -> None:
+    wanted = {
+        index: f"mlx5_{nic}:1" if isinstance(nic, int) else nic for index, nic in expected.items()
+    }
+    assert names(gpus, nics) == wanted
+
+
+def test_common_bridges_are_nearer_than_a_common_node() -> None:
+    near, other = port(0, 1, ROOT), port(1, 0)
+    assert nearness(gpu(0, 0, ROOT), near) > nearness(gpu(0, 0, ROOT), other)
+
+
+def test_adapters_below_the_switches_of_gpus() -> None:
+    gpus = [gpu(0, 0, ROOT), gpu(1, 0, ROOT), gpu(2, 0, SWITCH), gpu(3)]
+    nics = [port(0, 0, ROOT), port(1, 0, ROOT), port(2, 0, SWITCH), port(3)]
+    grouped = [
+        ([each.index for each in some], nics) for some, nics in below_switches(machine(gpus, nics))
+    ]
+    assert grouped == [([0, 1], ("mlx5_0:1", "mlx5_1:1")), ([2], ("mlx5_2:1",))]

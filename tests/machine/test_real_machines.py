@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Machines of public files, as somebody expects them who knows their vendors' drawings."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from nearpeak.machine.machine import Machine
+from nearpeak.machine.paths import discover_paths
+from nearpeak.machine.rails import below_switches, rails_of
+from nearpeak.picture.layout import layout
+from nearpeak.terms.path import DataPath
+
+Load = Callable[[str], Machine]
+
+
+def links(machine: Machine) -> dict[tuple[str, float | None], int]:
+    return dict(Counter((link.kind, link.gbs) for link in machine.gpu_links))
+
+
+def paths(machine: Machine, hosts: Sequence[str] = ()) -> dict[str, DataPath]:
+    return {path.id: path for path in discover_paths(machine, hosts)[0]}
+
+
+def words(machine: Machine) -> str:
+    lines = (text.words for text in layout(machine).texts)
+    return "\n".join(lines).replace("\N{NO-BREAK SPACE}", " ")
+
+
+@pytest.mark.parametrize(
+    ("name", "gpus", "model", "cores", "nodes", "expected"),
+    [
+        ("mi300x", 8, "AMD Instinct MI300X", 112, 2, {("xgmi", None): 28}),
+        ("mi350x", 8, "AMD Instinct MI350X", 192, 2, {("xgmi", None): 28}),
+        ("mi300a", 4, "AMD Instinct MI300A", 96, 4, {("xgmi", None): 6}),
+        ("azure-ndv5", 8, "NVIDIA H100 80GB HBM3", 96, 2, {("nvlink", 450.0): 28}),
+        ("aws-p4d", 8, "NVIDIA A100-SXM4-40GB", 48, 2, {("nvlink", 300.0): 28}),
+        ("dgx2", 16, "Tesla V100-SXM3-32GB-H", 4, 2, {("nvlink", 150.0): 120}),
+        ("gh200-quad", 4, "NVIDIA GH200 120GB", 288, 36, {("nvlink", 150.0): 6}),
+        ("gb200-tray", 4, "NVIDIA GB200", 144, 34, {("nvlink", 900.0): 6}),
+        ("lassen", 4, "Tesla V100-SXM2-16GB", 40, 2, {("nvlink", 75.0): 2}),
+        ("aws-g4dn-metal", 8, "Tesla T4", 48, 2, {}),
+        ("dgx-spark", 1, "NVIDIA GB10", 20, 1, {}),
+    ],
+)
+def test_counts_names_and_links(
+    load: Load,
+    name: str,
+    gpus: int,
+    model: str,
+    cores: int,
+    nodes: int,
+    expected: dict[tuple[str, float | None], int],
+) -> None:
+    machine = load(name)
+    assert [gpu.name for gpu in machine.gpus] == [model] * gpus
+    assert (len(machine.cores), len(machine.numa_nodes)) == (cores, nodes)
+    direct = {kind: many for kind, many in links(machine).items() if kind[0] in ("nvlink", "xgmi")}
+    assert direct == expected
+    assert f"{gpus} × {model}" in words(machine) or gpus == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "names"),
+    [
+        ("mi300x", [f"mlx5_{number}:1" for number in range(8)]),
+        ("mi350x", [f"bnxt_re{number}:1" for number in range(8)]),
+        ("azure-ndv5", [f"mlx5_ib{number}:1" for number in range(8)]),
+        ("mi300a", ["cxi2", "cxi3", "cxi0", "cxi1"]),  # by NUMA node
+        ("mi250x-node", ["hsi0", "hsi0", "hsi1", "hsi1", "hsi2", "hsi2", "hsi3", "hsi3"]),
+        ("aws-p4d", [f"rdmap{bus}s27:1" for bus in (16, 16, 32, 32, 144, 144, 160, 160)]),
+        ("lassen", ["mlx5_0:1", "mlx5_1:1", "mlx5_2:1", "mlx5_3:1"]),
+        # Four GPUs have none at their node.
+        ("aws-g4dn-metal", ["rdmap197s0:1"] * 4),
+    ],
+)
+def test_rails(load: Load, name: str, names: list[str]) -> None:
+    assert [nic.name for nic in rails_of(load(name)).values()] == names
+
+
+def test_switches_with_two_gpus_and_an_adapter(load: Load) -> None:
+    machine = load("aws-p4d")
+    assert [[gpu.index for gpu in gpus] for gpus, _ in below_switches(machine)] == [
+        [0, 1],
+        [2, 3],
+        [4, 5],
+        [6, 7],
+    ]
+    assert "GPUs 0 and 1 with rdmap16s27:1" in words(machine).replace("\n", " ")
+    assert below_switches(load("lassen")) == []
+
+
+def test_two_hosts_of_infiniband_rails(load: Load) -> None:
+    for name, first in (("mi300x", "mlx5_0:1"), ("azure-ndv5", "mlx5_ib0:1")):
+        path = paths(load(name), ["recorded", "b"])["gpu-gpu two-nodes"]
+        assert (path.adapter, path.theoretical_gbs) == (first, 50.0)
+
+
+def test_two_hosts_of_slingshot(load: Load) -> None:
+    machine = load("mi250x-node")
+    found = {path.id: path for path in discover_paths(machine, ["recorded", "b"], True)[0]}
+    path = found["gpu-gpu two-nodes"]
+    assert "through hsi0, GPU 0" in path.summary
+    assert (path.adapter, path.theoretical_gbs) == (None, 25.0)
+    assert found["host-host two-nodes"].theoretical_gbs == 25.0
+    assert "gpu-gpu two-nodes pair gpu7-hsi3" in found
+
+
+def test_nodes_without_cores_are_no_ends(load: Load) -> None:
+    for name, cpus in (("gh200-quad", 4), ("gb200-tray", 2)):
+        machine = load(name)
+        assert sum(bool(node.cpus) for node in machine.numa_nodes) == cpus
+        assert sum(node.memory == "gpu" for node in machine.numa_nodes) == 4
+        local = {path.ends[1].numa_node for path in paths(machine).values() if path.is_local}
+        assert local == {*range(cpus)}
+        assert words(machine).count("NUMA node ") == cpus
+
+
+def test_grace_hopper_quad(load: Load) -> None:
+    machine = load("gh200-quad")
+    near = paths(machine)["host-gpu near"]
+    assert near.theoretical_gbs == pytest.approx(447.12)
+    assert "nvlink-c2c at node 0" in near.summary
+    assert "GPU memory is NUMA nodes 4, 12, 20, 28, too." in words(machine).replace("\n", " ")
+    # What joins four sockets is not known: the drawing has none of a chain.
+    assert not [line for line in layout(machine).lines if line.title == "between the sockets"]
+
+
+def test_a_tray_of_gb200(load: Load) -> None:
+    machine = load("gb200-tray")
+    assert [gpu.numa_node for gpu in machine.gpus] == [0, 0, 1, 1]
+    assert {(gpu.host_link, gpu.host_gbs) for gpu in machine.gpus} == {("nvlink-c2c", None)}
+    assert all(link.switched for link in machine.gpu_links)
+    assert "NVLink joins the GPUs with those of other hosts, too: clique 4026" in words(machine)
+    assert "without an IMEX channel" in machine.gpu_notes[0]
+
+
+def test_a_gpu_that_shares_its_cpus_package(load: Load) -> None:
+    for name, node in (("mi300a", 0), ("dgx-spark", 0)):
+        path = paths(load(name))["host-gpu near"]
+        assert path.theoretical_gbs is None
+        assert f"in one package with the CPU at node {node}" in path.summary
+
+
+def test_a_spark_has_fast_cores_and_two_adapters_of_four_lanes(load: Load) -> None:
+    machine = load("dgx-spark")
+    assert machine.cpu_model == "Arm Cortex-X925 and Arm Cortex-A725"
+    pair = paths(machine)["host-host same-numa"]
+    capacities = {core.cpus[0]: core.capacity or 0 for core in machine.cores}
+    assert min(capacities[end.cpus[0]] for end in pair.ends) > 900
+    assert [(nic.name, nic.verbs) for nic in machine.nics] == [
+        ("enP2p1s0f0np0", "roceP2p1s0f0:1"),
+        ("enp1s0f0np0", "rocep1s0f0:1"),
+    ]
+    # 200 Gbit/s each, which no four lanes of PCIe 5 carry.
+    assert {(nic.rate_gbs, round(nic.path_gbs or 0, 1)) for nic in machine.nics} == {(25.0, 14.4)}
+    assert "PCIe 14.4 GB/s" in words(machine)
+
+
+def test_no_direct_links_means_no_other_pairs(load: Load) -> None:
+    said = words(load("aws-g4dn-metal"))
+    assert "GPUs are joined through the host." in said
+    assert "Other pairs" not in said
+    assert "Other pairs of GPUs are joined through the host." in words(load("lassen"))
+
+
+def test_a_kernel_that_ends_lists_with_a_nul(load: Load) -> None:
+    machine = load("kunpeng")
+    assert machine.cpu_model == "HiSilicon Kunpeng 920"
+    assert [len(node.cpus) for node in machine.numa_nodes] == [32] * 4
