@@ -79,27 +79,34 @@ void put_text(std::array<char, kBytes>& into, const std::string& text) {
   if (text.size() < kBytes) text.copy(into.data(), text.size());
 }
 
-bool give(int guest, int file) {
+// With room for a file.
+struct Message {
+  Message() {
+    header.msg_iov = &data;
+    header.msg_iovlen = 1;
+    header.msg_control = room.data();
+    header.msg_controllen = room.size();
+  }
+  Message(const Message&) = delete;
+  Message& operator=(const Message&) = delete;
+  ~Message() = default;
+
   Given given;
   iovec data{&given, sizeof(given)};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> room{};
-  msghdr message{};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
-  if (file >= 0) {
-    message.msg_control = room.data();
-    message.msg_controllen = room.size();
-    cmsghdr* const rights = CMSG_FIRSTHDR(&message);
-    rights->cmsg_level = SOL_SOCKET;
-    rights->cmsg_type = SCM_RIGHTS;
-    rights->cmsg_len = CMSG_LEN(sizeof(int));
-    std::memcpy(CMSG_DATA(rights), &file, sizeof(file));
-    if (sendmsg(guest, &message, MSG_NOSIGNAL) == sizeof(given)) return true;
-  } else {
-    errno = EBADF;
-  }
-  given.error = errno;  // there is no such file, or the system hands it over to nobody
-  return send(guest, &given, sizeof(given), MSG_NOSIGNAL) == sizeof(given);
+  msghdr header{};
+};
+
+bool give(int guest, int file) {
+  Message message;
+  cmsghdr* const rights = CMSG_FIRSTHDR(&message.header);
+  rights->cmsg_level = SOL_SOCKET;
+  rights->cmsg_type = SCM_RIGHTS;
+  rights->cmsg_len = CMSG_LEN(sizeof(int));
+  std::memcpy(CMSG_DATA(rights), &file, sizeof(file));
+  if (sendmsg(guest, &message.header, MSG_NOSIGNAL) == sizeof(Given)) return true;
+  const Given none{.error = errno};  // there is no such file, or the system hands it to nobody
+  return send(guest, &none, sizeof(none), MSG_NOSIGNAL) == sizeof(none);
 }
 
 // The server's process. One thread at a time asks for files.
@@ -122,24 +129,18 @@ class MetProcess final : public Process {
   File file(int number) const override {
     const Asked asked{key_, number};
     if (send(server_.number(), &asked, sizeof(asked), MSG_NOSIGNAL) != sizeof(asked)) return {};
-    Given given;
-    iovec data{&given, sizeof(given)};
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> room{};
-    msghdr message{};
-    message.msg_iov = &data;
-    message.msg_iovlen = 1;
-    message.msg_control = room.data();
-    message.msg_controllen = room.size();
-    const ssize_t bytes = recvmsg(server_.number(), &message, MSG_CMSG_CLOEXEC);
-    if (bytes != sizeof(given)) {
+    Message message;
+    const ssize_t bytes = recvmsg(server_.number(), &message.header, MSG_CMSG_CLOEXEC);
+    if (bytes != sizeof(Given)) {
       // An answer that comes later would be taken for that to the next question.
       shutdown(server_.number(), SHUT_RDWR);
       if (bytes >= 0) errno = ECONNRESET;
       return {};
     }
-    const cmsghdr* const rights = CMSG_FIRSTHDR(&message);
-    if (given.error != 0 || rights == nullptr || rights->cmsg_type != SCM_RIGHTS) {
-      errno = given.error != 0 ? given.error : EPERM;  // the system has left it out
+    const cmsghdr* const rights = CMSG_FIRSTHDR(&message.header);
+    if (rights == nullptr || rights->cmsg_type != SCM_RIGHTS) {
+      const int error = message.given.error;
+      errno = error != 0 ? error : EPERM;  // the system has left it out
       return {};
     }
     int got = -1;
@@ -210,7 +211,12 @@ FileServer::FileServer(const std::vector<std::string>& folders)
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread([this] { serve(); });
+  try {
+    thread_ = std::thread([this] { serve(); });
+  } catch (...) {
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    throw;
+  }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
