@@ -64,6 +64,21 @@ def test_a_host_that_does_not_say_what_it_is(tmp_path: Path, dgx: Machine) -> No
     assert line.startswith("a does not say what it is (no python here)")
 
 
+def test_another_host_compares_its_copies_where_that_is_asked_for(
+    tmp_path: Path, dgx: Machine
+) -> None:
+    """Stands for a host without GPUs, which has nothing to copy between."""
+    shell = tmp_path / "shell"
+    shell.write_text('#!/bin/sh\nexport CUDA_VISIBLE_DEVICES=\nexec sh -c "$2"\n')
+    shell.chmod(0o755)
+    for copies in (True, False):
+        other = describe(dgx, ["a"], str(shell), 2, copies=copies)["a"]
+        assert isinstance(other, Machine)
+        checks = [one.id for one in other.diagnoses]
+        assert "cores" in checks
+        assert ("gpu-copies" in checks) == copies
+
+
 def test_a_host_of_a_flux_instance_is_reached_by_its_broker(
     tmp_path: Path, dgx: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
