@@ -115,6 +115,29 @@ def test_gpus_and_their_links(
     assert any(line.startswith("gpu-gpu cross-socket GPUs 0 and 3") for line in lines)
 
 
+def test_empty_nodes_are_one_row(
+    pretend: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    pretend("gh200-quad")
+    lines = [" ".join(line.split()) for line in run().splitlines()]
+    assert "0 72 0-71 unknown 10 40 40 40 80 120 120 120" in lines
+    assert "5-11,13-19,21-27,29-35 0 none" in lines
+
+
+def test_packages_that_the_firmware_does_not_number(pretend: Callable[[str], None]) -> None:
+    pretend("mi300x")
+    assert "112 cores, packages not known, SMT 2" in run()
+
+
+def test_links_of_packages(pretend: Callable[[str], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    pretend("mi300x-cpx")
+    lines = [" ".join(line.split()) for line in run().splitlines()]
+    assert "GPU 0-7 8-15 16-23 24-31 32-39 40-47 48-55 56-62" in lines
+    assert "56-62 xgmi xgmi xgmi xgmi xgmi xgmi xgmi" in lines
+
+
 def test_notes_on_gpus_are_shown(
     pretend: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:

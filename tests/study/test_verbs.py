@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ceilings over RDMA adapters: which launches are planned, how they are started, what they mean."""
 
+import json
+import os
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -10,9 +13,12 @@ import msgspec
 import pytest
 
 from nearpeak.findings.build import build_results
-from nearpeak.launching.command_lines import Tools
+from nearpeak.launching.command_lines import Tools, with_token
 from nearpeak.launching.describe import Variant
-from nearpeak.libraries.library import CommandLine, Launch
+from nearpeak.libraries.build import build_native
+from nearpeak.libraries.families import is_ceiling, natives
+from nearpeak.libraries.launch import command_line
+from nearpeak.libraries.library import CommandLine, Contender, Launch, Settings
 from nearpeak.machine.discover import discover
 from nearpeak.planning.commands import make_command, wanted_place
 from nearpeak.planning.estimate import guess_cost
@@ -244,6 +250,7 @@ def test_the_command_line_of_a_loopback(standins: ModuleType) -> None:
     uuid = loopback().ends[0].gpu
     assert words.startswith("nearpeak-native verbs --peer 127.0.0.1 --port 2")
     assert f"--adapter mlx5_0:1 --buffers D,D --devices {uuid},{uuid} " in words
+    assert " --metrics latency " in words  # and none that a GPU alone has
     assert [rank.host for rank in launches[0].ranks] == [None, None]
     # The GPUs are perftest's: nearpeak-native holds none.
     assert wanted_place(plan, ceiling, ceiling.groups[0]).devices == [None, None]
@@ -259,3 +266,60 @@ def test_a_study_with_a_loopback(standins: ModuleType, tmp_path: Path) -> None:
         (100, {"verbs"}),
     ]
     assert {cell.place.path for cell in results.cells} == {paths[1].id}
+
+
+def test_a_loopback_needs_the_launcher_of_a_library(standins: ModuleType) -> None:
+    (native,) = [library for library in natives().values() if is_ceiling(library)]
+    plan = make_plan(
+        Options(launches=2, sizes=[8], seed=5),
+        [Contender(library=native, settings=Settings())],
+        [variant("D,D"), variant("H,H")],
+        [loopback(), standins.data_path()],
+        standins.BENCHMARKS,
+        PlanContext(perftest=True),
+    )
+    assert loopback().id not in {launch.path for launch in plan.block(0)}
+    assert any("name an MPI library" in line for line in summary(plan))
+
+
+def test_a_launcher_starts_both_ends_of_a_loopback(
+    fake_perftest: Path, installed: Any, standins: ModuleType, tmp_path: Path
+) -> None:
+    """The whole launch, with stand-ins for perftest's programs on PATH."""
+    log, jsonl = tmp_path / "log", tmp_path / "verbs.jsonl"
+    tools = Tools(
+        command_line=command_line,
+        mpi_program=lambda _: Path("nearpeak-mpi"),
+        native_program=build_native,
+    )
+    contender = Contender(library=installed("mpich"), settings=Settings())
+    plan = make_plan(
+        Options(launches=2, sizes=[8, 4096], seed=5),
+        [contender],
+        [variant("D,D"), variant("D,D", metric="bw"), variant("H,H")],
+        [loopback(), standins.data_path()],
+        standins.BENCHMARKS,
+        PlanContext(perftest=True),
+    )
+    ceiling = next(launch for launch in ceilings(plan) if launch.adapter)
+    line = make_command(plan, ceiling, tools, jsonl)
+    env = with_token(line.env) | {
+        "PATH": f"{fake_perftest}:{os.environ['PATH']}",
+        "FAKE_PERFTEST_LOG": str(log),
+    }
+    done = subprocess.run(
+        line.argv, env={**os.environ, **env}, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    records = [json.loads(text) for text in jsonl.read_text(encoding="utf-8").splitlines()]
+    cases = [record for record in records if record["record"] == "samples"]
+    assert {(case["metric"], case["size_bytes"]) for case in cases} == {
+        (metric, size) for metric in ("latency", "bw") for size in (8, 4096)
+    }
+    started = [text for text in log.read_text(encoding="utf-8").splitlines() if " -s " in text]
+    assert len(started) > len(cases)
+    for text in started:
+        assert " -d mlx5_0 -i 1 " in text
+        assert " --use_cuda=0 --use_cuda_dmabuf" in text
+        assert text.endswith(f" # sees {loopback().ends[0].gpu}")
+    assert any(" 127.0.0.1" in text for text in started)

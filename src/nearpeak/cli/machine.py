@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from nearpeak.machine.machine import Diagnosis, Machine
+    from nearpeak.machine.machine import Diagnosis, Gpu, Machine
     from nearpeak.terms.path import DataPath, NoPath
 
 SCHEMA = 1
@@ -253,14 +253,17 @@ def _show(this_machine: Machine, paths: list[DataPath], missing: list[NoPath]) -
 
     console = PlainConsole()
     threads = max(len(core.cpus) for core in this_machine.cores)
-    packages = len({core.package for core in this_machine.cores})
+    packages = {core.package for core in this_machine.cores}
+    sockets = (
+        ", packages not known" if None in packages else f" in {count(len(packages), 'package')}"
+    )
     console.print(f"{this_machine.hostname}: {this_machine.cpu_model}", style="bold")
     console.print(
         f"{this_machine.architecture}, Linux {this_machine.kernel}, "
         f"{'virtual' if this_machine.virtual else 'bare metal'}, as told by {this_machine.source}"
     )
     console.print(
-        f"{count(len(this_machine.cores), 'core')} in {count(packages, 'package')}, "
+        f"{count(len(this_machine.cores), 'core')}{sockets}, "
         + (f"SMT {threads}" if threads > 1 else "no SMT")
         + f", {count(len(this_machine.allowed_cpus), 'CPU')} usable here"
     )
@@ -299,7 +302,9 @@ def _nodes(this_machine: Machine) -> Table:
     from nearpeak.machine.tree import format_list
 
     table = _table("NUMA node", "Cores", "CPUs", "Memory", "Distance to each node")
-    for node in this_machine.numa_nodes:
+    nodes = [node for node in this_machine.numa_nodes if node.cpus or node.memory_bytes != 0]
+    listed = {node.index for node in nodes}
+    for node in nodes:
         cores = sum(1 for core in this_machine.cores if core.numa_node == node.index)
         size = "unknown" if node.memory_bytes is None else _bytes(node.memory_bytes)
         table.add_row(
@@ -307,8 +312,11 @@ def _nodes(this_machine: Machine) -> Table:
             str(cores),
             format_list(node.cpus),
             f"{size} (GPU)" if node.memory == "gpu" else size,
-            " ".join(str(far) for _, far in sorted(node.distances.items())),
+            " ".join(str(far) for to, far in sorted(node.distances.items()) if to in listed),
         )
+    # A Grace keeps seven for parts of each GPU.
+    if empty := [node.index for node in this_machine.numa_nodes if node.index not in listed]:
+        table.add_row(format_list(empty), "0", "", "none", "")
     if homeless := this_machine.cores_of_no_node:
         cpus = format_list([cpu for core in homeless for cpu in core.cpus])
         table.add_row("none", str(len(homeless)), cpus, "", "")
@@ -351,10 +359,15 @@ def _gpus(this_machine: Machine) -> Table:
 
 
 def _links(this_machine: Machine) -> Table:
-    """The links of all pairs of GPUs: kind, GB/s each way, and a star without peer access."""
+    """The links of all pairs of GPUs: kind, GB/s each way, and a star without peer access. Those
+    of partitions are the links of their packages."""
+    from nearpeak.picture.packages import of_packages, packages_of
+
+    named = {package[0].index: _range(package) for package in packages_of(this_machine)}
+    this_machine = of_packages(this_machine)
     if len(this_machine.gpus) < 2:
         return _table()
-    table = _table("GPU", *(str(gpu.index) for gpu in this_machine.gpus))
+    table = _table("GPU", *named.values())
     labels = {
         (link.one, link.other): " ".join(
             [
@@ -370,8 +383,14 @@ def _links(this_machine: Machine) -> Table:
             labels.get((min(gpu.index, other.index), max(gpu.index, other.index)), "")
             for other in this_machine.gpus
         ]
-        table.add_row(str(gpu.index), *cells)
+        table.add_row(named[gpu.index], *cells)
     return table
+
+
+def _range(package: Sequence[Gpu]) -> str:
+    """`3`, or `8-15` for the partitions of one package."""
+    first, last = package[0].index, package[-1].index
+    return str(first) if first == last else f"{first}-{last}"
 
 
 def _rate(gbs: float | None) -> str:

@@ -7,12 +7,14 @@ from nearpeak.grouping import grouped
 from nearpeak.machine.machine import Gpu
 from nearpeak.numbers import noun
 from nearpeak.picture.canvas import GAP, PAD, Canvas
+from nearpeak.picture.measured import Measured
 from nearpeak.picture.parts import LINKS, Socket, Span, columns_of, gib, rated
 from nearpeak.picture.shapes import LINE, PILL, SIZE, Box, first_fit
 
 LEAST, MOST = 35.0, 200.0  # widths of a box
 BRANDS = ("NVIDIA ", "AMD ", "Instinct ", "Tesla ")
 TRUNK = 20.0  # of the line from a node to where it divides: a line of text fits beside it
+STEP = PILL + 3  # from one line of pills to the next
 LEVEL = 5.0  # from one such height to the next
 
 
@@ -30,7 +32,8 @@ def add_gpus(canvas: Canvas, row: list[Socket], spans: list[Span]) -> None:
     top = canvas.picture.height
     levels = [_levels(canvas, socket, middles) for socket in row]
     deepest = max(itertools.chain(*(of_socket.values() for of_socket in levels)))
-    y = top + TRUNK + deepest * LEVEL + PILL + 10
+    pill_rows = max(len(_pill_rows(canvas, gpu, width)) for gpu, (_, width, _) in placed)
+    y = top + TRUNK + deepest * LEVEL + max(1, pill_rows) * STEP + 7
     lines = max(len(_lines(canvas, gpu, width)) for gpu, (_, width, _) in placed)
     marked = "gpu" in canvas.kinds
     height = 9 + lines * LINE + (PILL + 4) * marked
@@ -121,4 +124,12 @@ def _add_link(canvas: Canvas, gpu: Gpu, start: Box, tap: float) -> None:
     points = [(start.middle, start.bottom), (start.middle, tap), (box.middle, tap)]
     title = f"GPU {gpu.index}: {rated(gpu.host_link, gpu.host_gbs)}, theoretical"
     canvas.link([*points, (box.middle, box.y)], rows, title)
-    canvas.pills(rows, box.x, tap + 4, box.width, centred=True)
+    for number, line in enumerate(_pill_rows(canvas, gpu, box.width)):
+        canvas.pills(line, box.x, tap + 4 + number * STEP, box.width, centred=True)
+
+
+def _pill_rows(canvas: Canvas, gpu: Gpu, width: float) -> list[list[Measured]]:
+    """The measured rows of a GPU's link to the host, in lines of pills that fit above its box."""
+    rows = canvas.rows_on("host link", gpu.index)
+    columns = columns_of(width, PILL, STEP - PILL)
+    return [rows[start : start + columns] for start in range(0, len(rows), columns)]

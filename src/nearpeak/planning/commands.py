@@ -181,11 +181,12 @@ def _ceiling(
     path = plan.find_path(planned.path)
     measured = ceiling_benchmarks(plan, path, group.buffers)
     metrics = [name for name in plan.order(planned.block) if name in measured]
-    if needs_gpu(group.buffers) and not path.between_hosts:
+    within = not (path.between_hosts or planned.adapter)
+    if needs_gpu(group.buffers) and within:
         metrics += GPU_FACTS
     options = [*options_of(group.axes), "--metrics", ",".join(metrics), *common]
     program, ends = str(tools.native_program()), group_ends(path, group)
-    if not (path.between_hosts or planned.adapter):
+    if within:
         place_options = within_host(Seats(path, ends, group.buffers))
         env = path_environment(path)
         return CommandLine(argv=[program, *place_options, *options], env=env)

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from nearpeak.launching.describe import Variant
-from nearpeak.libraries.families import all_families, is_ceiling
+from nearpeak.libraries.families import all_families, is_ceiling, is_native
 from nearpeak.machine.perftest import HINT, PROGRAM
 from nearpeak.numbers import count
 from nearpeak.planning.fit import (
@@ -81,6 +81,9 @@ def _notes(plan: Plan) -> list[str]:
             f"note:       no ceiling over the RDMA adapter {', '.join(adapters)}: {PROGRAM} is not "
             f"on PATH; {HINT}"
         )
+    natives = all(is_native(contender.library) for contender in plan.contenders)
+    if natives and any(path.is_loopback for path in plan.paths):
+        lines.append("note:       no loopback of an adapter: name an MPI library, which starts it")
     if expected_blocks(plan) < FEWEST_FOR_INTERVAL:
         lines.append(f"note:       fewer than {FEWEST_FOR_INTERVAL} launches give no 95 % interval")
     if not fits_budget(plan, blocks_wanted(plan)):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from nearpeak.launching.describe import Variant
 from nearpeak.launching.paths import between_gpus
-from nearpeak.libraries.families import is_ceiling, mode_of
+from nearpeak.libraries.families import is_ceiling, is_native, mode_of
 from nearpeak.libraries.library import Contender
 from nearpeak.planning.ceilings import ceiling_benchmarks, ceiling_launches
 from nearpeak.planning.plan import Group, Plan, Template
@@ -87,9 +87,11 @@ def _ceilings(plan: Plan, path: DataPath, fitting: Sequence[Numbered]) -> Iterat
 
 
 def _loopback(plan: Plan, path: DataPath) -> Iterator[Template]:
-    """Yields the ceiling of an adapter that sends to itself, by perftest."""
+    """Yields the ceiling of an adapter that sends to itself, by perftest. The launcher of an MPI
+    library starts its two ends."""
     (buffers,) = default_buffers(path, symmetric=True)
-    if plan.perftest and ceiling_benchmarks(plan, path, buffers):
+    started = any(not is_native(contender.library) for contender in plan.contenders)
+    if plan.perftest and started and ceiling_benchmarks(plan, path, buffers):
         group = Group(axes=dict(USUAL_STATE), buffers=buffers)
         yield Template(role="ceiling", path=path.id, groups=(group,), adapter=path.adapter)
 
