@@ -141,7 +141,9 @@ def test_the_report_says_what_was_read_and_what_was_not(make_study: Any) -> None
     assert "1 link of NVLink" in first
     assert "20.0 µs" in first
     assert second == "Not counted on one: InfiniBand or RoCE: no counters."
-    assert table(results).groups[0].rows[0].values["nvlink"].text == "1.00"
+    row = table(results).groups[0].rows[0]
+    assert row.head == "alpha, bw H,H"
+    assert row.values["nvlink"].text == "1.00"
 
 
 def test_a_study_without_counters_has_no_table(make_study: Any) -> None:

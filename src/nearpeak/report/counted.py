@@ -70,7 +70,8 @@ def _rows(cells: list[Cell], kinds: list[LinkKind]) -> Iterator[Row]:
         values = {"size": Value(size(cell.case.x), "text")}
         for kind in kinds:
             values[kind] = _value(cell, kind)
-        yield Row(f"{cell.who.label}, {named(cell.case.curve, curves)}", values)
+        name = f"{named(cell.case.curve, curves)} {cell.case.buffers}"
+        yield Row(f"{cell.who.label}, {name}", values)
 
 
 def _times(cell: Cell, kind: LinkKind) -> float | None:
