@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """NVLink fabrics between hosts: what NVML says of them, and what follows for a machine."""
 
+import ctypes
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 from uuid import UUID
 
+import pynvml
 import pytest
 
 from nearpeak.machine.gpus.fabric import CHANNELS, clique_of, fabric_fact, without_cluster
+from nearpeak.machine.gpus.nvml import NvmlClient
 from nearpeak.machine.paths import discover_paths
 from nearpeak.machine.recording import record
 from nearpeak.machine.sysfs import from_sysfs
@@ -20,22 +22,31 @@ CLUSTER = "9c6f5af3-53bf-49b5-a436-b66766c413c3"
 CLIQUE = f"clique 4026 of {CLUSTER}"
 
 
-def fact(state: int, cluster: str = CLUSTER, status: int = 0, refused: bool = False) -> str:
-    """The fact of a GPU whose NVML fills in the structure so."""
-
-    class Info(SimpleNamespace):
-        """Stands for c_nvmlGpuFabricInfo_t."""
-
-    def ask(call: str, device: Any, info: Info) -> int | None:
-        assert (call, device) == ("nvmlDeviceGetGpuFabricInfo", 7)
-        info.state, info.status, info.cliqueId = state, status, 4026
-        info.clusterUuid = UUID(cluster).bytes
-        return None if refused else 0
-
-    return fabric_fact(SimpleNamespace(c_nvmlGpuFabricInfo_t=Info), ask, 7)
+Fact = Callable[..., str]
 
 
-def test_the_states_of_a_fabric() -> None:
+@pytest.fixture
+def fact(monkeypatch: pytest.MonkeyPatch) -> Fact:
+    """Fills in NVML's structure through the real binding, and returns the fact of the GPU."""
+    info_type = pynvml.c_nvmlGpuFabricInfo_t
+    # An address, as NVML takes one: ctypes would make it of the structure for POINTER(info_type).
+    library_call = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+
+    def fact_of(state: int, cluster: str = CLUSTER, status: int = 0, refused: bool = False) -> str:
+        def answer(_: int, address: int) -> int:
+            info = info_type.from_address(address)
+            info.clusterUuid[:] = UUID(cluster).bytes
+            info.status, info.cliqueId, info.state = status, 4026, state
+            return int(pynvml.NVML_ERROR_NOT_SUPPORTED) if refused else 0
+
+        calls = {"nvmlDeviceGetGpuFabricInfo": library_call(answer)}
+        monkeypatch.setattr(pynvml, "_nvmlGetFunctionPointer", calls.__getitem__)
+        return fabric_fact(pynvml, NvmlClient(pynvml), 7)
+
+    return fact_of
+
+
+def test_the_states_of_a_fabric(fact: Fact) -> None:
     assert fact(3) == CLIQUE
     assert fact(0) == ""
     assert fact(1) == "not started"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """NVIDIA's NVLink fabric between hosts (GB200 NVL72): the clique of a GPU, and IMEX channels."""
 
+import ctypes
 import re
 import uuid
 from collections.abc import Callable
@@ -23,7 +24,8 @@ def fabric_fact(nvml: Any, ask: Callable[..., Any], device: Any) -> str:
     if layout is None:  # a binding older than the call
         return ""
     info = layout()
-    if ask("nvmlDeviceGetGpuFabricInfo", device, info) is None:
+    # The binding hands it on as it is, and NVML takes its address (driver 580: a crash).
+    if ask("nvmlDeviceGetGpuFabricInfo", device, ctypes.byref(info)) is None:
         return ""
     state = STATES.get(int(info.state), "")
     if state != "completed":
