@@ -69,7 +69,7 @@ void Devices::abandon_all_of(int device) {
   abandon(carrier.batch_copier);
   for (auto& [_, reducer] : carrier.reducers) abandon(reducer);
   carriers_.erase(device);
-  if (const auto landing = landing_.find(device); landing != landing_.end())
+  if (const auto landing = landing_.find(device); landing != landing_.end() && landing->second)
     landing->second->abandon();
   for (const Room room : {Room::kPlain, Room::kChunks}) stores_.erase({device, room});
   look_for_freed(handles_.size(), shown_chunks_.size());
@@ -274,9 +274,11 @@ std::size_t Devices::begin_copy(const Located& place, void* to, const void* from
   return free;
 }
 
-void Devices::wait_copy(std::size_t lane) {
-  if (lanes_[lane].stream) lanes_[lane].stream->synchronize();  // else the device was reset
+bool Devices::wait_copy(std::size_t lane) {
+  Stream* const stream = lanes_[lane].stream.get();
+  if (stream != nullptr) stream->synchronize();
   lanes_[lane].taken = false;
+  return stream != nullptr;
 }
 
 void Devices::await_lanes() {
@@ -340,22 +342,30 @@ bool Devices::batch_ended(int device) {
   return !copier || copier->ended();  // none: the device was reset
 }
 
-void Devices::wait_batch(int device) {
-  if (const auto& copier = carriers_[device].batch_copier) copier->wait();
+bool Devices::wait_batch(int device) {
+  const auto& copier = carriers_[device].batch_copier;
+  if (copier) copier->wait();
+  return copier != nullptr;
 }
 
 HostMemory Devices::landing(int device, std::size_t bytes) {
   if (bytes == 0 || bytes > LandingMemory::kMostOfPiece) return nullptr;
   Device& of = device_of(device);
   auto landing = landing_.find(device);
-  if (landing == landing_.end())
-    landing = landing_.emplace(device, std::make_unique<LandingMemory>()).first;
-  return landing->second->pin(of) ? landing->second->take(bytes) : nullptr;
+  if (landing == landing_.end()) {
+    landing = landing_.emplace(device, nullptr).first;
+    try {
+      landing->second = std::make_unique<LandingMemory>();
+    } catch (const std::exception&) {  // this process may map no more
+    }
+  }
+  const bool there = landing->second && landing->second->pin(of);
+  return there ? landing->second->take(bytes) : nullptr;
 }
 
 bool Devices::is_pinned(int device, const HostMemory& memory) {
   const auto landing = landing_.find(device);
-  return memory && landing != landing_.end() &&
+  return memory && landing != landing_.end() && landing->second &&
          memory.get_deleter().lender == landing->second.get() &&
          landing->second->pin(device_of(device));
 }
@@ -611,7 +621,8 @@ void Devices::close_all() {
   await_lanes();
   for (Lane& lane : lanes_) lane.stream.reset();
   begun_.clear();
-  for (auto& [_, landing] : landing_) landing->unpin();
+  for (auto& [_, landing] : landing_)
+    if (landing) landing->unpin();
   opened_.clear();
   opened_chunks_.clear();
   shown_chunks_.clear();

@@ -146,14 +146,14 @@ class Devices {
   // By rank.
   const std::map<std::uint32_t, KernelCopyCrossover>& crossovers() const { return crossovers_; }
   // A long one between devices that goes on beside others: which of these lanes it has until
-  // wait_copy(), which waits for it.
+  // wait_copy(), which waits for it. False: the device was reset meanwhile.
   static constexpr std::size_t kLanes = 4;
   std::size_t begin_copy(const Located& place, void* to, const void* from, std::size_t bytes);
   // A reset of the device ends a copy, too.
   bool copy_ended(std::size_t lane) {
     return !lanes_[lane].stream || lanes_[lane].stream->finished();
   }
-  void wait_copy(std::size_t lane);
+  bool wait_copy(std::size_t lane);
   // The same without a lane, of any number, until all of them have been awaited.
   void begin_copy_between_devices(const Located& place, void* to, const void* from,
                                   std::size_t bytes);
@@ -164,7 +164,7 @@ class Devices {
   bool takes_batch(const Located& place, const Located& source);
   void begin_batch(int device, const CopyBatch& batch);
   bool batch_ended(int device);
-  void wait_batch(int device);
+  bool wait_batch(int device);  // false: the device was reset meanwhile
   // Host memory for a message to or from a device, from and to which it copies fast. Empty where
   // there is no more, and for long messages.
   HostMemory landing(int device, std::size_t bytes);

@@ -40,6 +40,13 @@ Range PinnedCache::part_of(const Range& bytes) {
   return devices_.pinned(bytes.begin, bytes.bytes()) ? bytes : Range{};
 }
 
+bool PinnedCache::is_pinned_by_application(const Range& bytes) {
+  drop_gone();
+  const auto next = pinned_.upper_bound(bytes.begin);
+  if (next != pinned_.end() && next->second.pages.meets(bytes)) return false;
+  return devices_.pinned(bytes.begin, bytes.bytes());
+}
+
 bool PinnedCache::used(const Range& bytes) {
   if (used_bytes_.size() >= kMostUsed) used_bytes_.clear();
   int& times = used_bytes_[{bytes.begin, bytes.bytes()}];

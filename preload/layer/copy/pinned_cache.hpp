@@ -23,6 +23,9 @@ class PinnedCache {
 
   // What of these bytes is pinned, by the application or by keep(); all whole pages, or nothing.
   Range part_of(const Range& bytes);
+  // Whether the application has pinned all of them: they stay so, whatever keep() and the kernel
+  // do.
+  bool is_pinned_by_application(const Range& bytes);
   // Notes that a message uses these bytes. Whether one did before, while they were there.
   bool used(const Range& bytes);
   // Pins them, where that can be done and is safe.

@@ -40,7 +40,11 @@ Located pinned() { return {.kind = BufferKind::kPinned}; }
 bool is_on_device(const Located& place) { return place.kind == BufferKind::kDevice; }
 char* data_of(const Target& target) { return static_cast<char*>(target.data); }
 
-void note_done(Receive& receive) {
+// `copied`: false where a reset of the device has ended the copy. What was to go to the device went
+// with its memory.
+void note_done(Receive& receive, bool copied = true) {
+  if (!copied && !receive.target.on_device)
+    end_job("the device was reset while a message came from it");
   if (Slot* const slot = std::exchange(receive.copied_slot, nullptr))
     slot->state.store(State::kDone, std::memory_order_release);
   const HostMemory landed = std::move(receive.landed);
@@ -95,9 +99,9 @@ void begin_batch() {
 // The next one goes on while the CPU does its part of this one.
 void end_and_begin_batch() {
   const std::vector<Receive*> ended = std::exchange(copies.in_batch, {});
-  if (!ended.empty()) world.devices.wait_batch(copies.batch_device);
+  const bool copied = ended.empty() || world.devices.wait_batch(copies.batch_device);
   begin_batch();
-  for (Receive* const receive : ended) note_done(*receive);
+  for (Receive* const receive : ended) note_done(*receive, copied);
 }
 
 bool gather(const GatheredCopy& one) {
@@ -135,7 +139,7 @@ bool gather_copy(Receive& receive, Slot& slot, const OfferedData& from, std::siz
 bool gather_copy_to_host(Receive& receive, Slot& slot, const OfferedData& from, std::size_t bytes) {
   char* to = data_of(receive.target);
   HostMemory landing;
-  if (!world.devices.pinned(to, bytes)) {
+  if (!world.pinned.is_pinned_by_application({to, to + bytes})) {
     landing = world.devices.landing(from.place.device, bytes);
     to = landing.get();
   }
@@ -166,8 +170,7 @@ void advance_batches(bool may_come) {
 void wait_copy(Receive& receive) {
   while (receive.is_copied) {
     if (std::erase(copies.by_engine, &receive) > 0) {
-      world.devices.wait_copy(receive.copy_lane);
-      note_done(receive);
+      note_done(receive, world.devices.wait_copy(receive.copy_lane));
     } else {
       end_and_begin_batch();
     }

@@ -175,6 +175,7 @@ OfferedSend* offer(const Outgoing& message, Mode mode) {
   Slot& slot = world.area().slot(index);
   show_in(slot, *shown);
   slot.on_host = 0;
+  slot.pinned = 0;
   OfferedMemory memory;
   memory.place = message.place;
   memory.kept = std::move(shown->kept);

@@ -59,6 +59,7 @@ TEST_CASE("pinned cache: memory is pinned until the application gives it back") 
       CHECK(cache.part_of(bytes).bytes() == kBuffer - 2 * page_bytes());
       const Range some{bytes.begin + 5 * page_bytes(), bytes.end - 5 * page_bytes()};
       CHECK(cache.part_of(some).bytes() == pages_within(some).bytes());
+      CHECK_FALSE(cache.is_pinned_by_application(some));
       // One that goes beyond is pinned with it.
       CHECK(cache.part_of(all).bytes() == 0);
       cache.keep(0, all);
@@ -90,7 +91,9 @@ TEST_CASE("pinned cache: what the application has pinned is used, and left alone
     const auto own = cuda->device(0).registration()->register_memory(half.begin, half.bytes());
     PinnedCache cache(devices);
     CHECK(cache.part_of(half).bytes() == half.bytes());
+    CHECK(cache.is_pinned_by_application(half));
     CHECK(cache.part_of(all).bytes() == 0);
+    CHECK_FALSE(cache.is_pinned_by_application(all));
     cache.keep(0, all);
     CHECK(cache.part_of(all).bytes() == 0);
     CHECK_FALSE(cache.used(all));
