@@ -79,13 +79,26 @@ def test_tcp_by_loopback_inside_a_host(by_hand: Any) -> None:
     assert noticed(by_hand, RULE, host_path(), *quiet, buffers="H,H") == []
 
 
+def of_hosts(by_hand: Any, counts: dict[Link, float], **known: Any) -> list[str]:
+    launches = [counted(counts)] * 2
+    path = between_hosts(adapter="mlx5_0:1", **known)
+    return facts(noticed(by_hand, RULE, path, *launches, buffers="H,H"))
+
+
 def test_tcp_between_hosts_that_have_adapters(by_hand: Any) -> None:
-    launches = [counted({PORT: 0.0, INTERFACE: 1.05})] * 2
-    found = noticed(by_hand, RULE, between_hosts(adapter="mlx5_0:1"), *launches, buffers="H,H")
-    assert facts(found) == [
+    assert of_hosts(by_hand, {PORT: 0.0, INTERFACE: 1.05}) == [
         "InfiniBand or RoCE: 0 times the payload",
         "network: 1.05 times the payload",
     ]
-    assert noticed(by_hand, RULE, between_hosts(), *launches, buffers="H,H") == []
-    right = [counted({PORT: 1.02, INTERFACE: 0.0})] * 2
-    assert noticed(by_hand, RULE, between_hosts(adapter="mlx5_0:1"), *right, buffers="H,H") == []
+    assert of_hosts(by_hand, {PORT: 1.02, INTERFACE: 0.0}) == []
+
+
+def test_tcp_over_the_adapter_which_counts_it_too(by_hand: Any) -> None:
+    assert of_hosts(by_hand, {PORT: 1.09, Link("network", "a", "ib0"): 1.06}) == [
+        "InfiniBand or RoCE: 1.09 times the payload",
+        "network: 1.06 times the payload",
+    ]
+
+
+def test_nothing_between_hosts_where_no_interface_carries_them(by_hand: Any) -> None:
+    assert of_hosts(by_hand, {PORT: 0.0, INTERFACE: 0.01}) == []  # a port that is not counted
