@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from nearpeak.machine.machine import Gpu, GpuLink, Machine
+from nearpeak.machine.machine import Gpu, GpuLink, Machine, Nic
 from nearpeak.observations.observed import Counted
 from nearpeak.results.counted import of_case
 from nearpeak.terms.counters import Link, OnLink
@@ -54,6 +54,19 @@ def with_gpus(machine: Machine, peer: str | None = None) -> Machine:
     ]  # fmt: skip
     link = GpuLink(one=0, other=1, kind="nvlink", gbs=None, peer=peer)
     return msgspec.structs.replace(machine, gpus=gpus, gpu_links=[link])
+
+
+def nic(name: str, kind: str = "infiniband", rate_gbs: float | None = 50.0) -> Nic:
+    """An adapter that is up: of RDMA where it is of no other kind."""
+    return Nic(
+        name=name, kind=kind, numa_node=0, rate_gbs=rate_gbs, addresses=[],
+        verbs=name if kind == "infiniband" else None,
+    )  # fmt: skip
+
+
+def with_nics(machine: Machine, *nics: Nic) -> Machine:
+    """The machine with these adapters."""
+    return msgspec.structs.replace(machine, nics=list(nics))
 
 
 def counted(times: Mapping[Link, float], at_least: tuple[str, ...] = ()) -> Counted:

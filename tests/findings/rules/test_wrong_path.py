@@ -9,12 +9,15 @@ from made_counters import (
     counted,
     facts,
     host_path,
+    nic,
     noticed,
     nvlink_path,
     on_gpus,
     with_gpus,
+    with_nics,
 )
 
+from nearpeak.machine.machine import Nic
 from nearpeak.terms.counters import Link
 
 RULE = "wrong_path"
@@ -79,10 +82,12 @@ def test_tcp_by_loopback_inside_a_host(by_hand: Any) -> None:
     assert noticed(by_hand, RULE, host_path(), *quiet, buffers="H,H") == []
 
 
-def of_hosts(by_hand: Any, counts: dict[Link, float], **known: Any) -> list[str]:
-    launches = [counted(counts)] * 2
-    path = between_hosts(adapter="mlx5_0:1", **known)
-    return facts(noticed(by_hand, RULE, path, *launches, buffers="H,H"))
+def of_hosts(
+    by_hand: Any, counts: dict[Link, float], *nics: Nic, forced: str | None = None
+) -> list[str]:
+    machine = with_nics(by_hand.MACHINE, *(nics or [nic("mlx5_0:1")]))
+    path, launches = between_hosts(nic=forced), [counted(counts)] * 2
+    return facts(noticed(by_hand, RULE, path, *launches, buffers="H,H", machine=machine))
 
 
 def test_tcp_between_hosts_that_have_adapters(by_hand: Any) -> None:
@@ -98,6 +103,21 @@ def test_tcp_over_the_adapter_which_counts_it_too(by_hand: Any) -> None:
         "InfiniBand or RoCE: 1.09 times the payload",
         "network: 1.06 times the payload",
     ]
+
+
+def test_tcp_between_hosts_of_slingshot(by_hand: Any) -> None:
+    counts = {Link("slingshot", "a", "cxi0"): 1.09, Link("network", "a", "hsn0"): 1.06}
+    assert of_hosts(by_hand, counts, nic("hsn0", "slingshot")) == [
+        "Slingshot: 1.09 times the payload",
+        "network: 1.06 times the payload",
+    ]
+
+
+def test_tcp_is_right_without_an_adapter_that_is_up_and_where_it_is_forced(by_hand: Any) -> None:
+    counts, ethernet = {PORT: 0.0, INTERFACE: 1.05}, nic("eth0", "ethernet")
+    assert of_hosts(by_hand, counts, ethernet) == []
+    assert of_hosts(by_hand, counts, ethernet, nic("mlx5_0:1"), forced="eth0") == []
+    assert of_hosts(by_hand, counts, ethernet, nic("mlx5_0:1"), forced="mlx5_0:1") != []
 
 
 def test_nothing_between_hosts_where_no_interface_carries_them(by_hand: Any) -> None:

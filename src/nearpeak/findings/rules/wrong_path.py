@@ -9,6 +9,7 @@ from nearpeak.findings.sentences import Phrases
 from nearpeak.findings.settings import Setting
 from nearpeak.findings.sources import SLURM_GPUS, Reference, issue
 from nearpeak.machine.machine import Machine
+from nearpeak.machine.rails import without_tcp
 from nearpeak.results.results import Cell
 from nearpeak.terms.counters import KINDS, LinkKind
 from nearpeak.terms.path import DataPath
@@ -30,7 +31,9 @@ def _elsewhere(machine: Machine, path: DataPath, cell: Cell, counted: Times) -> 
     """Yields the link that should have carried the payload, and those that did instead."""
     carried = [kind for kind in KINDS if counted.get(kind, 0.0) >= MOST]
     if path.between_hosts:
-        if path.adapter and "network" in carried:
+        names = {nic.verbs or nic.name for nic in without_tcp(machine)}
+        may_be = {path.nic} & names if path.nic else names
+        if may_be and "network" in carried:
             yield from (kind for kind in (*ADAPTERS, "network") if kind in counted)
     elif expected := _expected(machine, path, cell):
         missed = [kind for kind in expected if kind in counted]
