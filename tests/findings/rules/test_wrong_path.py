@@ -120,5 +120,10 @@ def test_tcp_is_right_without_an_adapter_that_is_up_and_where_it_is_forced(by_ha
     assert of_hosts(by_hand, counts, ethernet, nic("mlx5_0:1"), forced="mlx5_0:1") != []
 
 
+def test_nothing_between_hosts_whose_gpus_nvlink_joins(by_hand: Any) -> None:
+    nvlink = Link("nvlink", "a", "GPU-0")
+    assert of_hosts(by_hand, {nvlink: 1.0, PORT: 0.0, INTERFACE: 0.01}) == []
+
+
 def test_nothing_between_hosts_where_no_interface_carries_them(by_hand: Any) -> None:
     assert of_hosts(by_hand, {PORT: 0.0, INTERFACE: 0.01}) == []  # a port that is not counted
