@@ -48,8 +48,9 @@ def test_nothing_where_nvlink_carries_them(by_hand: Any) -> None:
     assert on_nvlink(by_hand, 1.0, 1.08) == []  # it is more than the payload, and on its path
 
 
-def test_nothing_of_host_memory_or_where_peers_cannot_reach_each_other(by_hand: Any) -> None:
-    assert on_nvlink(by_hand, 0.0, 1.08, buffers="H,D") == []
+def test_nothing_of_other_memory_or_where_peers_cannot_reach_each_other(by_hand: Any) -> None:
+    for buffers in ("H,D", "M,D", "M,M"):
+        assert on_nvlink(by_hand, 0.0, 1.08, buffers=buffers) == []
     assert on_nvlink(by_hand, 0.0, 1.08, peer="not supported") == []
 
 

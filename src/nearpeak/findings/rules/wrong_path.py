@@ -45,8 +45,8 @@ def _elsewhere(machine: Machine, path: DataPath, cell: Cell, counted: Times) -> 
 
 def _expected(machine: Machine, path: DataPath, cell: Cell) -> tuple[LinkKind, ...]:
     """The kinds of links between GPUs of which one should carry the payload; empty: not known, or
-    host memory may."""
-    if set(cell.case.buffers) > set("D,"):
+    the buffers may be staged."""
+    if not set(cell.case.buffers) <= set("D,"):
         return ()
     indices = {gpu.uuid: gpu.index for gpu in machine.gpus}
     ends = {indices.get(end.gpu or "") for end in path.ends}
