@@ -87,10 +87,16 @@ def on_gpus(nvlink: float, pcie: float) -> dict[Link, float]:
     return {Link("nvlink", "a", GPUS[0]): nvlink, Link("pcie", "a", GPUS[0]): pcie}
 
 
-def noticed(
-    by_hand: Any, rule: str, path: DataPath, *launches: Counted, x: int = 16 << 20, **known: Any
-) -> list[Any]:
+def noticed(by_hand: Any, rule: str, path: DataPath, *launches: Counted, **known: Any) -> list[Any]:
     """What a rule notices in a case of which each launch counted this."""
+    result: list[Any] = by_hand.noticed(rule, **studied(by_hand, path, *launches, **known))
+    return result
+
+
+def studied(
+    by_hand: Any, path: DataPath, *launches: Counted, x: int = 16 << 20, **known: Any
+) -> dict[str, Any]:
+    """A case of which each launch counted this, for a view."""
     cell = by_hand.make_cell(
         "bw",
         10.0,
@@ -105,10 +111,7 @@ def noticed(
         for launch, each in zip(started, launches, strict=True)
     ]
     cell.counted = of_case(observed)
-    result: list[Any] = by_hand.noticed(
-        rule, [cell], paths=[path], launches=started, observed=observed, **known
-    )
-    return result
+    return {"cells": [cell], "paths": [path], "launches": started, "observed": observed, **known}
 
 
 def facts(found: list[Any]) -> list[str]:

@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Messages that were counted on other links than those of their path."""
 
+from dataclasses import replace
 from typing import Any
 
+import pytest
 from made_counters import (
     between_hosts,
     counted,
@@ -13,11 +15,15 @@ from made_counters import (
     noticed,
     nvlink_path,
     on_gpus,
+    studied,
     with_gpus,
     with_nics,
 )
 
+from nearpeak.findings.find import find_in
+from nearpeak.libraries.library import Settings
 from nearpeak.machine.machine import Nic
+from nearpeak.report.findings import sentence
 from nearpeak.terms.counters import Link
 
 RULE = "wrong_path"
@@ -36,6 +42,16 @@ def test_messages_that_nvlink_should_carry_and_pcie_does(by_hand: Any) -> None:
     found = on_nvlink(by_hand, 0.0, 1.08)
     assert facts(found) == ["NVLink: 0 times the payload", "PCIe: 1.08 times the payload"]
     assert found[0].sure
+
+
+@pytest.mark.parametrize(("value", "said"), [("^cuda_ipc", True), ("all", False)])
+def test_a_variable_that_may_be_the_reason_is_named(by_hand: Any, value: str, said: bool) -> None:
+    library = replace(by_hand.library("openmpi"), given=Settings(env={"UCX_TLS": value}))
+    launches = [counted(on_gpus(0.0, 1.08))] * 2
+    study = studied(by_hand, nvlink_path(), *launches, machine=with_gpus(by_hand.MACHINE))
+    (found,) = find_in(by_hand.view(libraries=[library], **study))
+    assert ("It is run with UCX_TLS=^cuda_ipc." in sentence(found)) == said
+    assert "NVLink: 0 times the payload; PCIe: 1.08 times the payload." in sentence(found)
 
 
 def test_a_counter_that_wrapped_gives_a_lower_bound(by_hand: Any) -> None:

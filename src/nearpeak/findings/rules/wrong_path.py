@@ -58,7 +58,9 @@ def _expected(machine: Machine, path: DataPath, cell: Cell) -> tuple[LinkKind, .
 
 def sentence(it: Phrases) -> str:
     """The finding with its evidence."""
-    return f"{it.subject}: by the counters of the links, {it.facts(': ')}."
+    counted, variables = it.joined("counted", ": "), it.joined("variable", "=")
+    text = f"{it.subject}: by the counters of the links, {counted}."
+    return f"{text} It is run with {variables}." if variables else text
 
 
 RULE = Rule(
