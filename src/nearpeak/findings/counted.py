@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from nearpeak.findings.evidence import Noticed, View
 from nearpeak.grouping import grouped
+from nearpeak.machine.rails import without_tcp
 from nearpeak.numbers import number, percent
 from nearpeak.observations.observed import Observation
 from nearpeak.results.counted import times
@@ -85,7 +86,7 @@ def on_adapters(view: View) -> Iterator[tuple[Who, Place, str, dict[Link, OnLink
     """Yields for each library and path between hosts the bytes of large messages on each host's
     adapters of one kind and rate: the name of the kind, and two adapters or more."""
     between = {path.id for path in view.observations.paths if path.between_hosts and not path.nic}
-    rates = {nic.verbs: nic.rate_gbs for nic in view.observations.machine.nics if nic.verbs}
+    rates = {nic.verbs: nic.rate_gbs for nic in without_tcp(view.observations.machine)}
     mine = {id(launch) for launch in view.launches}
     observed = grouped(
         (
@@ -98,8 +99,8 @@ def on_adapters(view: View) -> Iterator[tuple[Who, Place, str, dict[Link, OnLink
     for (who, place), several in observed.items():
         sums = sum_of_large(several)
         by_kind_of = grouped(sums, lambda link: (link.host, link.kind, rates.get(link.name)))
-        for (_, kind, _), links in by_kind_of.items():
-            if len(links) > 1:
+        for (_, kind, rate), links in by_kind_of.items():
+            if rate is not None and len(links) > 1:  # that of a port that is down is not known
                 yield who, place, LABELS[kind], {link: sums[link] for link in links}
 
 

@@ -5,7 +5,7 @@
 from typing import Any
 
 import pytest
-from made_counters import between_hosts, counted, facts, noticed
+from made_counters import between_hosts, counted, facts, nic, noticed, with_nics
 
 from nearpeak.terms.counters import Link
 
@@ -20,10 +20,16 @@ def ports(idle: int, of: int = 8) -> dict[Link, float]:
     }
 
 
+def of_ports(by_hand: Any, idle: int, rate_gbs: float | None = 50.0) -> list[str]:
+    nics = [nic(link.name, rate_gbs=rate_gbs) for link in ports(idle)]
+    machine = with_nics(by_hand.MACHINE, *nics)
+    launches = [counted(ports(idle))] * 2
+    path = between_hosts()
+    return facts(noticed(by_hand, RULE, path, *launches, buffers="H,H", machine=machine))
+
+
 def test_an_adapter_of_eight_is_idle(by_hand: Any) -> None:
-    launches = [counted(ports(1))] * 2
-    found = noticed(by_hand, RULE, between_hosts(), *launches, buffers="H,H")
-    assert facts(found) == [
+    assert of_ports(by_hand, 1) == [
         "mlx5_7:1: carried nothing",
         "InfiniBand or RoCE: 8 adapters of this rate",
     ]
@@ -31,5 +37,8 @@ def test_an_adapter_of_eight_is_idle(by_hand: Any) -> None:
 
 @pytest.mark.parametrize("idle", [0, 4, 7])
 def test_nothing_where_all_are_at_work_or_few_of_them_by_design(by_hand: Any, idle: int) -> None:
-    launches = [counted(ports(idle))] * 2
-    assert noticed(by_hand, RULE, between_hosts(), *launches, buffers="H,H") == []
+    assert of_ports(by_hand, idle) == []
+
+
+def test_nothing_where_no_rate_shows_which_are_alike(by_hand: Any) -> None:
+    assert of_ports(by_hand, 1, rate_gbs=None) == []

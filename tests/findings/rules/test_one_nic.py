@@ -4,26 +4,18 @@
 
 from typing import Any
 
-import msgspec
-from made_counters import between_hosts, counted, facts, host_path, noticed
+from made_counters import between_hosts, counted, facts, host_path, nic, noticed, with_nics
 
-from nearpeak.machine.machine import Nic
 from nearpeak.terms.counters import Link
 from nearpeak.terms.path import DataPath
 
 
 def adapters(
-    by_hand: Any, path: DataPath, *times: float, rates: tuple[float, ...] = ()
+    by_hand: Any, path: DataPath, *times: float, rates: tuple[float | None, ...] = (50.0, 50.0)
 ) -> list[Any]:
     links = {Link("infiniband", "a", f"mlx5_{n}:1"): each for n, each in enumerate(times)}
-    nics = [
-        Nic(
-            name=f"ib{n}", kind="infiniband", numa_node=0, rate_gbs=rate, addresses=[],
-            verbs=f"mlx5_{n}:1",
-        )
-        for n, rate in enumerate(rates)
-    ]  # fmt: skip
-    machine = msgspec.structs.replace(by_hand.MACHINE, nics=nics)
+    nics = [nic(f"mlx5_{n}:1", rate_gbs=rate) for n, rate in enumerate(rates)]
+    machine = with_nics(by_hand.MACHINE, *nics)
     launches = [counted(links)] * 2
     return noticed(by_hand, "one_nic", path, *launches, machine=machine, buffers="H,H")
 
@@ -49,6 +41,11 @@ def test_nothing_inside_a_host_or_where_the_path_names_an_adapter(by_hand: Any) 
 def test_an_adapter_of_another_rate_is_of_another_kind(by_hand: Any) -> None:
     assert adapters(by_hand, between_hosts(), 1.0, 0.0, rates=(50.0, 3.1)) == []
     assert adapters(by_hand, between_hosts(), 1.0, 0.0, rates=(50.0, 50.0)) != []
+
+
+def test_nothing_where_a_rate_is_not_known_as_of_a_port_that_is_down(by_hand: Any) -> None:
+    for rates in ((50.0,), (50.0, None), (None, None)):
+        assert adapters(by_hand, between_hosts(), 1.0, 0.0, rates=rates) == []
 
 
 def test_nothing_where_no_adapter_carries_the_messages(by_hand: Any) -> None:
