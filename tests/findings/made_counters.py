@@ -37,9 +37,13 @@ def host_path(**known: Any) -> DataPath:
     return DataPath(**{**given, **known})
 
 
-def between_hosts(**known: Any) -> DataPath:
-    """A core of each of two hosts."""
-    ends = tuple(Endpoint(memory="host", cpus=[0], numa_node=0, host=host) for host in ("a", "b"))
+def between_hosts(ranks: int = 1, **known: Any) -> DataPath:
+    """So many ranks, with a core each, on each of two hosts."""
+    ends = tuple(
+        Endpoint(memory="host", cpus=[number], numa_node=0, host=host)
+        for host in ("a", "b")
+        for number in range(ranks)
+    )
     return host_path(id="host-host two-nodes", transport="network", ends=ends, **known)
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bytes that links counted, for rules (docs/reference/counters.md)."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from nearpeak.findings.evidence import Noticed, View
@@ -82,10 +83,15 @@ def by_kind(cell: Cell, kinds: Iterable[LinkKind]) -> list[Fact]:
     ]
 
 
-def on_adapters(view: View) -> Iterator[tuple[Who, Place, str, dict[Link, OnLink]]]:
+def on_adapters(view: View) -> Iterator[tuple[Who, DataPath, dict[Link, OnLink]]]:
     """Yields for each library and path between hosts the bytes of large messages on each host's
-    adapters of one kind and rate: the name of the kind, and two adapters or more."""
-    between = {path.id for path in view.observations.paths if path.between_hosts and not path.nic}
+    adapters of one kind and rate: two adapters or more, and two ranks of each host or more, as one
+    rank may take one adapter by design."""
+    between = {
+        path.id: path
+        for path in view.observations.paths
+        if path.between_hosts and not path.nic and ranks_of_host(path) > 1
+    }
     rates = {nic.verbs: nic.rate_gbs for nic in without_tcp(view.observations.machine)}
     mine = {id(launch) for launch in view.launches}
     observed = grouped(
@@ -99,9 +105,14 @@ def on_adapters(view: View) -> Iterator[tuple[Who, Place, str, dict[Link, OnLink
     for (who, place), several in observed.items():
         sums = sum_of_large(several)
         by_kind_of = grouped(sums, lambda link: (link.host, link.kind, rates.get(link.name)))
-        for (_, kind, rate), links in by_kind_of.items():
+        for (*_, rate), links in by_kind_of.items():
             if rate is not None and len(links) > 1:  # that of a port that is down is not known
-                yield who, place, LABELS[kind], {link: sums[link] for link in links}
+                yield who, between[place.path], {link: sums[link] for link in links}
+
+
+def ranks_of_host(path: DataPath) -> int:
+    """The fewest ranks that a host of the path has."""
+    return min(Counter(end.host for end in path.ends).values())
 
 
 def sum_of_large(observed: Iterable[Observation]) -> dict[Link, OnLink]:

@@ -20,11 +20,11 @@ def ports(idle: int, of: int = 8) -> dict[Link, float]:
     }
 
 
-def of_ports(by_hand: Any, idle: int, rate_gbs: float | None = 50.0) -> list[str]:
+def of_ports(by_hand: Any, idle: int, rate_gbs: float | None = 50.0, ranks: int = 8) -> list[str]:
     nics = [nic(link.name, rate_gbs=rate_gbs) for link in ports(idle)]
     machine = with_nics(by_hand.MACHINE, *nics)
     launches = [counted(ports(idle))] * 2
-    path = between_hosts()
+    path = between_hosts(ranks)
     return facts(noticed(by_hand, RULE, path, *launches, buffers="H,H", machine=machine))
 
 
@@ -38,6 +38,10 @@ def test_an_adapter_of_eight_is_idle(by_hand: Any) -> None:
 @pytest.mark.parametrize("idle", [0, 4, 7])
 def test_nothing_where_all_are_at_work_or_few_of_them_by_design(by_hand: Any, idle: int) -> None:
     assert of_ports(by_hand, idle) == []
+
+
+def test_nothing_of_fewer_ranks_than_adapters(by_hand: Any) -> None:
+    assert of_ports(by_hand, 1, ranks=7) == []
 
 
 def test_nothing_where_no_rate_shows_which_are_alike(by_hand: Any) -> None:

@@ -21,7 +21,7 @@ def adapters(
 
 
 def test_one_of_two_adapters_carries_everything(by_hand: Any) -> None:
-    found = adapters(by_hand, between_hosts(), 1.0, 0.001)
+    found = adapters(by_hand, between_hosts(2), 1.0, 0.001)
     assert facts(found) == [
         "mlx5_0:1: 99.9 % of the bytes",
         "InfiniBand or RoCE: 2 adapters of this rate",
@@ -29,24 +29,28 @@ def test_one_of_two_adapters_carries_everything(by_hand: Any) -> None:
 
 
 def test_nothing_where_both_do_or_there_is_one(by_hand: Any) -> None:
-    assert adapters(by_hand, between_hosts(), 0.5, 0.5) == []
-    assert adapters(by_hand, between_hosts(), 1.0) == []
+    assert adapters(by_hand, between_hosts(2), 0.5, 0.5) == []
+    assert adapters(by_hand, between_hosts(2), 1.0) == []
+
+
+def test_one_rank_of_a_host_may_take_one_adapter(by_hand: Any) -> None:
+    assert adapters(by_hand, between_hosts(1), 1.0, 0.0) == []
 
 
 def test_nothing_inside_a_host_or_where_the_path_names_an_adapter(by_hand: Any) -> None:
     assert adapters(by_hand, host_path(), 1.0, 0.0) == []
-    assert adapters(by_hand, between_hosts(nic="mlx5_0:1"), 1.0, 0.0) == []
+    assert adapters(by_hand, between_hosts(2, nic="mlx5_0:1"), 1.0, 0.0) == []
 
 
 def test_an_adapter_of_another_rate_is_of_another_kind(by_hand: Any) -> None:
-    assert adapters(by_hand, between_hosts(), 1.0, 0.0, rates=(50.0, 3.1)) == []
-    assert adapters(by_hand, between_hosts(), 1.0, 0.0, rates=(50.0, 50.0)) != []
+    assert adapters(by_hand, between_hosts(2), 1.0, 0.0, rates=(50.0, 3.1)) == []
+    assert adapters(by_hand, between_hosts(2), 1.0, 0.0, rates=(50.0, 50.0)) != []
 
 
 def test_nothing_where_a_rate_is_not_known_as_of_a_port_that_is_down(by_hand: Any) -> None:
     for rates in ((50.0,), (50.0, None), (None, None)):
-        assert adapters(by_hand, between_hosts(), 1.0, 0.0, rates=rates) == []
+        assert adapters(by_hand, between_hosts(2), 1.0, 0.0, rates=rates) == []
 
 
 def test_nothing_where_no_adapter_carries_the_messages(by_hand: Any) -> None:
-    assert adapters(by_hand, between_hosts(), 1e-4, 0.0) == []
+    assert adapters(by_hand, between_hosts(2), 1e-4, 0.0) == []

@@ -3,23 +3,28 @@
 
 from collections.abc import Iterator
 
-from nearpeak.findings.counted import idle, on_adapters, shares
+from nearpeak.findings.counted import idle, on_adapters, ranks_of_host, shares
 from nearpeak.findings.evidence import Noticed, Rule, View
 from nearpeak.findings.sentences import Phrases
 from nearpeak.findings.sources import PORT_COUNTERS, Reference
 from nearpeak.results.results import Fact
+from nearpeak.terms.counters import LABELS
 
 CARRIED = "carried nothing"
 
 
 def find(view: View) -> Iterator[Noticed]:
-    """Yields the adapters of each library and path that carry nothing while more of them do."""
-    for who, place, kind, links in on_adapters(view):
+    """Yields the adapters of each library and path that carry nothing while more of them do, where
+    each could have a rank."""
+    for who, path, links in on_adapters(view):
+        if ranks_of_host(path) < len(links):
+            continue
         parts = {link.name: share for link, share in shares(links).items()}
         if names := idle(parts):
+            kind = LABELS[next(iter(links)).kind]
             rest = Fact(of="counted", name=kind, value=f"{len(links)} adapters of this rate")
             facts = [Fact(of="counted", name=name, value=CARRIED) for name in names]
-            yield Noticed([*facts, rest], who, place)
+            yield Noticed([*facts, rest], who, path.place)
 
 
 def sentence(it: Phrases) -> str:
@@ -31,8 +36,8 @@ def sentence(it: Phrases) -> str:
 
 RULE = Rule(
     name="idle_link",
-    tells="Of several RDMA adapters of one kind and rate in a host, some carry nothing, and more"
-    " than as many carry large messages.",
+    tells="Of several RDMA adapters of one kind and rate in a host some carry nothing, and more of"
+    " them carry large messages, on a path with at least as many ranks of each host.",
     find=find,
     origin="hardware",
     headline="some adapters carry nothing: {it.all_facts}",

@@ -9,13 +9,14 @@ from nearpeak.findings.sentences import Phrases
 from nearpeak.findings.settings import Setting
 from nearpeak.findings.sources import of_openmpi, of_ucx
 from nearpeak.results.results import Fact
+from nearpeak.terms.counters import LABELS
 
 ALL = 0.9  # of the bytes
 
 
 def find(view: View) -> Iterator[Noticed]:
     """Yields each library and path between hosts that takes one adapter of a host."""
-    for who, place, kind, links in on_adapters(view):
+    for who, path, links in on_adapters(view):
         parts = shares(links)
         if not parts:
             continue
@@ -24,10 +25,14 @@ def find(view: View) -> Iterator[Noticed]:
             yield Noticed(
                 [
                     of_share(busiest.name, parts[busiest]),
-                    Fact(of="counted", name=kind, value=f"{len(links)} adapters of this rate"),
+                    Fact(
+                        of="counted",
+                        name=LABELS[busiest.kind],
+                        value=f"{len(links)} adapters of this rate",
+                    ),
                 ],
                 who,
-                place,
+                path.place,
             )
 
 
@@ -41,7 +46,8 @@ def sentence(it: Phrases) -> str:
 RULE = Rule(
     name="one_nic",
     tells=f"A host has several RDMA adapters of one kind and rate, and one of them counted"
-    f" {100 * ALL:.0f} % or more of the bytes of all large messages on a path between hosts.",
+    f" {100 * ALL:.0f} % or more of the bytes of all large messages on a path between hosts with"
+    " two ranks of each or more. One rank may take one adapter by design.",
     find=find,
     origin="settings",
     headline="one adapter of several carries the messages: {it.all_facts}",
