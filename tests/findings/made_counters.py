@@ -44,20 +44,23 @@ def between_hosts(ranks: int = 1, **known: Any) -> DataPath:
         for host in ("a", "b")
         for number in range(ranks)
     )
-    return host_path(id="host-host two-nodes", transport="network", ends=ends, **known)
+    given = {"id": "host-host two-nodes", "transport": "network", "ends": ends}
+    return host_path(**{**given, **known})
 
 
 def with_gpus(machine: Machine, peer: str | None = None) -> Machine:
     """The machine with the two GPUs of `nvlink_path`."""
-    gpus = [
-        Gpu(
-            index=index, vendor="nvidia", name="by hand", uuid=uuid, pci="", numa_node=0,
-            memory_bytes=1, memory_gbs=None, host_link="pcie", host_gbs=None,
-        )
-        for index, uuid in enumerate(GPUS)
-    ]  # fmt: skip
+    gpus = [gpu(index) for index in range(len(GPUS))]
     link = GpuLink(one=0, other=1, kind="nvlink", gbs=None, peer=peer)
     return msgspec.structs.replace(machine, gpus=gpus, gpu_links=[link])
+
+
+def gpu(index: int) -> Gpu:
+    """A GPU at NUMA node 0."""
+    return Gpu(
+        index=index, vendor="nvidia", name="by hand", uuid=f"GPU-{index}", pci="", numa_node=0,
+        memory_bytes=1, memory_gbs=None, host_link="pcie", host_gbs=None,
+    )  # fmt: skip
 
 
 def nic(name: str, kind: str = "infiniband", rate_gbs: float | None = 50.0) -> Nic:
@@ -71,6 +74,12 @@ def nic(name: str, kind: str = "infiniband", rate_gbs: float | None = 50.0) -> N
 def with_nics(machine: Machine, *nics: Nic) -> Machine:
     """The machine with these adapters."""
     return msgspec.structs.replace(machine, nics=list(nics))
+
+
+def with_rails(machine: Machine, *nics: Nic) -> Machine:
+    """The same, and a GPU for each of them."""
+    gpus = [gpu(index) for index in range(len(nics))]
+    return msgspec.structs.replace(with_nics(machine, *nics), gpus=gpus)
 
 
 def counted(times: Mapping[Link, float], at_least: tuple[str, ...] = ()) -> Counted:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from nearpeak.findings.evidence import Noticed, View
 from nearpeak.grouping import grouped
-from nearpeak.machine.rails import without_tcp
+from nearpeak.machine.machine import Machine
+from nearpeak.machine.rails import rails_of, without_tcp
 from nearpeak.numbers import number, percent
 from nearpeak.observations.observed import Observation
 from nearpeak.results.counted import times
@@ -86,28 +87,47 @@ def by_kind(cell: Cell, kinds: Iterable[LinkKind]) -> list[Fact]:
 def on_adapters(view: View) -> Iterator[tuple[Who, DataPath, dict[Link, OnLink]]]:
     """Yields for each library and path between hosts the bytes of large messages on each host's
     adapters of one kind and rate: two adapters or more, and two ranks of each host or more, as one
-    rank may take one adapter by design."""
-    between = {
-        path.id: path
-        for path in view.observations.paths
-        if path.between_hosts and not path.nic and ranks_of_host(path) > 1
-    }
-    rates = {nic.verbs: nic.rate_gbs for nic in without_tcp(view.observations.machine)}
+    rank may take one adapter by design.
+
+    Adapters for something else, such as storage, are left out: all but the rails of GPUs; without
+    rails, all that carry no messages on any path.
+    """
+    paths = {path.id: path for path in view.observations.paths if path.between_hosts}
+    machine = view.observations.machine
     mine = {id(launch) for launch in view.launches}
     observed = grouped(
         (
             seen
             for seen in view.observations.observed
-            if id(seen.launch) in mine and seen.launch.place.path in between
+            if id(seen.launch) in mine and seen.launch.place.path in paths
         ),
-        lambda seen: (seen.launch.who, seen.launch.place),
+        lambda seen: (seen.launch.who, seen.launch.place.path),
     )
-    for (who, place), several in observed.items():
-        sums = sum_of_large(several)
-        by_kind_of = grouped(sums, lambda link: (link.host, link.kind, rates.get(link.name)))
-        for (*_, rate), links in by_kind_of.items():
-            if rate is not None and len(links) > 1:  # that of a port that is down is not known
-                yield who, between[place.path], {link: sums[link] for link in links}
+    alike = {key: _alike(machine, sum_of_large(several)) for key, several in observed.items()}
+    rails = {nic.verbs for nic in rails_of(machine).values()}
+    used = {link for several in alike.values() for links in several for link in _carrying(links)}
+    for (who, path_id), several in alike.items():
+        path = paths[path_id]
+        if path.nic or ranks_of_host(path) < 2:
+            continue
+        for links in several:
+            judged = [link for link in links if (link.name in rails if rails else link in used)]
+            if len(judged) > 1:
+                yield who, path, {link: links[link] for link in judged}
+
+
+def _alike(machine: Machine, sums: Mapping[Link, OnLink]) -> list[dict[Link, OnLink]]:
+    """The adapters by host, kind and rate, without those whose rate is not known: of ports that are
+    down it is not."""
+    rates = {nic.verbs: nic.rate_gbs for nic in without_tcp(machine)}
+    rated = [link for link in sums if rates.get(link.name) is not None]
+    groups = grouped(rated, lambda link: (link.host, link.kind, rates[link.name]))
+    return [{link: sums[link] for link in links} for links in groups.values()]
+
+
+def _carrying(links: Mapping[Link, OnLink]) -> list[Link]:
+    """The links with half of an equal share of the bytes or more."""
+    return [link for link, share in shares(links).items() if share >= 0.5 / len(links)]
 
 
 def ranks_of_host(path: DataPath) -> int:

@@ -5,7 +5,7 @@
 from typing import Any
 
 import pytest
-from made_counters import between_hosts, counted, facts, nic, noticed, with_nics
+from made_counters import between_hosts, counted, facts, nic, noticed, with_rails
 
 from nearpeak.terms.counters import Link
 
@@ -22,7 +22,7 @@ def ports(idle: int, of: int = 8) -> dict[Link, float]:
 
 def of_ports(by_hand: Any, idle: int, rate_gbs: float | None = 50.0, ranks: int = 8) -> list[str]:
     nics = [nic(link.name, rate_gbs=rate_gbs) for link in ports(idle)]
-    machine = with_nics(by_hand.MACHINE, *nics)
+    machine = with_rails(by_hand.MACHINE, *nics)
     launches = [counted(ports(idle))] * 2
     path = between_hosts(ranks)
     return facts(noticed(by_hand, RULE, path, *launches, buffers="H,H", machine=machine))
