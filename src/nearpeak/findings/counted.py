@@ -3,12 +3,13 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TypeVar
 
 from nearpeak.findings.evidence import Noticed, View
 from nearpeak.grouping import grouped
 from nearpeak.machine.machine import Machine
 from nearpeak.machine.rails import rails_of, without_tcp
-from nearpeak.numbers import number, percent
+from nearpeak.numbers import listed, number
 from nearpeak.observations.observed import Observation
 from nearpeak.results.counted import times
 from nearpeak.results.results import Cell, Fact
@@ -24,6 +25,7 @@ MOST = 0.5  # of the payload: a kind of links that counted as much carried it
 NOTHING = 0.01  # of the mean of the links that carried: a link that counted less is idle
 ADAPTERS: tuple[LinkKind, ...] = ("infiniband", "slingshot")
 Times = Mapping[LinkKind, float]
+Name = TypeVar("Name")
 
 
 def in_cells(
@@ -84,10 +86,10 @@ def by_kind(cell: Cell, kinds: Iterable[LinkKind]) -> list[Fact]:
     ]
 
 
-def on_adapters(view: View) -> Iterator[tuple[Who, DataPath, dict[Link, OnLink]]]:
-    """Yields for each library and path between hosts the bytes of large messages on each host's
-    adapters of one kind and rate: two adapters or more, and two ranks of each host or more, as one
-    rank may take one adapter by design.
+def on_adapters(view: View) -> Iterator[tuple[Who, DataPath, list[dict[Link, float]]]]:
+    """Yields for each library and path between hosts the shares of each host's adapters of one kind
+    and rate in the bytes of large messages: of two adapters or more, and of two ranks of each host
+    or more, as one rank may take one adapter by design.
 
     Adapters for something else, such as storage, are left out: all but the rails of GPUs; without
     rails, all that carry no messages on any path.
@@ -110,10 +112,15 @@ def on_adapters(view: View) -> Iterator[tuple[Who, DataPath, dict[Link, OnLink]]
         path = paths[path_id]
         if path.nic or ranks_of_host(path) < 2:
             continue
-        for links in several:
-            judged = [link for link in links if (link.name in rails if rails else link in used)]
-            if len(judged) > 1:
-                yield who, path, {link: links[link] for link in judged}
+        judged = [
+            {
+                link: on
+                for link, on in links.items()
+                if (link.name in rails if rails else link in used)
+            }
+            for links in several
+        ]
+        yield who, path, [parts for links in judged if len(links) > 1 and (parts := shares(links))]
 
 
 def _alike(machine: Machine, sums: Mapping[Link, OnLink]) -> list[dict[Link, OnLink]]:
@@ -156,7 +163,7 @@ def shares(links: Mapping[Link, OnLink]) -> dict[Link, float]:
     return {link: part / total for link, part in bytes_.items()} if total >= LEAST_BYTES else {}
 
 
-def idle(parts: Mapping[str, float]) -> list[str]:
+def idle(parts: Mapping[Name, float]) -> list[Name]:
     """The names of the links that carry nothing, if more of them carry something: messages between
     two GPUs, or of few ranks, may take few links of many by design."""
     mean = sum(parts.values()) / max(1, sum(share > 0 for share in parts.values()))
@@ -164,6 +171,10 @@ def idle(parts: Mapping[str, float]) -> list[str]:
     return idle_ if 0 < len(idle_) < len(parts) - len(idle_) else []
 
 
-def of_share(name: str, share: float) -> Fact:
-    """`mlx5_0:1: 98.0 % of the bytes`."""
-    return Fact(of="counted", name=name, value=f"{percent(share)} % of the bytes")
+def of_hosts(values: Mapping[Link, str]) -> list[Fact]:
+    """`mlx5_0:1 of a and b: carried nothing`: one fact where hosts are alike."""
+    alike = grouped(values, lambda link: (link.name, values[link]))
+    return [
+        Fact(of="counted", name=f"{name} of {listed([link.host for link in links])}", value=value)
+        for (name, value), links in alike.items()
+    ]

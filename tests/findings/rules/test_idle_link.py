@@ -12,10 +12,12 @@ from nearpeak.terms.counters import Link
 RULE = "idle_link"
 
 
-def ports(idle: int, of: int = 8) -> dict[Link, float]:
+def ports(idle: int, of: int = 8, host: str = "a") -> dict[Link, float]:
     """The ports of a host, the last ones idle."""
     return {
-        Link("infiniband", "a", f"mlx5_{number}:1"): 0.0 if number >= of - idle else 1 / (of - idle)
+        Link("infiniband", host, f"mlx5_{number}:1"): 0.0
+        if number >= of - idle
+        else 1 / (of - idle)
         for number in range(of)
     }
 
@@ -29,9 +31,16 @@ def of_ports(by_hand: Any, idle: int, rate_gbs: float | None = 50.0, ranks: int 
 
 
 def test_an_adapter_of_eight_is_idle(by_hand: Any) -> None:
-    assert of_ports(by_hand, 1) == [
-        "mlx5_7:1: carried nothing",
-        "InfiniBand or RoCE: 8 adapters of this rate",
+    assert of_ports(by_hand, 1) == ["mlx5_7:1 of a: carried nothing"]
+
+
+def test_a_path_has_one_finding_of_all_its_hosts(by_hand: Any) -> None:
+    machine = with_rails(by_hand.MACHINE, *(nic(link.name) for link in ports(0)))
+    launches = [counted({**ports(2), **ports(1, host="b")})] * 2
+    (found,) = noticed(by_hand, RULE, between_hosts(8), *launches, machine=machine)
+    assert facts([found]) == [
+        "mlx5_6:1 of a: carried nothing",
+        "mlx5_7:1 of a and b: carried nothing",
     ]
 
 

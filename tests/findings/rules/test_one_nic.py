@@ -38,10 +38,7 @@ def adapters(
 
 def test_one_of_two_adapters_carries_everything(by_hand: Any) -> None:
     found = adapters(by_hand, between_hosts(2), 1.0, 0.001)
-    assert facts(found) == [
-        "mlx5_0:1: 99.9 % of the bytes",
-        "InfiniBand or RoCE: 2 adapters of this rate",
-    ]
+    assert facts(found) == ["mlx5_0:1 of a: 99.9 % of the bytes on 2 adapters of its rate"]
 
 
 def test_nothing_where_both_do_or_there_is_one(by_hand: Any) -> None:

@@ -3,12 +3,10 @@
 
 from collections.abc import Iterator
 
-from nearpeak.findings.counted import idle, on_adapters, ranks_of_host, shares
+from nearpeak.findings.counted import idle, of_hosts, on_adapters, ranks_of_host
 from nearpeak.findings.evidence import Noticed, Rule, View
 from nearpeak.findings.sentences import Phrases
 from nearpeak.findings.sources import PORT_COUNTERS, Reference
-from nearpeak.results.results import Fact
-from nearpeak.terms.counters import LABELS
 
 CARRIED = "carried nothing"
 
@@ -16,15 +14,11 @@ CARRIED = "carried nothing"
 def find(view: View) -> Iterator[Noticed]:
     """Yields the adapters of each library and path that carry nothing while more of them do, where
     each could have a rank."""
-    for who, path, links in on_adapters(view):
-        if ranks_of_host(path) < len(links):
-            continue
-        parts = {link.name: share for link, share in shares(links).items()}
-        if names := idle(parts):
-            kind = LABELS[next(iter(links)).kind]
-            rest = Fact(of="counted", name=kind, value=f"{len(links)} adapters of this rate")
-            facts = [Fact(of="counted", name=name, value=CARRIED) for name in names]
-            yield Noticed([*facts, rest], who, path.place)
+    for who, path, hosts in on_adapters(view):
+        ranks = ranks_of_host(path)
+        links = [link for parts in hosts if len(parts) <= ranks for link in idle(parts)]
+        if links:
+            yield Noticed(of_hosts(dict.fromkeys(links, CARRIED)), who, path.place)
 
 
 def sentence(it: Phrases) -> str:
