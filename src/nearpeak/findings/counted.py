@@ -164,7 +164,7 @@ def shares(links: Mapping[Link, OnLink]) -> dict[Link, float]:
 
 
 def idle(parts: Mapping[Name, float]) -> list[Name]:
-    """The names of the links that carry nothing, if more of them carry something: messages between
+    """The links that carry nothing, if more of them carry something: messages between
     two GPUs, or of few ranks, may take few links of many by design."""
     mean = sum(parts.values()) / max(1, sum(share > 0 for share in parts.values()))
     idle_ = [name for name, share in parts.items() if share < NOTHING * mean]

@@ -8,8 +8,6 @@ from nearpeak.findings.evidence import Noticed, Rule, View
 from nearpeak.findings.sentences import Phrases
 from nearpeak.findings.sources import PORT_COUNTERS, Reference
 
-CARRIED = "carried nothing"
-
 
 def find(view: View) -> Iterator[Noticed]:
     """Yields the adapters of each library and path that carry nothing while more of them do, where
@@ -18,7 +16,7 @@ def find(view: View) -> Iterator[Noticed]:
         ranks = ranks_of_host(path)
         links = [link for parts in hosts if len(parts) <= ranks for link in idle(parts)]
         if links:
-            yield Noticed(of_hosts(dict.fromkeys(links, CARRIED)), who, path.place)
+            yield Noticed(of_hosts(dict.fromkeys(links, "carried nothing")), who, path.place)
 
 
 def sentence(it: Phrases) -> str:

@@ -31,9 +31,9 @@ def _elsewhere(machine: Machine, path: DataPath, cell: Cell, counted: Times) -> 
     """Yields the link that should have carried the payload, and those that did instead."""
     carried = [kind for kind in KINDS if counted.get(kind, 0.0) >= MOST]
     if path.between_hosts:
-        names = {nic.verbs or nic.name for nic in without_tcp(machine)}
-        may_be = {path.nic} & names if path.nic else names
-        if may_be and "network" in carried:
+        adapters = {nic.verbs or nic.name for nic in without_tcp(machine)}
+        without = path.nic in adapters if path.nic else bool(adapters)
+        if without and "network" in carried:
             yield from (kind for kind in (*ADAPTERS, "network") if kind in counted)
     elif expected := _expected(machine, path, cell):
         missed = [kind for kind in expected if kind in counted]
