@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from nearpeak.machine.machine import Gpu, GpuLink, Machine
+from nearpeak.machine.machine import Gpu, GpuLink, Machine, Nic
 from nearpeak.observations.observed import Counted
 from nearpeak.results.counted import of_case
 from nearpeak.terms.counters import Link, OnLink
@@ -37,23 +37,49 @@ def host_path(**known: Any) -> DataPath:
     return DataPath(**{**given, **known})
 
 
-def between_hosts(**known: Any) -> DataPath:
-    """A core of each of two hosts."""
-    ends = tuple(Endpoint(memory="host", cpus=[0], numa_node=0, host=host) for host in ("a", "b"))
-    return host_path(id="host-host two-nodes", transport="network", ends=ends, **known)
+def between_hosts(ranks: int = 1, **known: Any) -> DataPath:
+    """So many ranks, with a core each, on each of two hosts."""
+    ends = tuple(
+        Endpoint(memory="host", cpus=[number], numa_node=0, host=host)
+        for host in ("a", "b")
+        for number in range(ranks)
+    )
+    given = {"id": "host-host two-nodes", "transport": "network", "ends": ends}
+    return host_path(**{**given, **known})
 
 
 def with_gpus(machine: Machine, peer: str | None = None) -> Machine:
     """The machine with the two GPUs of `nvlink_path`."""
-    gpus = [
-        Gpu(
-            index=index, vendor="nvidia", name="by hand", uuid=uuid, pci="", numa_node=0,
-            memory_bytes=1, memory_gbs=None, host_link="pcie", host_gbs=None,
-        )
-        for index, uuid in enumerate(GPUS)
-    ]  # fmt: skip
+    gpus = [gpu(index) for index in range(len(GPUS))]
     link = GpuLink(one=0, other=1, kind="nvlink", gbs=None, peer=peer)
     return msgspec.structs.replace(machine, gpus=gpus, gpu_links=[link])
+
+
+def gpu(index: int) -> Gpu:
+    """A GPU at NUMA node 0."""
+    return Gpu(
+        index=index, vendor="nvidia", name="by hand", uuid=f"GPU-{index}", pci="", numa_node=0,
+        memory_bytes=1, memory_gbs=None, host_link="pcie", host_gbs=None,
+    )  # fmt: skip
+
+
+def nic(name: str, kind: str = "infiniband", rate_gbs: float | None = 50.0) -> Nic:
+    """An adapter that is up: of RDMA where it is of no other kind."""
+    return Nic(
+        name=name, kind=kind, numa_node=0, rate_gbs=rate_gbs, addresses=[],
+        verbs=name if kind == "infiniband" else None,
+    )  # fmt: skip
+
+
+def with_nics(machine: Machine, *nics: Nic) -> Machine:
+    """The machine with these adapters."""
+    return msgspec.structs.replace(machine, nics=list(nics))
+
+
+def with_rails(machine: Machine, *nics: Nic) -> Machine:
+    """The same, and a GPU for each of them."""
+    gpus = [gpu(index) for index in range(len(nics))]
+    return msgspec.structs.replace(with_nics(machine, *nics), gpus=gpus)
 
 
 def counted(times: Mapping[Link, float], at_least: tuple[str, ...] = ()) -> Counted:
@@ -74,10 +100,16 @@ def on_gpus(nvlink: float, pcie: float) -> dict[Link, float]:
     return {Link("nvlink", "a", GPUS[0]): nvlink, Link("pcie", "a", GPUS[0]): pcie}
 
 
-def noticed(
-    by_hand: Any, rule: str, path: DataPath, *launches: Counted, x: int = 16 << 20, **known: Any
-) -> list[Any]:
+def noticed(by_hand: Any, rule: str, path: DataPath, *launches: Counted, **known: Any) -> list[Any]:
     """What a rule notices in a case of which each launch counted this."""
+    result: list[Any] = by_hand.noticed(rule, **studied(by_hand, path, *launches, **known))
+    return result
+
+
+def studied(
+    by_hand: Any, path: DataPath, *launches: Counted, x: int = 16 << 20, **known: Any
+) -> dict[str, Any]:
+    """A case of which each launch counted this, for a view."""
     cell = by_hand.make_cell(
         "bw",
         10.0,
@@ -92,10 +124,7 @@ def noticed(
         for launch, each in zip(started, launches, strict=True)
     ]
     cell.counted = of_case(observed)
-    result: list[Any] = by_hand.noticed(
-        rule, [cell], paths=[path], launches=started, observed=observed, **known
-    )
-    return result
+    return {"cells": [cell], "paths": [path], "launches": started, "observed": observed, **known}
 
 
 def facts(found: list[Any]) -> list[str]:

@@ -18,15 +18,11 @@ from nearpeak.launching.program_records import (
     LinkCounter,
     PayloadBytes,
     SamplesRecord,
-    SingleLinks,
-    SingleLinksRecord,
     UnreadLinks,
 )
-from nearpeak.observations.load import load
 from nearpeak.report.counted import sentences, table
 from nearpeak.report.export import to_csv
 from nearpeak.results.results import Cell, Results
-from nearpeak.terms.counters import Link
 
 SIZE = 1 << 20
 PAYLOAD = 1 << 30
@@ -154,15 +150,6 @@ def test_a_study_without_counters_has_no_table(make_study: Any) -> None:
     assert cell_of(results).counted is None
     assert table(results).groups == []
     assert sentences(results) == []
-
-
-def test_single_links_add_up_over_groups(make_study: Any) -> None:
-    study = studied(make_study, counted())
-    singles = SingleLinks(link=NVLINK, sent_bytes=[5, 0])
-    end = study.records.pop()
-    study.records += [SingleLinksRecord(launch=0, links=[singles])] * 2 + [end]
-    (launch,) = load(study.write()).launches
-    assert launch.single_links == {Link("nvlink", "one", "GPU-0"): [10, 0]}
 
 
 def test_a_kind_of_link_that_nobody_knows_is_no_record() -> None:

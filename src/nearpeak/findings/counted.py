@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bytes that links counted, for rules (docs/reference/counters.md)."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TypeVar
 
 from nearpeak.findings.evidence import Noticed, View
 from nearpeak.grouping import grouped
-from nearpeak.numbers import number, percent
+from nearpeak.machine.machine import Machine
+from nearpeak.machine.rails import rails_of, without_tcp
+from nearpeak.numbers import listed, number
 from nearpeak.observations.observed import Observation
 from nearpeak.results.counted import times
 from nearpeak.results.results import Cell, Fact
@@ -21,6 +25,7 @@ MOST = 0.5  # of the payload: a kind of links that counted as much carried it
 NOTHING = 0.01  # of the mean of the links that carried: a link that counted less is idle
 ADAPTERS: tuple[LinkKind, ...] = ("infiniband", "slingshot")
 Times = Mapping[LinkKind, float]
+Name = TypeVar("Name")
 
 
 def in_cells(
@@ -81,26 +86,60 @@ def by_kind(cell: Cell, kinds: Iterable[LinkKind]) -> list[Fact]:
     ]
 
 
-def on_adapters(view: View) -> Iterator[tuple[Who, Place, str, dict[Link, OnLink]]]:
-    """Yields for each library and path between hosts the bytes of large messages on each host's
-    adapters of one kind and rate: the name of the kind, and two adapters or more."""
-    between = {path.id for path in view.observations.paths if path.between_hosts and not path.nic}
-    rates = {nic.verbs: nic.rate_gbs for nic in view.observations.machine.nics if nic.verbs}
+def on_adapters(view: View) -> Iterator[tuple[Who, DataPath, list[dict[Link, float]]]]:
+    """Yields for each library and path between hosts the shares of each host's adapters of one kind
+    and rate in the bytes of large messages: of two adapters or more, and of two ranks of each host
+    or more, as one rank may take one adapter by design.
+
+    Adapters for something else, such as storage, are left out: all but the rails of GPUs; without
+    rails, all that carry no messages on any path.
+    """
+    paths = {path.id: path for path in view.observations.paths if path.between_hosts}
+    machine = view.observations.machine
     mine = {id(launch) for launch in view.launches}
     observed = grouped(
         (
             seen
             for seen in view.observations.observed
-            if id(seen.launch) in mine and seen.launch.place.path in between
+            if id(seen.launch) in mine and seen.launch.place.path in paths
         ),
-        lambda seen: (seen.launch.who, seen.launch.place),
+        lambda seen: (seen.launch.who, seen.launch.place.path),
     )
-    for (who, place), several in observed.items():
-        sums = sum_of_large(several)
-        by_kind_of = grouped(sums, lambda link: (link.host, link.kind, rates.get(link.name)))
-        for (_, kind, _), links in by_kind_of.items():
-            if len(links) > 1:
-                yield who, place, LABELS[kind], {link: sums[link] for link in links}
+    alike = {key: _alike(machine, sum_of_large(several)) for key, several in observed.items()}
+    rails = {nic.verbs for nic in rails_of(machine).values()}
+    used = {link for several in alike.values() for links in several for link in _carrying(links)}
+    for (who, path_id), several in alike.items():
+        path = paths[path_id]
+        if path.nic or ranks_of_host(path) < 2:
+            continue
+        judged = [
+            {
+                link: on
+                for link, on in links.items()
+                if (link.name in rails if rails else link in used)
+            }
+            for links in several
+        ]
+        yield who, path, [parts for links in judged if len(links) > 1 and (parts := shares(links))]
+
+
+def _alike(machine: Machine, sums: Mapping[Link, OnLink]) -> list[dict[Link, OnLink]]:
+    """The adapters by host, kind and rate, without those whose rate is not known: of ports that are
+    down it is not."""
+    rates = {nic.verbs: nic.rate_gbs for nic in without_tcp(machine)}
+    rated = [link for link in sums if rates.get(link.name) is not None]
+    groups = grouped(rated, lambda link: (link.host, link.kind, rates[link.name]))
+    return [{link: sums[link] for link in links} for links in groups.values()]
+
+
+def _carrying(links: Mapping[Link, OnLink]) -> list[Link]:
+    """The links with half of an equal share of the bytes or more."""
+    return [link for link, share in shares(links).items() if share >= 0.5 / len(links)]
+
+
+def ranks_of_host(path: DataPath) -> int:
+    """The fewest ranks that a host of the path has."""
+    return min(Counter(end.host for end in path.ends).values())
 
 
 def sum_of_large(observed: Iterable[Observation]) -> dict[Link, OnLink]:
@@ -124,14 +163,18 @@ def shares(links: Mapping[Link, OnLink]) -> dict[Link, float]:
     return {link: part / total for link, part in bytes_.items()} if total >= LEAST_BYTES else {}
 
 
-def idle(parts: Mapping[str, float]) -> list[str]:
-    """The names of the links that carry nothing, if more of them carry something: messages between
+def idle(parts: Mapping[Name, float]) -> list[Name]:
+    """The links that carry nothing, if more of them carry something: messages between
     two GPUs, or of few ranks, may take few links of many by design."""
     mean = sum(parts.values()) / max(1, sum(share > 0 for share in parts.values()))
     idle_ = [name for name, share in parts.items() if share < NOTHING * mean]
     return idle_ if 0 < len(idle_) < len(parts) - len(idle_) else []
 
 
-def of_share(name: str, share: float) -> Fact:
-    """`mlx5_0:1: 98.0 % of the bytes`."""
-    return Fact(of="counted", name=name, value=f"{percent(share)} % of the bytes")
+def of_hosts(values: Mapping[Link, str]) -> list[Fact]:
+    """`mlx5_0:1 of a and b: carried nothing`: one fact where hosts are alike."""
+    alike = grouped(values, lambda link: (link.name, values[link]))
+    return [
+        Fact(of="counted", name=f"{name} of {listed([link.host for link in links])}", value=value)
+        for (name, value), links in alike.items()
+    ]

@@ -150,6 +150,10 @@ FIELD_VALUES = Source(
     text="NVIDIA, NVML: values of fields, such as the throughput of each NVLink",
     address="https://docs.nvidia.com/deploy/nvml-api/structnvmlFieldValue__t.html",
 )
+PORT_COUNTERS = Source(
+    text="Linux, the files of RDMA devices in sysfs, such as the counters of a port",
+    address="https://docs.kernel.org/admin-guide/abi-stable-files.html",
+)
 FRAGMENTS = of_ucx(8391, "copies in small fragments, each waited for")
 OPEN_MPI_SETTINGS = Reference(
     Source(

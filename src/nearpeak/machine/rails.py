@@ -20,8 +20,7 @@ def rails_of(machine: Machine, nics: Sequence[Nic] | None = None) -> dict[int, N
 
     `nics`: those to choose from; None for the fastest that move data without TCP.
     """
-    fabric = [nic for nic in machine.nics if nic.verbs or nic.kind == "slingshot"]
-    choice = _fastest(fabric) if nics is None else nics
+    choice = _fastest(without_tcp(machine)) if nics is None else nics
     taken: Counter[str] = Counter()
     rails: dict[int, Nic] = {}
     for gpu in machine.gpus:
@@ -31,6 +30,11 @@ def rails_of(machine: Machine, nics: Sequence[Nic] | None = None) -> dict[int, N
             rails[gpu.index] = min(alike, key=lambda nic: taken[nic.name])
             taken[rails[gpu.index].name] += 1
     return rails
+
+
+def without_tcp(machine: Machine) -> list[Nic]:
+    """The adapters that are up and can move data without TCP."""
+    return [nic for nic in machine.nics if nic.verbs or nic.kind == "slingshot"]
 
 
 def _fastest(nics: Sequence[Nic]) -> list[Nic]:

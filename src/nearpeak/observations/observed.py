@@ -113,8 +113,6 @@ class Launch:
     load: float | None = None  # of its host as it began: processes that run or wait, of one minute
     counted_links: tuple[Link, ...] = ()  # whose bytes were read
     unread: tuple[Unread, ...] = ()
-    # Of the NVLinks or XGMI links of a GPU: the bytes that it sent on each over all cases.
-    single_links: dict[Link, list[int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

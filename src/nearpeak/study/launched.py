@@ -41,7 +41,6 @@ class Launched:
         self.environment: EnvironmentRecord | None = None  # of its first group
         self.case: CaseRecord | None = None  # the last that it began
         self.samples: list[SamplesRecord] = []
-        self.single_links: list[tuple[EnvironmentRecord, SingleLinksRecord]] = []
         self._here: EnvironmentRecord | None = None  # of the group that runs
         self._of_samples: dict[int, EnvironmentRecord | None] = {}  # by the id of the record
         self.problems: list[ProblemRecord] = []
@@ -80,9 +79,7 @@ class Launched:
                 self.samples.append(record)
                 self._of_samples[id(record)] = self._here
             case SingleLinksRecord():
-                if self._here is None:
-                    raise ValueError("it counts links, and has not said where it ran")
-                self.single_links.append((self._here, record))
+                pass  # for readers of the records
             case ProblemRecord():
                 if self._units:
                     self._answer(record)

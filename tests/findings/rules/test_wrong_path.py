@@ -2,19 +2,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """Messages that were counted on other links than those of their path."""
 
+from dataclasses import replace
 from typing import Any
 
+import pytest
 from made_counters import (
     between_hosts,
     counted,
     facts,
     host_path,
+    nic,
     noticed,
     nvlink_path,
     on_gpus,
+    studied,
     with_gpus,
+    with_nics,
 )
 
+from nearpeak.findings.find import find_in
+from nearpeak.libraries.library import Settings
+from nearpeak.machine.machine import Nic
+from nearpeak.report.findings import sentence
 from nearpeak.terms.counters import Link
 
 RULE = "wrong_path"
@@ -35,6 +44,16 @@ def test_messages_that_nvlink_should_carry_and_pcie_does(by_hand: Any) -> None:
     assert found[0].sure
 
 
+@pytest.mark.parametrize(("value", "said"), [("^cuda_ipc", True), ("all", False)])
+def test_a_variable_that_may_be_the_reason_is_named(by_hand: Any, value: str, said: bool) -> None:
+    library = replace(by_hand.library("openmpi"), given=Settings(env={"UCX_TLS": value}))
+    launches = [counted(on_gpus(0.0, 1.08))] * 2
+    study = studied(by_hand, nvlink_path(), *launches, machine=with_gpus(by_hand.MACHINE))
+    (found,) = find_in(by_hand.view(libraries=[library], **study))
+    assert ("It is run with UCX_TLS=^cuda_ipc." in sentence(found)) == said
+    assert "NVLink: 0 times the payload; PCIe: 1.08 times the payload." in sentence(found)
+
+
 def test_a_counter_that_wrapped_gives_a_lower_bound(by_hand: Any) -> None:
     found = on_nvlink(by_hand, 0.0, 0.6, at_least=("pcie",))
     assert facts(found)[1] == "PCIe: at least 0.600 times the payload"
@@ -45,8 +64,9 @@ def test_nothing_where_nvlink_carries_them(by_hand: Any) -> None:
     assert on_nvlink(by_hand, 1.0, 1.08) == []  # it is more than the payload, and on its path
 
 
-def test_nothing_of_host_memory_or_where_peers_cannot_reach_each_other(by_hand: Any) -> None:
-    assert on_nvlink(by_hand, 0.0, 1.08, buffers="H,D") == []
+def test_nothing_of_other_memory_or_where_peers_cannot_reach_each_other(by_hand: Any) -> None:
+    for buffers in ("H,D", "M,D", "M,M"):
+        assert on_nvlink(by_hand, 0.0, 1.08, buffers=buffers) == []
     assert on_nvlink(by_hand, 0.0, 1.08, peer="not supported") == []
 
 
@@ -79,13 +99,48 @@ def test_tcp_by_loopback_inside_a_host(by_hand: Any) -> None:
     assert noticed(by_hand, RULE, host_path(), *quiet, buffers="H,H") == []
 
 
+def of_hosts(
+    by_hand: Any, counts: dict[Link, float], *nics: Nic, forced: str | None = None
+) -> list[str]:
+    machine = with_nics(by_hand.MACHINE, *(nics or [nic("mlx5_0:1")]))
+    path, launches = between_hosts(nic=forced), [counted(counts)] * 2
+    return facts(noticed(by_hand, RULE, path, *launches, buffers="H,H", machine=machine))
+
+
 def test_tcp_between_hosts_that_have_adapters(by_hand: Any) -> None:
-    launches = [counted({PORT: 0.0, INTERFACE: 1.05})] * 2
-    found = noticed(by_hand, RULE, between_hosts(adapter="mlx5_0:1"), *launches, buffers="H,H")
-    assert facts(found) == [
+    assert of_hosts(by_hand, {PORT: 0.0, INTERFACE: 1.05}) == [
         "InfiniBand or RoCE: 0 times the payload",
         "network: 1.05 times the payload",
     ]
-    assert noticed(by_hand, RULE, between_hosts(), *launches, buffers="H,H") == []
-    right = [counted({PORT: 1.02, INTERFACE: 0.0})] * 2
-    assert noticed(by_hand, RULE, between_hosts(adapter="mlx5_0:1"), *right, buffers="H,H") == []
+    assert of_hosts(by_hand, {PORT: 1.02, INTERFACE: 0.0}) == []
+
+
+def test_tcp_over_the_adapter_which_counts_it_too(by_hand: Any) -> None:
+    assert of_hosts(by_hand, {PORT: 1.09, Link("network", "a", "ib0"): 1.06}) == [
+        "InfiniBand or RoCE: 1.09 times the payload",
+        "network: 1.06 times the payload",
+    ]
+
+
+def test_tcp_between_hosts_of_slingshot(by_hand: Any) -> None:
+    counts = {Link("slingshot", "a", "cxi0"): 1.09, Link("network", "a", "hsn0"): 1.06}
+    assert of_hosts(by_hand, counts, nic("hsn0", "slingshot")) == [
+        "Slingshot: 1.09 times the payload",
+        "network: 1.06 times the payload",
+    ]
+
+
+def test_tcp_is_right_without_an_adapter_that_is_up_and_where_it_is_forced(by_hand: Any) -> None:
+    counts, ethernet = {PORT: 0.0, INTERFACE: 1.05}, nic("eth0", "ethernet")
+    assert of_hosts(by_hand, counts, ethernet) == []
+    assert of_hosts(by_hand, counts, ethernet, nic("mlx5_0:1"), forced="eth0") == []
+    assert of_hosts(by_hand, counts, ethernet, nic("mlx5_0:1"), forced="mlx5_0:1") != []
+
+
+def test_nothing_between_hosts_whose_gpus_nvlink_joins(by_hand: Any) -> None:
+    nvlink = Link("nvlink", "a", "GPU-0")
+    assert of_hosts(by_hand, {nvlink: 1.0, PORT: 0.0, INTERFACE: 0.01}) == []
+
+
+def test_nothing_between_hosts_where_no_interface_carries_them(by_hand: Any) -> None:
+    assert of_hosts(by_hand, {PORT: 0.0, INTERFACE: 0.01}) == []  # a port that is not counted

@@ -3,32 +3,27 @@
 
 from collections.abc import Iterator
 
-from nearpeak.findings.counted import of_share, on_adapters, shares
+from nearpeak.findings.counted import of_hosts, on_adapters
 from nearpeak.findings.evidence import Noticed, Rule, View
 from nearpeak.findings.sentences import Phrases
 from nearpeak.findings.settings import Setting
 from nearpeak.findings.sources import of_openmpi, of_ucx
-from nearpeak.results.results import Fact
+from nearpeak.numbers import percent
 
 ALL = 0.9  # of the bytes
 
 
 def find(view: View) -> Iterator[Noticed]:
-    """Yields each library and path between hosts that takes one adapter of a host."""
-    for who, place, kind, links in on_adapters(view):
-        parts = shares(links)
-        if not parts:
-            continue
-        busiest = max(parts, key=lambda link: parts[link])
-        if parts[busiest] >= ALL:
-            yield Noticed(
-                [
-                    of_share(busiest.name, parts[busiest]),
-                    Fact(of="counted", name=kind, value=f"{len(links)} adapters of this rate"),
-                ],
-                who,
-                place,
-            )
+    """Yields each library and path between hosts that takes one adapter of a host of several."""
+    for who, path, hosts in on_adapters(view):
+        busiest = {
+            link: f"{percent(share)} % of the bytes on {len(parts)} adapters of its rate"
+            for parts in hosts
+            for link, share in parts.items()
+            if share >= ALL
+        }
+        if busiest:
+            yield Noticed(of_hosts(busiest), who, path.place)
 
 
 def sentence(it: Phrases) -> str:
@@ -41,7 +36,8 @@ def sentence(it: Phrases) -> str:
 RULE = Rule(
     name="one_nic",
     tells=f"A host has several RDMA adapters of one kind and rate, and one of them counted"
-    f" {100 * ALL:.0f} % or more of the bytes of all large messages on a path between hosts.",
+    f" {100 * ALL:.0f} % or more of the bytes of all large messages on a path between hosts with"
+    " two ranks of each or more. One rank may take one adapter by design.",
     find=find,
     origin="settings",
     headline="one adapter of several carries the messages: {it.all_facts}",

@@ -9,6 +9,7 @@ from nearpeak.findings.sentences import Phrases
 from nearpeak.findings.settings import Setting
 from nearpeak.findings.sources import SLURM_GPUS, Reference, issue
 from nearpeak.machine.machine import Machine
+from nearpeak.machine.rails import without_tcp
 from nearpeak.results.results import Cell
 from nearpeak.terms.counters import KINDS, LinkKind
 from nearpeak.terms.path import DataPath
@@ -28,22 +29,24 @@ def find(view: View) -> Iterator[Noticed]:
 
 def _elsewhere(machine: Machine, path: DataPath, cell: Cell, counted: Times) -> Iterator[LinkKind]:
     """Yields the link that should have carried the payload, and those that did instead."""
-    expected = _expected(machine, path, cell)
     carried = [kind for kind in KINDS if counted.get(kind, 0.0) >= MOST]
-    if expected:
+    if path.between_hosts:
+        adapters = {nic.verbs or nic.name for nic in without_tcp(machine)}
+        without = path.nic in adapters if path.nic else bool(adapters)
+        if without and "network" in carried:
+            yield from (kind for kind in (*ADAPTERS, "network") if kind in counted)
+    elif expected := _expected(machine, path, cell):
         missed = [kind for kind in expected if kind in counted]
         if missed and not set(missed) & set(carried):
             yield from (*missed, *carried)
-    elif path.transport == "memory" and not path.between_hosts and "loopback" in carried:
+    elif path.transport == "memory" and "loopback" in carried:
         yield "loopback"
 
 
 def _expected(machine: Machine, path: DataPath, cell: Cell) -> tuple[LinkKind, ...]:
-    """The kinds of links of which one should carry the payload; empty: not known, or host memory
-    may."""
-    if path.between_hosts:
-        return ADAPTERS if path.adapter else ()
-    if set(cell.case.buffers) > set("D,"):
+    """The kinds of links between GPUs of which one should carry the payload; empty: not known, or
+    the buffers may be staged."""
+    if not set(cell.case.buffers) <= set("D,"):
         return ()
     indices = {gpu.uuid: gpu.index for gpu in machine.gpus}
     ends = {indices.get(end.gpu or "") for end in path.ends}
@@ -55,15 +58,17 @@ def _expected(machine: Machine, path: DataPath, cell: Cell) -> tuple[LinkKind, .
 
 def sentence(it: Phrases) -> str:
     """The finding with its evidence."""
-    return f"{it.subject}: by the counters of the links, {it.facts(': ')}."
+    counted, variables = it.joined("counted", ": "), it.joined("variable", "=")
+    text = f"{it.subject}: by the counters of the links, {counted}."
+    return f"{text} It is run with {variables}." if variables else text
 
 
 RULE = Rule(
     name="wrong_path",
     tells="The counters of links show that large messages did not take the link of their path, in"
     " any launch: less than half of the payload was counted on NVLink or XGMI, which joins the two"
-    " GPUs, or on the RDMA adapters between hosts; or half of it or more on the loopback interface"
-    " inside a host.",
+    " GPUs; or half of it or more on network interfaces (TCP), between hosts with RDMA adapters or"
+    " on the loopback interface inside a host.",
     find=find,
     origin="settings",
     headline="{it.short}: messages take another path: {it.all_facts}",

@@ -216,7 +216,6 @@ def _launch(plan: Plan, place: Place, launched: Launched) -> Launch:
         load=begin.state.load if begin.state else None,
         counted_links=_links(environment),
         unread=_unread(environment),
-        single_links=_single_links(launched),
     )
 
 
@@ -240,17 +239,6 @@ def _unread(environment: EnvironmentRecord | None) -> tuple[Unread, ...]:
 def _hosts(environment: EnvironmentRecord) -> dict[int, str]:
     """The host of each rank."""
     return {int(rank["rank"]): str(rank.get("host", "")) for rank in environment.ranks}
-
-
-def _single_links(launched: Launched) -> dict[Link, list[int]]:
-    """The bytes that GPUs sent on each of their links over all groups."""
-    sums: dict[Link, list[int]] = {}
-    for environment, record in launched.single_links:
-        links = _links(environment)
-        for singles in record.links:
-            before = sums.get(links[singles.link], [0] * len(singles.sent_bytes))
-            sums[links[singles.link]] = [*map(sum, zip(before, singles.sent_bytes, strict=True))]
-    return sums
 
 
 def _counted(environment: EnvironmentRecord | None, record: SamplesRecord) -> Counted | None:
