@@ -167,7 +167,7 @@ def test_links_to_gpus_of_other_virtual_machines_are_not_lost(recorded: Recorded
     assert links(root) == []
 
 
-def test_a_model_that_is_not_in_the_table_is_compared_with_its_kind(
+def test_a_model_that_is_not_in_the_table_is_compared_with_its_kind_at_a_switch(
     recorded: Recorded, put: Put
 ) -> None:
     root = recorded("dgx-h100")
@@ -176,10 +176,33 @@ def test_a_model_that_is_not_in_the_table_is_compared_with_its_kind(
     assert links(root) == []
     put(root, "nvidia/gpu5/nvlink3", "26562 MB/s to switch")
     message = "GPUs 0-4,6-7 (NVIDIA X900): none of 1 NVLinks is active: data go by PCIe"
-    assert [text for _, _, text in links(root)] == [message]
+    assert links(root) == [("warn", "gpu-links", message)]
 
 
-def test_a_card_without_a_bridge_is_a_warning_and_an_h100_nvl_has_twelve(
+@pytest.mark.parametrize("model", ["NVIDIA A100 80GB PCIe", "NVIDIA RTX A6000"])
+def test_cards_with_bridges_on_some_pairs_only_have_no_fault(
+    recorded: Recorded, put: Put, model: str
+) -> None:
+    root = recorded("dgx-h100")
+    put_names(root, model)
+    cut_links(root, "[0-7]", 0)
+    for gpu, other in ((0, "43"), (1, "1b")):
+        for link in range(12):
+            put(root, f"nvidia/gpu{gpu}/nvlink{link}", f"25000 MB/s to gpu 0000:{other}:00.0")
+    without = f"GPUs 2-7 ({model}): none of 12 NVLinks is active, as without a bridge"
+    assert links(root) == [("ok", "gpu-links", without)]
+    put(root, "nvidia/gpu2/nvlink0", "25000 MB/s to gpu 0000:61:00.0")
+    assert links(root) == [
+        (
+            "ok",
+            "gpu-links",
+            f"GPU 2 ({model}): 1 of 12 NVLinks are active (0), as with fewer bridges",
+        ),
+        ("ok", "gpu-links", without.replace("2-7", "3-7")),
+    ]
+
+
+def test_a_card_of_the_table_without_a_bridge_has_no_fault_but_half_a_bridge_is_one(
     recorded: Recorded,
 ) -> None:
     root = recorded("dgx-h100")
@@ -189,10 +212,14 @@ def test_a_card_without_a_bridge_is_a_warning_and_an_h100_nvl_has_twelve(
     root = recorded("dgx-a100")
     put_names(root, "NVIDIA H100 NVL")
     text = root.read_text(encoding="utf-8")
-    root.write_text(re.sub(r"^nvidia/gpu\{0-7\}/nvlink.*\n", "", text, flags=re.MULTILINE))
-    ((severity, _, message),) = links(root)
-    assert severity == "warn"
-    assert message.endswith("none of 12 NVLinks is active, as without a bridge: data go by PCIe")
+    root.write_text(
+        re.sub(r"^nvidia/gpu\{0-7\}/nvlink\{0-11\}", "nvidia/gpu3/nvlink{0-5}", text, flags=re.M)
+    )
+    whose = "GPUs 0-2,4-7 (NVIDIA H100 NVL)"
+    assert links(root) == [
+        ("ok", "gpu-links", f"{whose}: none of 12 NVLinks is active, as without a bridge"),
+        ("warn", "gpu-links", "GPU 3 (NVIDIA H100 NVL): 6 of 12 NVLinks are active (0-5)"),
+    ]
 
 
 def put_names(root: Path, model: str) -> None:

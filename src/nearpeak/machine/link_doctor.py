@@ -8,7 +8,7 @@ from nearpeak.machine.gpus.nvidia import FACTS
 from nearpeak.machine.gpus.nvlinks import MODELS
 from nearpeak.machine.gpus.pci import GENERATIONS_GTS
 from nearpeak.machine.machine import Diagnosis, Gpu
-from nearpeak.machine.patient import Patient, bad, warn
+from nearpeak.machine.patient import Patient, bad, ok, warn
 from nearpeak.machine.pcie_links import PcieLink, links_to
 from nearpeak.machine.tree import format_list, parse_list
 from nearpeak.numbers import listed, noun
@@ -91,47 +91,61 @@ def _nvlinks(patient: Patient) -> Iterator[Diagnosis]:
             active[gpu.name][gpu.index] = patient.nvidia.indices(_folder(gpu), "nvlink")
     for name, links_of in active.items():
         model = next((model for model in MODELS if model.fits(name)), None)
+        switched = _to_switches(patient, links_of)
         most = max(map(len, links_of.values()))
-        if model and _has_all(patient, links_of):
+        if model and _has_all(patient, switched):
             most = max(most, model.links)
         alike: dict[str, list[int]] = defaultdict(list)
         for index, links in links_of.items():
             if len(links) < most:
                 alike[format_list(links)].append(index)
-        bridged = model is not None and model.bridged
-        for links_left, gpus in alike.items():
-            whose = f"{noun(len(gpus), 'GPU')} {format_list(gpus)} ({name})"
-            if links_left:
+        on_board = True in switched if model is None else not model.bridged
+        for left, gpus in alike.items():
+            few = f"{noun(len(gpus), 'GPU')} {format_list(gpus)} ({name}): {_share(left, most)}"
+            if not on_board and not (left and model):
+                yield ok(
+                    NVLINK, f"{few}, as {'with fewer bridges' if left else 'without a bridge'}"
+                )
+            elif left:
                 yield warn(
                     NVLINK,
-                    f"{whose}: {len(parse_list(links_left))} of {most} NVLinks are active"
-                    f" ({links_left})",
+                    few,
                     "see nvidia-smi nvlink -s and -e; reset the GPUs, or have the board checked",
                 )
             else:
-                yield (warn if bridged or patient.machine.virtual else bad)(
+                yield (bad if model and not patient.machine.virtual else warn)(
                     NVLINK,
-                    f"{whose}: none of {most} NVLinks is active"
-                    f"{', as without a bridge' if bridged else ''}: data go by PCIe",
+                    f"{few}: data go by PCIe",
                     "see nvidia-smi nvlink -s, and whether nvidia-fabricmanager runs; in a virtual"
                     " machine, on its host",
                 )
 
 
-def _has_all(patient: Patient, links_of: Mapping[int, list[int]]) -> bool:
+def _share(left: str, most: int) -> str:
+    """`12 of 18 NVLinks are active (0-11)`."""
+    if not left:
+        return f"none of {most} NVLinks is active"
+    return f"{len(parse_list(left))} of {most} NVLinks are active ({left})"
+
+
+def _to_switches(patient: Patient, links_of: Mapping[int, list[int]]) -> set[bool]:
+    """True among them: a link leads to a switch; False: one leads elsewhere; empty: none is active."""
+    return {
+        patient.nvidia.text(f"{FACTS}/gpu{index}/nvlink{link}").endswith("to switch")
+        for index, links in links_of.items()
+        for link in links
+    }
+
+
+def _has_all(patient: Patient, switched: set[bool]) -> bool:
     """True if sound GPUs have all links of their model here.
 
     In a virtual machine those to GPUs of others are inactive: all, if it has one GPU only; without
     switches, as many as lead there.
     """
-    ends = {
-        patient.nvidia.text(f"{FACTS}/gpu{index}/nvlink{link}").endswith("to switch")
-        for index, links in links_of.items()
-        for link in links
-    }
-    if patient.machine.virtual and False in ends:
+    if patient.machine.virtual and False in switched:
         return False
-    return bool(ends) or len(patient.nvidia.indices(FACTS, "gpu")) > 1
+    return bool(switched) or len(patient.nvidia.indices(FACTS, "gpu")) > 1
 
 
 def _folder(gpu: Gpu) -> str:
