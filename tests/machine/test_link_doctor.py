@@ -101,6 +101,10 @@ def test_a_link_above_a_switch_is_that_of_all_below(recorded: Recorded, put: Put
     root = recorded("pcie-only")
     put_link(put, root, ROOT_PORT, "4", "16", "8.0", "16.0")
     put_link(put, root, UP, "4", "16", "8.0", "16.0")
+    assert [text for _, _, text in links(root)] == [  # at rest, as below a bridge on a card
+        f"GPU 0 and GPU 1: the PCIe link above, of {UP}, has 4 of 16 lanes"
+    ]
+    put(root, "nvidia/gpu1/performance_state", "P0")
     ((severity, name, message),) = links(root)
     assert (severity, name) == ("warn", "pcie-link")
     assert message == (
@@ -108,6 +112,20 @@ def test_a_link_above_a_switch_is_that_of_all_below(recorded: Recorded, put: Put
     )
     put(root, "sys/class/dmi/id/product_name", "KVM")  # whose ports are not those of its host
     assert links(root) == []
+
+
+def test_the_speed_of_a_link_above_resting_gpus_and_a_nic(recorded: Recorded, put: Put) -> None:
+    root = recorded("pcie-only")
+    for end in (ROOT_PORT, UP):
+        put_link(put, root, end, "16", "16", "8.0", "16.0")
+    assert links(root) == []
+    nic = "0000:3f:00.0"
+    put(root, "sys/class/infiniband/mlx5_0/device", f"../../../{nic}")
+    above = f"../../../devices/pci0000:3a/{ROOT_PORT}/{UP}/0000:3c:18.0"
+    put(root, f"{DEVICES}/{nic}", f"{above}/{nic}")
+    assert [text for _, _, text in links(root)] == [
+        f"NIC mlx5_0:1: the PCIe link above, of {UP}, has 8 of 16 GT/s"
+    ]
 
 
 def test_a_nic_that_lost_lanes_and_speed(recorded: Recorded, put: Put) -> None:

@@ -3,6 +3,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from nearpeak.machine.gpus.nvidia import FACTS
 from nearpeak.machine.gpus.nvlinks import MODELS
@@ -14,8 +15,9 @@ from nearpeak.machine.tree import format_list, parse_list
 from nearpeak.numbers import listed, noun
 
 PCIE, NVLINK = "pcie-link", "gpu-links"  # the names of the checks
-# At rest a GPU lowers the speed of its link to save power, never its lanes. In these performance
-# states (nvmlPstates_t: 0 is the fastest) it works, and its link has the full speed.
+# At rest a GPU lowers the speed of its link to save power, never its lanes, and so do bridges on
+# its card, as AMD's have them. In these performance states (nvmlPstates_t: 0 is the fastest) it
+# works, and its link has the full speed. AMD's GPUs have no such fact here.
 AWAKE = ("P0", "P1", "P2")
 
 
@@ -30,36 +32,48 @@ def nic_link_checks(patient: Patient) -> Iterator[Diagnosis]:
     yield from _pcie(patient, _nics(patient))
 
 
-def _gpus(patient: Patient) -> Iterator[tuple[str, str, str]]:
-    """The name of each GPU, its PCI address, and the fault of its own link or nothing."""
+class _Device(NamedTuple):
+    name: str  # `GPU 0`
+    pci: str
+    link: PcieLink  # its own
+    awake: bool  # the links from it to the CPU have their full speed, if they are sound
+
+
+def _gpus(patient: Patient) -> Iterator[_Device]:
     for gpu in patient.machine.gpus:
         if gpu.host_link == "pcie":
-            link = _own_link(patient, gpu)
             awake = patient.nvidia.text(f"{_folder(gpu)}/performance_state") in AWAKE
-            yield f"GPU {gpu.index}", gpu.pci, link.fault if awake else link.narrow
+            yield _Device(f"GPU {gpu.index}", gpu.pci, _own_link(patient, gpu), awake)
 
 
-def _nics(patient: Patient) -> Iterator[tuple[str, str, str]]:
-    """The same of each NIC, whose link keeps its speed at rest."""
+def _nics(patient: Patient) -> Iterator[_Device]:
+    """The NICs, whose links keep their speed at rest."""
     for nic in patient.machine.nics:
         if nic.pci:
             link = links_to(patient.tree, nic.pci, patient.machine.virtual)[-1]
-            yield f"NIC {nic.verbs or nic.name}", nic.pci, link.fault
+            yield _Device(f"NIC {nic.verbs or nic.name}", nic.pci, link, True)
 
 
-def _pcie(patient: Patient, devices: Iterable[tuple[str, str, str]]) -> Iterator[Diagnosis]:
-    """Checks the lanes and the speed of each link between these devices and the CPU."""
-    faults: dict[tuple[str, str], list[str]] = defaultdict(list)  # of a link: who is below it
-    for name, pci, fault in devices:
-        for link in links_to(patient.tree, pci, patient.machine.virtual)[:-1]:
-            faults[f"the PCIe link above, of {link.device},", link.fault].append(name)
+def _pcie(patient: Patient, devices: Iterable[_Device]) -> Iterator[Diagnosis]:
+    """Checks the lanes of each link between these devices and the CPU, and the speed of those with
+    an awake device below."""
+    links: dict[str, PcieLink] = {}
+    below: dict[str, list[_Device]] = defaultdict(list)
+    for device in devices:
+        above = links_to(patient.tree, device.pci, patient.machine.virtual)[:-1]
+        on_the_way = {f"the PCIe link above, of {link.device},": link for link in above}
         # Functions of one card share its link.
-        faults[f"the PCIe link of {pci.partition('.')[0]}", fault].append(name)
-    for (link_name, missing), names in faults.items():
-        if missing:
+        on_the_way[f"the PCIe link of {device.pci.partition('.')[0]}"] = device.link
+        for link_name, link in on_the_way.items():
+            links[link_name] = link
+            below[link_name].append(device)
+    for link_name, link in links.items():
+        awake = any(device.awake for device in below[link_name])
+        if missing := link.fault if awake else link.narrow:
             yield warn(
                 PCIE,
-                f"{listed(names)}: {link_name} has {missing}",
+                f"{listed([device.name for device in below[link_name]])}: {link_name} has"
+                f" {missing}",
                 "see dmesg for errors of the device (AER), seat its card or riser anew, and try"
                 " another slot; the firmware may limit a slot, too",
             )
@@ -129,7 +143,7 @@ def _share(left: str, most: int) -> str:
 
 
 def _to_switches(patient: Patient, links_of: Mapping[int, list[int]]) -> set[bool]:
-    """True among them: a link leads to a switch; False: one leads elsewhere; empty: none is active."""
+    """True is among them if a link leads to a switch, False if one leads elsewhere."""
     return {
         patient.nvidia.text(f"{FACTS}/gpu{index}/nvlink{link}").endswith("to switch")
         for index, links in links_of.items()
