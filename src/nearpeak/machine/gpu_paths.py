@@ -354,8 +354,19 @@ def _two_nodes(
         _forced(machine, cores, hosts, FAR_NIC, gpu, far[-1])
         if far
         else NoPath(FAR_NIC, "no adapter as fast sits at another NUMA node than a GPU's own"),
-        *(_rail(machine, cores, hosts, *rail) for rail in rails if all_pairs),
+        *(
+            _rail(machine, cores, hosts, *rail)
+            for rail in (rails if ports else _roce_rails(machine))
+            if all_pairs
+        ),
     ]
+
+
+def _roce_rails(machine: Machine) -> list[tuple[Gpu, Nic]]:
+    """GPUs with an RDMA adapter of Ethernet below the same switch. MPI libraries use EFA through
+    libfabric, where UCX_NET_DEVICES forces nothing."""
+    rails = _rails(machine)
+    return [(gpu, nic) for gpu, nic in rails if nic.kind == "ethernet" and nearness(gpu, nic)[0]]
 
 
 def _rail(machine: Machine, cores: Cores, hosts: Sequence[str], gpu: Gpu, nic: Nic) -> DataPath:
