@@ -23,6 +23,7 @@ from nearpeak.machine.rails import nearness, rails_of
 from nearpeak.machine.rates import least
 from nearpeak.numbers import count
 from nearpeak.terms.path import NO_DEVICE, DataPath, Endpoint, NoPath
+from nearpeak.terms.private import without_address
 
 SAME_GPU = "gpu-gpu same-gpu"
 SAME_GPU_MPS = "gpu-gpu same-gpu mps"
@@ -371,7 +372,7 @@ def _roce_rails(machine: Machine) -> list[tuple[Gpu, Nic]]:
 
 def _rail(machine: Machine, cores: Cores, hosts: Sequence[str], gpu: Gpu, nic: Nic) -> DataPath:
     """The path between two hosts of a GPU through its own adapter."""
-    pair = f"gpu{gpu.index}", nic.name
+    pair = f"gpu{gpu.index}", without_address(nic.name, gpu.index)  # in the id, which is public
     path = _forced(machine, cores, hosts, f"{TWO_NODES} pair {'-'.join(pair)}", gpu, nic)
     return msgspec.structs.replace(path, pair=pair)
 
