@@ -89,7 +89,7 @@ Counters::Counters(Group& group, CounterScope scope) : group_(group) {
   const std::int64_t begin = now_ns();
   const std::string host = host_key();
   scope.host = is_first(group, host);
-  if (!is_first(group, host + " " + scope.gpu)) scope.gpu.clear();
+  if (!is_first(group, host + " " + counters_of(scope))) scope.gpu.clear();
   opened_ = open_sources(scope);
   const auto texts = group.gather(to_text(opened_));
   for (int rank = 0; rank < group.size(); ++rank)

@@ -71,6 +71,9 @@ struct RegisterSource {
 std::string pci_folder(const CounterScope& scope);
 inline constexpr unsigned kAmd = 0x1002;
 unsigned pci_vendor(const CounterScope& scope);  // of the GPU; 0: not known
+// The same for scopes whose GPUs have the same counters: AMD's are those of the package, which all
+// of its partitions read.
+std::string counters_of(const CounterScope& scope);
 
 // All that can be read; what is there and cannot, with the reason.
 OpenedSources open_sources(const CounterScope& scope);

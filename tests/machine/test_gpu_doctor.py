@@ -134,6 +134,17 @@ def test_a_driver_with_a_dear_question_is_told(
             "NVRM: Xid (PCI:0000:61:00): 74, x\n" * 2 + "NVRM: Xid (PCI:0000:61:00): 79, x\n",
             ["GPU 3: since the machine started its driver wrote Xid 74 (2 times) and 79"],
         ),
+        (
+            "NVRM: Xid (PCI:0000:61:00): 154, x\nNVRM: Xid (PCI:0000:61:00): 63, x\n",
+            ["GPU 3: since the machine started its driver wrote Xid 63 and 154, which may be over"],
+        ),
+        (
+            "NVRM: Xid (PCI:0000:61:00): 94, x\nNVRM: Xid (PCI:0000:61:00): 79, x\n",
+            [
+                "GPU 3: since the machine started its driver wrote Xid 79",
+                "GPU 3: since the machine started its driver wrote Xid 94, which may be over",
+            ],
+        ),
         (None, ["Xid errors are not known: this user may not read the kernel's messages"]),
     ],
 )

@@ -374,6 +374,25 @@ def test_two_other_nodes_have_no_known_adapter(load: Load) -> None:
     assert path.summary == "a to b, GPU 0 (NVIDIA H100 80GB HBM3)"
 
 
+def test_ids_of_paths_are_public_and_have_no_hardware_address(load: Load) -> None:
+    machine = load("mi350x")
+    name = "rocex1070fd0300b5eb54:1"
+    nics = [msgspec.structs.replace(nic, name=name, verbs=name) for nic in machine.nics]
+    machine = msgspec.structs.replace(machine, nics=nics)
+    paths = gpu_paths(machine, ["recorded", "b"], all_pairs=True)
+    assert paths["gpu-gpu two-nodes pair gpu3-rocex3:1"].nic == name
+
+
+def test_all_pairs_of_two_nodes_with_roce_and_not_with_efa(load: Load) -> None:
+    def forced(name: str) -> list[str | None]:
+        paths = gpu_paths(load(name), ["recorded", "b"], all_pairs=True)
+        return [path.nic for path in paths.values() if path.between_hosts and path.pair]
+
+    assert forced("mi350x") == [f"bnxt_re{number}:1" for number in range(8)]
+    assert forced("aws-p4d") == []
+    assert forced("dgx-spark") == []  # at the same NUMA node only
+
+
 def test_all_pairs_of_two_nodes_force_the_adapter_of_each_gpu(load: Load) -> None:
     machine = load("dgx-h100")
     paths = gpu_paths(machine, ["recorded", "b"], all_pairs=True)

@@ -101,6 +101,10 @@ def test_a_link_above_a_switch_is_that_of_all_below(recorded: Recorded, put: Put
     root = recorded("pcie-only")
     put_link(put, root, ROOT_PORT, "4", "16", "8.0", "16.0")
     put_link(put, root, UP, "4", "16", "8.0", "16.0")
+    assert [text for _, _, text in links(root)] == [  # at rest, as below a bridge on a card
+        f"GPU 0 and GPU 1: the PCIe link above, of {UP}, has 4 of 16 lanes"
+    ]
+    put(root, "nvidia/gpu1/performance_state", "P0")
     ((severity, name, message),) = links(root)
     assert (severity, name) == ("warn", "pcie-link")
     assert message == (
@@ -108,6 +112,20 @@ def test_a_link_above_a_switch_is_that_of_all_below(recorded: Recorded, put: Put
     )
     put(root, "sys/class/dmi/id/product_name", "KVM")  # whose ports are not those of its host
     assert links(root) == []
+
+
+def test_the_speed_of_a_link_above_resting_gpus_and_a_nic(recorded: Recorded, put: Put) -> None:
+    root = recorded("pcie-only")
+    for end in (ROOT_PORT, UP):
+        put_link(put, root, end, "16", "16", "8.0", "16.0")
+    assert links(root) == []
+    nic = "0000:3f:00.0"
+    put(root, "sys/class/infiniband/mlx5_0/device", f"../../../{nic}")
+    above = f"../../../devices/pci0000:3a/{ROOT_PORT}/{UP}/0000:3c:18.0"
+    put(root, f"{DEVICES}/{nic}", f"{above}/{nic}")
+    assert [text for _, _, text in links(root)] == [
+        f"NIC mlx5_0:1: the PCIe link above, of {UP}, has 8 of 16 GT/s"
+    ]
 
 
 def test_a_nic_that_lost_lanes_and_speed(recorded: Recorded, put: Put) -> None:
@@ -167,7 +185,7 @@ def test_links_to_gpus_of_other_virtual_machines_are_not_lost(recorded: Recorded
     assert links(root) == []
 
 
-def test_a_model_that_is_not_in_the_table_is_compared_with_its_kind(
+def test_a_model_that_is_not_in_the_table_is_compared_with_its_kind_at_a_switch(
     recorded: Recorded, put: Put
 ) -> None:
     root = recorded("dgx-h100")
@@ -176,10 +194,33 @@ def test_a_model_that_is_not_in_the_table_is_compared_with_its_kind(
     assert links(root) == []
     put(root, "nvidia/gpu5/nvlink3", "26562 MB/s to switch")
     message = "GPUs 0-4,6-7 (NVIDIA X900): none of 1 NVLinks is active: data go by PCIe"
-    assert [text for _, _, text in links(root)] == [message]
+    assert links(root) == [("warn", "gpu-links", message)]
 
 
-def test_a_card_without_a_bridge_is_a_warning_and_an_h100_nvl_has_twelve(
+@pytest.mark.parametrize("model", ["NVIDIA A100 80GB PCIe", "NVIDIA RTX A6000"])
+def test_cards_with_bridges_on_some_pairs_only_have_no_fault(
+    recorded: Recorded, put: Put, model: str
+) -> None:
+    root = recorded("dgx-h100")
+    put_names(root, model)
+    cut_links(root, "[0-7]", 0)
+    for gpu, other in ((0, "43"), (1, "1b")):
+        for link in range(12):
+            put(root, f"nvidia/gpu{gpu}/nvlink{link}", f"25000 MB/s to gpu 0000:{other}:00.0")
+    without = f"GPUs 2-7 ({model}): none of 12 NVLinks is active, as without a bridge"
+    assert links(root) == [("ok", "gpu-links", without)]
+    put(root, "nvidia/gpu2/nvlink0", "25000 MB/s to gpu 0000:61:00.0")
+    assert links(root) == [
+        (
+            "ok",
+            "gpu-links",
+            f"GPU 2 ({model}): 1 of 12 NVLinks are active (0), as with fewer bridges",
+        ),
+        ("ok", "gpu-links", without.replace("2-7", "3-7")),
+    ]
+
+
+def test_a_card_of_the_table_without_a_bridge_has_no_fault_but_half_a_bridge_is_one(
     recorded: Recorded,
 ) -> None:
     root = recorded("dgx-h100")
@@ -189,10 +230,14 @@ def test_a_card_without_a_bridge_is_a_warning_and_an_h100_nvl_has_twelve(
     root = recorded("dgx-a100")
     put_names(root, "NVIDIA H100 NVL")
     text = root.read_text(encoding="utf-8")
-    root.write_text(re.sub(r"^nvidia/gpu\{0-7\}/nvlink.*\n", "", text, flags=re.MULTILINE))
-    ((severity, _, message),) = links(root)
-    assert severity == "warn"
-    assert message.endswith("none of 12 NVLinks is active, as without a bridge: data go by PCIe")
+    root.write_text(
+        re.sub(r"^nvidia/gpu\{0-7\}/nvlink\{0-11\}", "nvidia/gpu3/nvlink{0-5}", text, flags=re.M)
+    )
+    whose = "GPUs 0-2,4-7 (NVIDIA H100 NVL)"
+    assert links(root) == [
+        ("ok", "gpu-links", f"{whose}: none of 12 NVLinks is active, as without a bridge"),
+        ("warn", "gpu-links", "GPU 3 (NVIDIA H100 NVL): 6 of 12 NVLinks are active (0-5)"),
+    ]
 
 
 def put_names(root: Path, model: str) -> None:

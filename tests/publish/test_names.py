@@ -350,6 +350,8 @@ def test_a_gpu_has_one_name_however_it_is_written() -> None:
         ("v1.2.3.4 1.2.3 1.2.3.4.5 999.1.1.1", "v1.2.3.4 1.2.3 1.2.3.4.5 999.1.1.1"),
         ("at 19:27:13.345, 0000:00:06.0, 2:0 0,1 0", "at 19:27:13.345, 0000:00:06.0, 2:0 0,1 0"),
         ("a4:bf:01:2f:33:10 enxa4bf012f3310", "mac1 mac2"),
+        ("enp1s0 rocex1070fd0300b5eb54:1 ibx506b4b0300ccb8f6", "enp1s0 mac1:1 mac2"),
+        ("/sys/class/infiniband/rocex1070fd0300b5eb54/x", "/sys/class/infiniband/mac1/x"),
         ("0x506b4b0300ccb8f6 506b:4b03:00cc:b8f6 0x7ffe12", "guid1 guid2 0x7ffe12"),
         ("fe80:0000:0000:0000:506b:4b03:00cc:b8f6 FE80::506b:4b03:cc:b8f6", "address1 address1"),
         ("ba050000-d6c6-69d0-1e61-0600441f477d", "uuid1"),

@@ -11,6 +11,8 @@
 #include <fstream>
 #include <thread>
 
+#include "tests/programs/native/quiet.hpp"
+
 using namespace nearpeak;
 namespace fs = std::filesystem;
 
@@ -196,6 +198,24 @@ TEST_CASE("XGMI is counted where the table of this version has it") {
   CHECK(opened.sources.empty());
   REQUIRE(opened.unread.size() == 1);
   CHECK(opened.unread[0].kind == "xgmi");
+}
+
+TEST_CASE("partitions of one package are counted once, and packages by themselves") {
+  const Root root;
+  for (const std::string slot : {"17", "29"}) {
+    const std::string folder = "sys/bus/pci/devices/0000:" + slot + ":00.0/";
+    root.write(folder + "vendor", "0x1002\n");
+    root.write(folder + "gpu_metrics", gpu_metrics(4, 104, 10, 1000));
+  }
+  CHECK(in_group(4, [&](SharedGroup& group) {
+          CounterScope scope = root.gpu(group.rank() < 3 ? "00000000:17:00.0" : "00000000:29:00.0");
+          scope.gpu = "GPU-" + std::to_string(group.rank());
+          std::vector<std::string> counted;
+          const Counters counters(group, scope);
+          for (const RankLink& each : counters.links())
+            if (each.link.kind == kXgmi) counted.push_back(each.link.name);
+          return counted == std::vector<std::string>{"GPU-0", "GPU-3"} ? kGood : kWrongData;
+        }) == kGood);
 }
 
 TEST_CASE("NVLink and PCIe of a GPU are counted from one reading to the next") {

@@ -2,13 +2,13 @@
 """Finds problems of this machine's GPUs that spoil measurements, and their remedies."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from nearpeak.machine import kernel_log
 from nearpeak.machine.gpus import pointer_queries
 from nearpeak.machine.gpus.nvidia import FACTS
 from nearpeak.machine.gpus.pci import DEVICES
-from nearpeak.machine.gpus.xids import find_xids
+from nearpeak.machine.gpus.xids import MAYBE_OVER, find_xids
 from nearpeak.machine.link_doctor import gpu_link_checks
 from nearpeak.machine.machine import Diagnosis
 from nearpeak.machine.patient import Patient, bad, ok, warn
@@ -84,14 +84,27 @@ def _xids(patient: Patient) -> Iterator[Diagnosis]:
     xids = find_xids(messages or "")
     for gpu in gpus:
         if counted := xids.get(gpu.pci.partition(".")[0]):
-            often = {xid: f" ({times} times)" for xid, times in counted.items() if times > 1}
-            errors = listed([f"{xid}{often.get(xid, '')}" for xid in sorted(counted)])
-            yield warn(
-                "gpu-xid",
-                f"GPU {gpu.index}: since the machine started its driver wrote Xid {errors}",
-                "see what they mean (https://docs.nvidia.com/deploy/xid-errors), and `dmesg | grep"
-                " Xid`; restart the machine once the fault is mended",
-            )
+            wrote = f"GPU {gpu.index}: since the machine started its driver wrote Xid"
+            if faults := {xid: counted[xid] for xid in counted if xid not in MAYBE_OVER}:
+                yield warn(
+                    "gpu-xid",
+                    f"{wrote} {_with_counts(faults)}",
+                    "see what they mean (https://docs.nvidia.com/deploy/xid-errors), and `dmesg |"
+                    " grep Xid`; restart the machine once the fault is mended",
+                )
+            if others := {xid: counted[xid] for xid in counted if xid in MAYBE_OVER}:
+                yield warn(
+                    "gpu-xid",
+                    f"{wrote} {_with_counts(others)}, which may be over",
+                    "see whether nvidia-smi -q still shows a recovery action or a pending row"
+                    " remapping; if not, nothing is left to do",
+                )
+
+
+def _with_counts(xids: Mapping[int, int]) -> str:
+    """`74 (2 times) and 79`."""
+    often = {xid: f" ({times} times)" for xid, times in xids.items() if times > 1}
+    return listed([f"{xid}{often.get(xid, '')}" for xid in sorted(xids)])
 
 
 def _clocks(patient: Patient) -> Iterator[Diagnosis]:

@@ -23,6 +23,7 @@ from nearpeak.machine.rails import nearness, rails_of
 from nearpeak.machine.rates import least
 from nearpeak.numbers import count
 from nearpeak.terms.path import NO_DEVICE, DataPath, Endpoint, NoPath
+from nearpeak.terms.private import without_address
 
 SAME_GPU = "gpu-gpu same-gpu"
 SAME_GPU_MPS = "gpu-gpu same-gpu mps"
@@ -354,13 +355,24 @@ def _two_nodes(
         _forced(machine, cores, hosts, FAR_NIC, gpu, far[-1])
         if far
         else NoPath(FAR_NIC, "no adapter as fast sits at another NUMA node than a GPU's own"),
-        *(_rail(machine, cores, hosts, *rail) for rail in rails if all_pairs),
+        *(
+            _rail(machine, cores, hosts, *rail)
+            for rail in (rails if ports else _roce_rails(machine))
+            if all_pairs
+        ),
     ]
+
+
+def _roce_rails(machine: Machine) -> list[tuple[Gpu, Nic]]:
+    """GPUs with an RDMA adapter of Ethernet below the same switch. MPI libraries use EFA through
+    libfabric, where UCX_NET_DEVICES forces nothing."""
+    rails = _rails(machine)
+    return [(gpu, nic) for gpu, nic in rails if nic.kind == "ethernet" and nearness(gpu, nic)[0]]
 
 
 def _rail(machine: Machine, cores: Cores, hosts: Sequence[str], gpu: Gpu, nic: Nic) -> DataPath:
     """The path between two hosts of a GPU through its own adapter."""
-    pair = f"gpu{gpu.index}", nic.name
+    pair = f"gpu{gpu.index}", without_address(nic.name, gpu.index)  # in the id, which is public
     path = _forced(machine, cores, hosts, f"{TWO_NODES} pair {'-'.join(pair)}", gpu, nic)
     return msgspec.structs.replace(path, pair=pair)
 

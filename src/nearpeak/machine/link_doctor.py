@@ -3,19 +3,21 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from nearpeak.machine.gpus.nvidia import FACTS
 from nearpeak.machine.gpus.nvlinks import MODELS
 from nearpeak.machine.gpus.pci import GENERATIONS_GTS
 from nearpeak.machine.machine import Diagnosis, Gpu
-from nearpeak.machine.patient import Patient, bad, warn
+from nearpeak.machine.patient import Patient, bad, ok, warn
 from nearpeak.machine.pcie_links import PcieLink, links_to
 from nearpeak.machine.tree import format_list, parse_list
 from nearpeak.numbers import listed, noun
 
 PCIE, NVLINK = "pcie-link", "gpu-links"  # the names of the checks
-# At rest a GPU lowers the speed of its link to save power, never its lanes. In these performance
-# states (nvmlPstates_t: 0 is the fastest) it works, and its link has the full speed.
+# At rest a GPU lowers the speed of its link to save power, never its lanes, and so do bridges on
+# its card, as AMD's have them. In these performance states (nvmlPstates_t: 0 is the fastest) it
+# works, and its link has the full speed. AMD's GPUs have no such fact here.
 AWAKE = ("P0", "P1", "P2")
 
 
@@ -30,36 +32,48 @@ def nic_link_checks(patient: Patient) -> Iterator[Diagnosis]:
     yield from _pcie(patient, _nics(patient))
 
 
-def _gpus(patient: Patient) -> Iterator[tuple[str, str, str]]:
-    """The name of each GPU, its PCI address, and the fault of its own link or nothing."""
+class _Device(NamedTuple):
+    name: str  # `GPU 0`
+    pci: str
+    link: PcieLink  # its own
+    awake: bool  # the links from it to the CPU have their full speed, if they are sound
+
+
+def _gpus(patient: Patient) -> Iterator[_Device]:
     for gpu in patient.machine.gpus:
         if gpu.host_link == "pcie":
-            link = _own_link(patient, gpu)
             awake = patient.nvidia.text(f"{_folder(gpu)}/performance_state") in AWAKE
-            yield f"GPU {gpu.index}", gpu.pci, link.fault if awake else link.narrow
+            yield _Device(f"GPU {gpu.index}", gpu.pci, _own_link(patient, gpu), awake)
 
 
-def _nics(patient: Patient) -> Iterator[tuple[str, str, str]]:
-    """The same of each NIC, whose link keeps its speed at rest."""
+def _nics(patient: Patient) -> Iterator[_Device]:
+    """The NICs, whose links keep their speed at rest."""
     for nic in patient.machine.nics:
         if nic.pci:
             link = links_to(patient.tree, nic.pci, patient.machine.virtual)[-1]
-            yield f"NIC {nic.verbs or nic.name}", nic.pci, link.fault
+            yield _Device(f"NIC {nic.verbs or nic.name}", nic.pci, link, True)
 
 
-def _pcie(patient: Patient, devices: Iterable[tuple[str, str, str]]) -> Iterator[Diagnosis]:
-    """Checks the lanes and the speed of each link between these devices and the CPU."""
-    faults: dict[tuple[str, str], list[str]] = defaultdict(list)  # of a link: who is below it
-    for name, pci, fault in devices:
-        for link in links_to(patient.tree, pci, patient.machine.virtual)[:-1]:
-            faults[f"the PCIe link above, of {link.device},", link.fault].append(name)
+def _pcie(patient: Patient, devices: Iterable[_Device]) -> Iterator[Diagnosis]:
+    """Checks the lanes of each link between these devices and the CPU, and the speed of those with
+    an awake device below."""
+    links: dict[str, PcieLink] = {}
+    below: dict[str, list[_Device]] = defaultdict(list)
+    for device in devices:
+        above = links_to(patient.tree, device.pci, patient.machine.virtual)[:-1]
+        on_the_way = {f"the PCIe link above, of {link.device},": link for link in above}
         # Functions of one card share its link.
-        faults[f"the PCIe link of {pci.partition('.')[0]}", fault].append(name)
-    for (link_name, missing), names in faults.items():
-        if missing:
+        on_the_way[f"the PCIe link of {device.pci.partition('.')[0]}"] = device.link
+        for link_name, link in on_the_way.items():
+            links[link_name] = link
+            below[link_name].append(device)
+    for link_name, link in links.items():
+        awake = any(device.awake for device in below[link_name])
+        if missing := link.fault if awake else link.narrow:
             yield warn(
                 PCIE,
-                f"{listed(names)}: {link_name} has {missing}",
+                f"{listed([device.name for device in below[link_name]])}: {link_name} has"
+                f" {missing}",
                 "see dmesg for errors of the device (AER), seat its card or riser anew, and try"
                 " another slot; the firmware may limit a slot, too",
             )
@@ -91,47 +105,61 @@ def _nvlinks(patient: Patient) -> Iterator[Diagnosis]:
             active[gpu.name][gpu.index] = patient.nvidia.indices(_folder(gpu), "nvlink")
     for name, links_of in active.items():
         model = next((model for model in MODELS if model.fits(name)), None)
+        switched = _to_switches(patient, links_of)
         most = max(map(len, links_of.values()))
-        if model and _has_all(patient, links_of):
+        if model and _has_all(patient, switched):
             most = max(most, model.links)
         alike: dict[str, list[int]] = defaultdict(list)
         for index, links in links_of.items():
             if len(links) < most:
                 alike[format_list(links)].append(index)
-        bridged = model is not None and model.bridged
-        for links_left, gpus in alike.items():
-            whose = f"{noun(len(gpus), 'GPU')} {format_list(gpus)} ({name})"
-            if links_left:
+        on_board = True in switched if model is None else not model.bridged
+        for left, gpus in alike.items():
+            few = f"{noun(len(gpus), 'GPU')} {format_list(gpus)} ({name}): {_share(left, most)}"
+            if not on_board and not (left and model):
+                yield ok(
+                    NVLINK, f"{few}, as {'with fewer bridges' if left else 'without a bridge'}"
+                )
+            elif left:
                 yield warn(
                     NVLINK,
-                    f"{whose}: {len(parse_list(links_left))} of {most} NVLinks are active"
-                    f" ({links_left})",
+                    few,
                     "see nvidia-smi nvlink -s and -e; reset the GPUs, or have the board checked",
                 )
             else:
-                yield (warn if bridged or patient.machine.virtual else bad)(
+                yield (bad if model and not patient.machine.virtual else warn)(
                     NVLINK,
-                    f"{whose}: none of {most} NVLinks is active"
-                    f"{', as without a bridge' if bridged else ''}: data go by PCIe",
+                    f"{few}: data go by PCIe",
                     "see nvidia-smi nvlink -s, and whether nvidia-fabricmanager runs; in a virtual"
                     " machine, on its host",
                 )
 
 
-def _has_all(patient: Patient, links_of: Mapping[int, list[int]]) -> bool:
+def _share(left: str, most: int) -> str:
+    """`12 of 18 NVLinks are active (0-11)`."""
+    if not left:
+        return f"none of {most} NVLinks is active"
+    return f"{len(parse_list(left))} of {most} NVLinks are active ({left})"
+
+
+def _to_switches(patient: Patient, links_of: Mapping[int, list[int]]) -> set[bool]:
+    """True is among them if a link leads to a switch, False if one leads elsewhere."""
+    return {
+        patient.nvidia.text(f"{FACTS}/gpu{index}/nvlink{link}").endswith("to switch")
+        for index, links in links_of.items()
+        for link in links
+    }
+
+
+def _has_all(patient: Patient, switched: set[bool]) -> bool:
     """True if sound GPUs have all links of their model here.
 
     In a virtual machine those to GPUs of others are inactive: all, if it has one GPU only; without
     switches, as many as lead there.
     """
-    ends = {
-        patient.nvidia.text(f"{FACTS}/gpu{index}/nvlink{link}").endswith("to switch")
-        for index, links in links_of.items()
-        for link in links
-    }
-    if patient.machine.virtual and False in ends:
+    if patient.machine.virtual and False in switched:
         return False
-    return bool(ends) or len(patient.nvidia.indices(FACTS, "gpu")) > 1
+    return bool(switched) or len(patient.nvidia.indices(FACTS, "gpu")) > 1
 
 
 def _folder(gpu: Gpu) -> str:

@@ -22,6 +22,7 @@ from nearpeak.machine.provenance import AMDGPU, BIOS, MICROCODE, PRODUCT
 from nearpeak.machine.rdma_doctor import GDRCOPY, LIMITS, LOCKED, MODULES, PEER_MEMORY
 from nearpeak.machine.sysfs import CPU, NODE, NVIDIA, arm_cores
 from nearpeak.machine.tree import Tree, format_list, read_tree
+from nearpeak.terms.private import without_address
 
 Files = Iterator[tuple[str, str]]  # path and text
 
@@ -150,9 +151,8 @@ def _memory(tree: Tree, _: Machine) -> Files:
 
 def _devices(tree: Tree, machine: Machine) -> Files:
     adapters = {nic.name.partition(":")[0]: nic for nic in machine.nics}
-    # systemd names interfaces of USB adapters by their MAC address.
     names = {
-        name: re.sub(r"x[0-9a-f]{12}$", f"x{number}", name)
+        name: without_address(name, number)
         for number, name in enumerate(tree.names(NET))
         if name in adapters or tree.exists(f"{NET}/{name}/device")
     }
@@ -163,19 +163,19 @@ def _devices(tree: Tree, machine: Machine) -> Files:
             yield f"{NET}/{shown}/bonding/mode", tree.text(f"{NET}/{name}/bonding/mode")
         if tree.exists(f"{NET}/{name}/device"):
             yield from _place(tree, f"{NET}/{name}", f"{NET}/{shown}", adapters.get(name))
-    for device in tree.names(INFINIBAND):
-        yield from _copied(tree, [f"{INFINIBAND}/{device}/fw_ver"])
-        for port in tree.names(f"{INFINIBAND}/{device}/ports", r"\d+"):
-            folder = f"{INFINIBAND}/{device}/ports/{port}"
-            for file in ("link_layer", "rate", "state"):
-                yield f"{folder}/{file}", tree.text(f"{folder}/{file}")
-            interface = names.get(tree.text(f"{folder}/{NDEV}"), "")
-            yield from _filled([(f"{folder}/{NDEV}", interface)])
+    for number, device in enumerate(tree.names(INFINIBAND)):
         folder = f"{INFINIBAND}/{device}"
+        shown = f"{INFINIBAND}/{without_address(device, number)}"
+        yield from _filled([(f"{shown}/fw_ver", tree.text(f"{folder}/fw_ver"))])
+        for port in tree.names(f"{folder}/ports", r"\d+"):
+            for file in ("link_layer", "rate", "state"):
+                yield f"{shown}/ports/{port}/{file}", tree.text(f"{folder}/ports/{port}/{file}")
+            interface = names.get(tree.text(f"{folder}/ports/{port}/{NDEV}"), "")
+            yield from _filled([(f"{shown}/ports/{port}/{NDEV}", interface)])
         if tree.exists(f"{folder}/device"):
-            yield from _place(tree, folder, folder, adapters.get(device))
+            yield from _place(tree, folder, shown, adapters.get(device))
         if EFA in tree.text(f"{folder}/device/uevent"):
-            yield f"{folder}/device/uevent", EFA
+            yield f"{shown}/device/uevent", EFA
     for name in tree.names(CXI):
         yield from _place(tree, f"{CXI}/{name}", f"{CXI}/{name}", adapters.get(name))
 

@@ -7,6 +7,8 @@ The messages are those of Hydra, PRRTE, Open MPI, UCX, NCCL, Slurm and OpenSSH.
 import ipaddress
 import re
 
+from nearpeak.terms.private import HARDWARE_ADDRESS
+
 # A path begins behind no word, or behind an option of a compiler or a URL of a file.
 START = r"(?:(?<![\w/.~$-])|(?<=-[LIB])|(?<=file://))"
 PART = r"(?:\\.|[^\s/:;'\"()<>|&`\\])+"
@@ -17,7 +19,7 @@ GPU = r"(?:MIG-)?(?:GPU|MIG)-[0-9a-fA-F]{8,}(?:-[0-9a-fA-F]+)*"
 UUID = r"(?<![\w-])[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(?![\w-])"
 MAC = (
     r"(?<![\w:])(?:[0-9a-fA-F]{2}:){5,19}[0-9a-fA-F]{2}(?![\w:])"  # of InfiniBand 20
-    r"|(?<![A-Za-z0-9])(?:en|wl)x[0-9a-f]{12}(?![A-Za-z0-9])"  # systemd's name of a USB adapter
+    rf"|(?<![A-Za-z0-9])(?:en|wl|ww|ib|iw|opa|rdma|roce|usnic){HARDWARE_ADDRESS}"
 )
 GUID = r"\b0x[0-9a-fA-F]{16}\b|(?<![\w:])(?:[0-9a-fA-F]{4}:){3}[0-9a-fA-F]{4}(?![\w:])"
 _FOUR = r"\d{1,3}(?:\.\d{1,3}){3}(?!\w|\.\d)"

@@ -296,6 +296,7 @@ class Names:
 
     def _within(self, part: str) -> str:
         """A part of a path that may stay, with stand-ins for the words in it."""
+        part = re.sub(forms.MAC, lambda match: self._folded("mac", match[0]), part)
         return self._any_word.sub(lambda match: self._known_word(match[0]), part)
 
     def _gpu(self, text: str) -> str:

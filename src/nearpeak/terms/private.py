@@ -6,6 +6,7 @@ text of a struct that is published has a mark (tests/publish/test_marked.py), bu
 and the values of a `Literal`.
 """
 
+import re
 from typing import Annotated, Any, Literal, TypeAlias
 
 from msgspec import Meta
@@ -27,3 +28,12 @@ GpuUuid: TypeAlias = Annotated[str, Meta(extra={KEY: "gpu"})]
 Variables: TypeAlias = Annotated[dict[str, str], Meta(extra={KEY: "variables"})]
 # Facts of any kind: the name of a host under `host`, all other texts free.
 Facts: TypeAlias = Annotated[dict[FreeText, Any], Meta(extra={KEY: "text"})]
+
+# The end of a name of an interface or RDMA device that systemd or rdma-core made of its MAC address
+# or GUID: `enxa4bf012f3310`, `rocex1070fd0300b5eb54` (rdma-core, kernel-boot/rdma_rename.c).
+HARDWARE_ADDRESS = r"x[0-9a-f]{12,16}(?![A-Za-z0-9])"
+
+
+def without_address(name: str, number: int) -> str:
+    """The name of an interface, device or port with this number instead of a hardware address."""
+    return re.sub(HARDWARE_ADDRESS, f"x{number}", name)

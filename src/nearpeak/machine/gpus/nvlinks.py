@@ -24,7 +24,7 @@ class NvlinkModel(msgspec.Struct, frozen=True):
 
 # NVIDIA's data sheets: the rate of NVLink, both ways together, over that of a link, which is 40,
 # 50 and from Blackwell on 100 GB/s. Not here: cards with a choice of one to three bridges (A100
-# PCIe, A6000), and Grace Hopper, whose links often lead nowhere.
+# PCIe, A6000) or none, and Grace Hopper, whose links often lead nowhere.
 MODELS = (
     NvlinkModel(r"P100-SXM2", 4),  # 160 GB/s
     NvlinkModel(r"V100-SXM[23]", 6),  # 300

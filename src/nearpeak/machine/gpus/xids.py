@@ -9,6 +9,9 @@ XID = re.compile(r"NVRM: Xid \((?:PCI:)?([0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2})[^
 # Of programs, and no fault of a GPU: an exception or a wrong address in a kernel, and the end of
 # what ran (https://docs.nvidia.com/deploy/xid-errors).
 OF_PROGRAMS = (13, 31, 43, 45)
+# A row of memory was replaced, an error was contained, the advised recovery changed: a reset since
+# then may have ended it, which the driver does not write (the same page).
+MAYBE_OVER = (63, 94, 154)
 
 
 def find_xids(messages: str) -> dict[str, Counter[int]]:
