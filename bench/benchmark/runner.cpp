@@ -96,12 +96,6 @@ void Runner::open(const std::optional<std::string>& library_version,
                         counters_ ? &*counters_ : nullptr);
 }
 
-void Runner::close() {
-  if (!counters_) return;
-  const auto singles = counters_->single_links();
-  if (group_.leads() && !singles.empty()) writer_.single_links(singles);
-}
-
 void Runner::heading(const std::string& text) {
   if (!group_.leads()) return;
   table_.heading(naming_.program + " " + kVersion + " " + text + "; buffers " + naming_.buffers +

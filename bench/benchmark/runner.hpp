@@ -30,8 +30,6 @@ class Runner {
   void count(const std::optional<RankDevice>& device = std::nullopt);
   void open(const std::optional<std::string>& library_version,
             const std::vector<std::string>& places);
-  // Records what single links have sent since count().
-  void close();
   // A line above the rows that follow.
   void heading(const std::string& text);
 

@@ -96,7 +96,6 @@ Counters::Counters(Group& group, CounterScope scope) : group_(group) {
     take_text(texts[static_cast<std::size_t>(rank)], rank, links_, unread_);
   for (const auto& source : opened_.sources) {
     for (std::size_t i = 0; i < source->links().size(); ++i) own_.push_back({source.get(), i});
-    first_singles_.push_back(source->single_links());
   }
   most_ = group.largest(own_.size());
   opening_us_ = group.largest(static_cast<double>(now_ns() - begin) / 1e3);
@@ -183,38 +182,6 @@ CountedLinks Counters::read() {
   }
   last_ns_ = now_ns();
   return counted;
-}
-
-std::vector<SingleLinks> Counters::single_links() {
-  std::vector<double> mine;
-  std::vector<double> counts(most_, 0);  // single links in each link of this rank
-  std::size_t first = 0;
-  for (std::size_t s = 0; s < opened_.sources.size(); ++s) {
-    const auto& before = first_singles_[s];
-    const auto now = before.empty() ? before : opened_.sources[s]->single_links();
-    if (now.size() == before.size()) {
-      if (!now.empty()) counts[first] = static_cast<double>(now.size());
-      for (std::size_t i = 0; i < now.size(); ++i)
-        mine.push_back(static_cast<double>(after(before[i], now[i], 0)));
-    }
-    first += opened_.sources[s]->links().size();
-  }
-  mine.resize(group_.largest(mine.size()), 0);
-  const auto all_counts = group_.gather(counts);
-  const auto all = group_.gather(mine);
-  std::vector<SingleLinks> all_links;
-  std::size_t link = 0;
-  for (int rank = 0; rank < group_.size(); ++rank) {
-    const double* theirs = all.data() + static_cast<std::size_t>(rank) * mine.size();
-    for (std::size_t i = 0; link < links_.size() && links_[link].rank == rank; ++i, ++link) {
-      const auto count =
-          static_cast<std::size_t>(all_counts[static_cast<std::size_t>(rank) * most_ + i]);
-      if (count == 0) continue;
-      all_links.push_back({link, std::vector<std::uint64_t>(theirs, theirs + count)});
-      theirs += count;
-    }
-  }
-  return all_links;
 }
 
 }  // namespace nearpeak

@@ -35,12 +35,6 @@ struct CountedLinks {
   std::vector<std::size_t> lost = {};  // links that cannot be read any more
 };
 
-// What the single links that a link is made of have sent.
-struct SingleLinks {
-  std::size_t link;
-  std::vector<std::uint64_t> sent;
-};
-
 class Counters {
  public:
   // `scope`: of this rank's GPU. Collective, as everything but glance().
@@ -56,8 +50,6 @@ class Counters {
   // What has been counted since the reading before; on the leader. The first one is done by the
   // constructor.
   CountedLinks read();
-  // What each single link has sent since the constructor.
-  std::vector<SingleLinks> single_links();
   // Reads the counters of this rank that wrap, if it is time for them.
   void glance();
 
@@ -77,7 +69,6 @@ class Counters {
   Group& group_;
   OpenedSources opened_;
   std::vector<Own> own_;  // links of this rank
-  std::vector<std::vector<std::uint64_t>> first_singles_;
   std::vector<RankLink> links_;
   std::vector<RankUnread> unread_;
   std::size_t most_ = 0;  // links of any rank

@@ -10,7 +10,6 @@ namespace nearpeak {
 namespace {
 
 // nvml.h: NVML_FI_DEV_*. Throughput is in KiB of payload.
-constexpr unsigned kLinkCount = 91;
 constexpr unsigned kNvlinkSent = 138;
 constexpr unsigned kNvlinkReceived = 139;
 constexpr unsigned kPcieSent = 197;  // bytes with those of the protocol, 32 bits
@@ -124,8 +123,7 @@ void in_bytes(std::vector<std::optional<LinkBytes>>& all, std::uint64_t unit) {
 
 class Nvlink final : public CounterSource {
  public:
-  Nvlink(Handle device, const std::string& gpu)
-      : device_(device), all_(device), links_{{kNvlink, gpu}} {
+  Nvlink(Handle device, const std::string& gpu) : all_(device), links_{{kNvlink, gpu}} {
     all_.add(kNvlinkSent, kNvlinkReceived, kAllLinks);
   }
 
@@ -135,22 +133,9 @@ class Nvlink final : public CounterSource {
     in_bytes(bytes, kKiB);
     return bytes;
   }
-  std::vector<std::uint64_t> single_links() override {
-    std::vector<FieldValue> count{{kLinkCount, 0, 0, 0, 0, 0, 0}};
-    if (nvml().read(device_, count) != 0 || count.front().status != 0) return {};
-    constexpr std::uint64_t kMost = 64;  // more than any GPU has
-    std::vector<FieldValue> each;
-    for (unsigned link = 0; link < std::min(count.front().value & 0xffffffffU, kMost); ++link)
-      each.push_back({kNvlinkSent, link, 0, 0, 0, 0, 0});
-    if (nvml().read(device_, each) != 0) return {};
-    std::vector<std::uint64_t> sent;
-    for (const FieldValue& value : each) sent.push_back(value.status == 0 ? value.value * kKiB : 0);
-    return sent;
-  }
   int error() const { return all_.error(); }
 
  private:
-  Handle device_;
   Fields all_;
   std::vector<CountedLink> links_;
 };

@@ -43,9 +43,6 @@ class CounterSource {
   virtual const std::vector<CountedLink>& links() const = 0;
   // Bytes on each link since some time in the past; nothing for one that cannot be read now.
   virtual std::vector<std::optional<LinkBytes>> read() = 0;
-  // What the single links have sent that its first link is made of, where these are counted, which
-  // takes longer.
-  virtual std::vector<std::uint64_t> single_links() { return {}; }
 };
 
 // Whose counters to read.

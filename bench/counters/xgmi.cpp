@@ -64,14 +64,6 @@ class Xgmi final : public CounterSource {
     }
     return {sum};
   }
-  std::vector<std::uint64_t> single_links() override {
-    const auto text = file_.text();
-    const auto all = text ? links_in(*text) : std::nullopt;
-    std::vector<std::uint64_t> sent;
-    if (all)
-      for (const LinkBytes& link : *all) sent.push_back(link.sent);
-    return sent;
-  }
 
  private:
   CounterFile file_;

@@ -194,15 +194,6 @@ void RecordWriter::samples(const CaseResult& result) {
   line(text_of(out));
 }
 
-void RecordWriter::single_links(const std::vector<SingleLinks>& all) {
-  Json out;
-  out["record"] = "single links";
-  out["links"] = Json::array();
-  for (const SingleLinks& one : all)
-    out["links"].push_back({{"link", one.link}, {"sent_bytes", one.sent}});
-  line(text_of(out));
-}
-
 void RecordWriter::wrong_data(const CaseName& name, const WrongData& wrong) {
   Json out = problem_json(name, "wrong data", to_text(wrong, name.size_bytes));
   out["rank"] = wrong.rank;

@@ -161,8 +161,6 @@ class RecordWriter {
   // A case is about to be measured: if nothing follows, it was not survived.
   void begins(const CaseName& name);
   void samples(const CaseResult& result);
-  // Of the whole run, at its end.
-  void single_links(const std::vector<SingleLinks>& all);
   void wrong_data(const CaseName& name, const WrongData& wrong);
   void skipped(const CaseName& name, const std::string& reason);
   // `at_least`: of the metric.

@@ -57,7 +57,6 @@ int measure_part(const Command& command, const DeviceChoice& devices) {
       runner.run(*selected.benchmark,
                  context_of(command, devices, kinds, group, bytes, selected.axes));
   }
-  runner.close();
   return runner.status();
 }
 

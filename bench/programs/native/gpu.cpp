@@ -89,7 +89,6 @@ class GpuProcess {
                     runner.run(benchmark, context, out, in);
                   });
     run_facts(runner);
-    runner.close();
     group_.barrier();  // nobody's memory goes while another still has it open
     return runner.status();
   }

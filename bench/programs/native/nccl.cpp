@@ -99,7 +99,6 @@ class Rank {
     runner.open(api_.text(), group.gather(to_json(place)));
     if (group.leads()) runner.table().heading(api_.text());
     for (const Selected& each : command_.selected) measure(runner, group, each);
-    runner.close();
     group.barrier();
     return runner.status();
   }

@@ -39,7 +39,6 @@ class PairProcess {
                   [&](const Benchmark& benchmark, const CaseContext& context) {
                     runner.run(benchmark, context);
                   });
-    runner.close();
     return runner.status();
   }
 

@@ -46,7 +46,6 @@ int run_end(const TcpOptions& options, const std::vector<TcpMethod>& methods, Gr
                 [&](const Benchmark& benchmark, const CaseContext& context) {
                   runner.run(benchmark, context);
                 });
-  runner.close();
   return runner.status();
 }
 

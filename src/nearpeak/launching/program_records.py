@@ -45,7 +45,7 @@ class Counters(msgspec.Struct, kw_only=True, frozen=True):
     """The links that are counted ([counters.md](counters.md))."""
 
     opening_us: float  # time to find and open them, in us, on the slowest rank
-    links: list[LinkCounter]  # `counted` and `single links` name them by their index, from 0
+    links: list[LinkCounter]  # `counted` names them by their index, from 0
     unread: list[UnreadLinks]  # links that are there and cannot be read
 
 
@@ -171,21 +171,6 @@ class SamplesRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="sampl
         return max((ns for ns in self.cache_line_ns if ns), default=None)
 
 
-class SingleLinks(msgspec.Struct, kw_only=True, frozen=True):
-    """The bytes that each single link sent, of those that a link is made of: the NVLinks or XGMI
-    links of a GPU."""
-
-    link: int  # index into `links` of `counters`
-    sent_bytes: list[int]  # by the GPU on each, in the order of their numbers
-
-
-class SingleLinksRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="single links"):
-    """The single links of GPUs, over all cases of a group: the last line of the group."""
-
-    launch: int = -1  # number of the launch
-    links: list[SingleLinks]  # those of which each single link is counted
-
-
 class ProblemRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="problem"):
     """A case without a number that can be used."""
 
@@ -223,7 +208,7 @@ def timed(records: Iterable[SamplesRecord]) -> list[SamplesRecord]:
     return list({(case_of(record, ""), record.method): record for record in records}.values())
 
 
-ProgramRecord = EnvironmentRecord | CaseRecord | SamplesRecord | SingleLinksRecord | ProblemRecord
+ProgramRecord = EnvironmentRecord | CaseRecord | SamplesRecord | ProblemRecord
 
 
 def written(jsonl: Path) -> list[ProgramRecord]:

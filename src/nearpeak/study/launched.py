@@ -14,7 +14,6 @@ from nearpeak.launching.program_records import (
     ProblemRecord,
     ProgramRecord,
     SamplesRecord,
-    SingleLinksRecord,
     case_of,
 )
 from nearpeak.planning.commands import wanted_place
@@ -78,8 +77,6 @@ class Launched:
                 self._check_samples(record)
                 self.samples.append(record)
                 self._of_samples[id(record)] = self._here
-            case SingleLinksRecord():
-                pass  # for readers of the records
             case ProblemRecord():
                 if self._units:
                     self._answer(record)

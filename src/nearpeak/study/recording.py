@@ -11,7 +11,6 @@ from nearpeak.launching.program_records import (
     EnvironmentRecord,
     ProblemRecord,
     SamplesRecord,
-    SingleLinksRecord,
 )
 from nearpeak.planning.plan import Plan
 from nearpeak.study.journal import read_records
@@ -84,13 +83,7 @@ class Recording:
                 self._leave_out(record)
             case LaunchRecord():
                 self._begin(record)
-            case (
-                EnvironmentRecord()
-                | CaseRecord()
-                | SamplesRecord()
-                | SingleLinksRecord()
-                | ProblemRecord()
-            ):
+            case EnvironmentRecord() | CaseRecord() | SamplesRecord() | ProblemRecord():
                 self._running(record.launch).take(record)
             case LaunchEndRecord():
                 self._end_launch(record)

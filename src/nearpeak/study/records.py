@@ -11,7 +11,6 @@ from nearpeak.launching.program_records import (
     EnvironmentRecord,
     ProblemRecord,
     SamplesRecord,
-    SingleLinksRecord,
 )
 from nearpeak.machine.states import State
 from nearpeak.planning.plan import Addition, Role, VariantKey
@@ -175,7 +174,6 @@ Record = (
     | EnvironmentRecord
     | CaseRecord
     | SamplesRecord
-    | SingleLinksRecord
     | ProblemRecord
     | LaunchEndRecord
     | StudyEndRecord
