@@ -7,15 +7,17 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstddef>
 #include <cstring>
 #include <iterator>
+#include <mutex>
 #include <system_error>
 #include <utility>
 
@@ -24,12 +26,17 @@ namespace {
 
 constexpr std::int32_t kMemory = -1;  // in the place of a file
 
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::seconds kPatience{30};  // the other process may have no CPU for a while
+
 struct Asked {
   Key key{};
+  std::uint32_t question = 0;
   std::int32_t file = kMemory;
 };
 // With the file, where there is no error.
 struct Given {
+  std::uint32_t question = 0;  // that it answers
   std::int32_t error = 0;
 };
 
@@ -54,7 +61,43 @@ const sockaddr* generic(const Address& address) {
   return reinterpret_cast<const sockaddr*>(&address.name);
 }
 
-File new_socket() { return File(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)); }
+// No call waits in the kernel: there a signal of the application's ends it.
+File new_socket() {
+  return File(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+}
+
+// Until the file is ready, or broken. False, and errno, where it is not in time.
+bool is_ready(int file, short events, Clock::time_point until) {
+  for (;;) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
+    pollfd look{file, events, 0};
+    const int ready = poll(&look, 1, static_cast<int>(std::max<std::int64_t>(left, 0)));
+    if (ready > 0) return true;
+    if (ready < 0 && errno != EINTR) return false;
+    if (left > 0) continue;
+    errno = ETIMEDOUT;
+    return false;
+  }
+}
+
+// What `call` returns, which is made anew while a signal or the lack of `events` keeps it.
+template <typename Call>
+ssize_t in_time(int file, short events, Clock::time_point until, const Call& call) {
+  for (;;) {
+    const ssize_t done = call();
+    if (done >= 0 || (errno != EINTR && errno != EAGAIN)) return done;
+    if (errno == EAGAIN && !is_ready(file, events, until)) return -1;
+  }
+}
+
+// A full queue of who listens is no state of the socket that connects, for which poll could wait.
+bool is_connected(int socket, const Address& address, Clock::time_point until) {
+  while (connect(socket, generic(address), address.bytes) != 0) {
+    if ((errno != EAGAIN && errno != EINTR) || Clock::now() > until) return false;
+    usleep(1000);
+  }
+  return true;
+}
 
 // Of who has connected, or who listens. In another user namespace the kernel gives the number that
 // this one has for it, which is that of nobody for all that have none.
@@ -97,19 +140,22 @@ struct Message {
   msghdr header{};
 };
 
-bool give(int guest, int file) {
+// Who has left is seen when it is looked at for the next question.
+void give(int guest, std::uint32_t question, int file) {
   Message message;
+  message.given.question = question;
   cmsghdr* const rights = CMSG_FIRSTHDR(&message.header);
   rights->cmsg_level = SOL_SOCKET;
   rights->cmsg_type = SCM_RIGHTS;
   rights->cmsg_len = CMSG_LEN(sizeof(int));
   std::memcpy(CMSG_DATA(rights), &file, sizeof(file));
-  if (sendmsg(guest, &message.header, MSG_NOSIGNAL) == sizeof(Given)) return true;
-  const Given none{.error = errno};  // there is no such file, or the system hands it to nobody
-  return send(guest, &none, sizeof(none), MSG_NOSIGNAL) == sizeof(none);
+  if (sendmsg(guest, &message.header, MSG_NOSIGNAL) == sizeof(Given)) return;
+  // There is no such file, or the system hands it to nobody.
+  const Given none{.question = question, .error = errno};
+  send(guest, &none, sizeof(none), MSG_NOSIGNAL);
 }
 
-// The server's process. One thread at a time asks for files.
+// The server's process.
 class MetProcess final : public Process {
  public:
   MetProcess(File server, const Key& key)
@@ -127,25 +173,30 @@ class MetProcess final : public Process {
            });
   }
   File file(int number) const override {
-    const Asked asked{key_, number};
-    if (send(server_.number(), &asked, sizeof(asked), MSG_NOSIGNAL) != sizeof(asked)) return {};
-    Message message;
-    const ssize_t bytes = recvmsg(server_.number(), &message.header, MSG_CMSG_CLOEXEC);
-    if (bytes != sizeof(Given)) {
-      // An answer that comes later would be taken for that to the next question.
-      shutdown(server_.number(), SHUT_RDWR);
-      if (bytes >= 0) errno = ECONNRESET;
-      return {};
-    }
-    const cmsghdr* const rights = CMSG_FIRSTHDR(&message.header);
-    if (rights == nullptr || rights->cmsg_type != SCM_RIGHTS) {
+    const std::lock_guard lock(asks_);
+    const auto until = Clock::now() + kPatience;
+    const int server = server_.number();
+    const Asked asked{key_, ++questions_, number};
+    const ssize_t sent = in_time(server, POLLOUT, until,
+                                 [&] { return send(server, &asked, sizeof(asked), MSG_NOSIGNAL); });
+    if (sent != sizeof(asked)) return {};
+    for (;;) {
+      Message message;
+      const ssize_t bytes = in_time(server, POLLIN, until, [&] {
+        return recvmsg(server, &message.header, MSG_CMSG_CLOEXEC);
+      });
+      if (bytes >= 0 && bytes != sizeof(Given)) errno = ECONNRESET;
+      if (bytes != sizeof(Given)) return {};
+      const cmsghdr* const rights = CMSG_FIRSTHDR(&message.header);
+      int got = -1;
+      if (rights != nullptr && rights->cmsg_type == SCM_RIGHTS)
+        std::memcpy(&got, CMSG_DATA(rights), sizeof(got));
+      File file(got);
+      if (message.given.question != asked.question) continue;  // it comes too late
       const int error = message.given.error;
-      errno = error != 0 ? error : EPERM;  // the system has left it out
-      return {};
+      if (!file) errno = error != 0 ? error : EPERM;  // the system has left it out
+      return file;
     }
-    int got = -1;
-    std::memcpy(&got, CMSG_DATA(rights), sizeof(got));
-    return File(got);
   }
   bool has_ended() const override {
     pollfd look{server_.number(), POLLIN, 0};
@@ -159,6 +210,7 @@ class MetProcess final : public Process {
     auto at = static_cast<off_t>(reinterpret_cast<std::uintptr_t>(there));
     while (bytes > 0) {
       const ssize_t done = move(here, at, bytes);
+      if (done < 0 && errno == EINTR) continue;
       if (done <= 0)
         throw std::system_error(done < 0 ? errno : EFAULT, std::generic_category(), name);
       here += done;
@@ -169,18 +221,17 @@ class MetProcess final : public Process {
 
   const File server_;
   const Key key_;
+  mutable std::mutex asks_;
+  mutable std::uint32_t questions_ = 0;
   const File memory_;  // none where the process has no /proc
 };
 
 // Null where nobody is there.
 std::unique_ptr<Process> met_at(const Address& address, const Key& key, NotMet& why) {
-  constexpr timeval kLong{30, 0};  // the other process may have no CPU for a while
   if (address.bytes == 0) return nullptr;
   File connected = new_socket();
   if (!connected) return nullptr;
-  for (const int limit : {SO_SNDTIMEO, SO_RCVTIMEO})
-    setsockopt(connected.number(), SOL_SOCKET, limit, &kLong, sizeof(kLong));
-  if (connect(connected.number(), generic(address), address.bytes) != 0) {
+  if (!is_connected(connected.number(), address, Clock::now() + kPatience)) {
     if (errno == EACCES) why = NotMet::kOtherUser;
     return nullptr;
   }
@@ -297,7 +348,8 @@ bool FileServer::answer(int guest) const {
   const ssize_t bytes = recv(guest, &asked, sizeof(asked), MSG_DONTWAIT);
   if (bytes != sizeof(asked)) return bytes < 0 && errno == EAGAIN;
   if (asked.key != doors_.key) return false;
-  return give(guest, asked.file == kMemory ? memory_.number() : asked.file);
+  give(guest, asked.question, asked.file == kMemory ? memory_.number() : asked.file);
+  return true;
 }
 
 std::unique_ptr<Process> meet(const Doors& doors, NotMet& why) {

@@ -6,17 +6,23 @@
 #include <linux/securebits.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <future>
 #include <memory>
 #include <string>
 #include <system_error>
+#include <thread>
+#include <utility>
 
 namespace nearpeak::layer {
 namespace {
@@ -36,6 +42,64 @@ struct Folder {
   Folder(const Folder&) = delete;
   Folder& operator=(const Folder&) = delete;
   std::string name = "/tmp/file-server-XXXXXX";
+};
+
+// A process that serves until it is killed.
+struct Served {
+  Served() {
+    std::array<int, 2> ends{};
+    REQUIRE(pipe2(ends.data(), O_CLOEXEC) == 0);
+    process = fork();
+    if (process == 0) {
+      const FileServer server({});
+      if (write(ends[1], &server.doors(), sizeof(Doors)) != sizeof(Doors)) _exit(1);
+      for (;;) pause();
+    }
+    close(ends[1]);
+    REQUIRE(read(ends[0], &doors, sizeof(doors)) == sizeof(doors));
+    close(ends[0]);
+  }
+  ~Served() { end(); }
+  Served(const Served&) = delete;
+  Served& operator=(const Served&) = delete;
+  void end() {
+    if (process <= 0) return;
+    kill(process, SIGKILL);
+    waitpid(std::exchange(process, 0), nullptr, 0);
+  }
+  // It stops for so long, or until it is waited for.
+  void stop_for(std::chrono::milliseconds time) {
+    kill(process, SIGSTOP);
+    int status = 0;
+    waitpid(process, &status, WUNTRACED);
+    goes_on = std::async(std::launch::async, [this, time] {
+      std::this_thread::sleep_for(time);
+      kill(process, SIGCONT);
+    });
+  }
+  pid_t process = 0;
+  Doors doors;
+  std::future<void> goes_on;
+};
+
+// As a profiler does, which need not let calls begin anew.
+struct Alarms {
+  Alarms() {
+    struct sigaction counts{};
+    counts.sa_handler = [](int) { seen = seen + 1; };
+    sigaction(SIGALRM, &counts, &before);
+    const itimerval often{{0, 1000}, {0, 1000}};
+    setitimer(ITIMER_REAL, &often, nullptr);
+  }
+  ~Alarms() {
+    const itimerval never{};
+    setitimer(ITIMER_REAL, &never, nullptr);
+    sigaction(SIGALRM, &before, nullptr);
+  }
+  Alarms(const Alarms&) = delete;
+  Alarms& operator=(const Alarms&) = delete;
+  static inline volatile std::sig_atomic_t seen = 0;
+  struct sigaction before{};
 };
 
 // What another process finds, which has nothing of this one but the doors.
@@ -145,6 +209,21 @@ TEST_CASE("file server: closed doors let nobody in, and leave nothing; who is in
   CHECK(meet(server.doors(), why) == nullptr);
   CHECK(why == NotMet::kNowhere);
   CHECK(static_cast<bool>(met->file(0)));
+}
+
+TEST_CASE("file server: signals interrupt no question") {
+  Served served;
+  NotMet why{};
+  const auto met = meet(served.doors, why);
+  REQUIRE(met != nullptr);
+  served.stop_for(std::chrono::milliseconds(200));
+  CHECK_FALSE(met->has_ended());
+  const Alarms alarms;
+  const int before = Alarms::seen;
+  CHECK(static_cast<bool>(met->file(0)));
+  CHECK(Alarms::seen - before > 1);
+  CHECK_FALSE(met->has_ended());
+  CHECK(meet(served.doors, why) != nullptr);
 }
 
 TEST_CASE("file server: who is met is seen to end") {
