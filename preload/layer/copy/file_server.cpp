@@ -315,8 +315,18 @@ void FileServer::serve() {
     all.assign(1, {wake_.number(), POLLIN, 0});
     for (const Door& door : open_) all.push_back({door.socket.number(), POLLIN, 0});
     for (const File& guest : guests_) all.push_back({guest.number(), POLLIN, 0});
-    if (poll(all.data(), all.size(), -1) < 0) continue;
+    if (poll(all.data(), all.size(), -1) < 0) {
+      // The application may have lowered the limit of files, which poll then refuses for ever. No
+      // call below waits: all are looked at now and then.
+      usleep(1000);
+      for (pollfd& look : all) look.revents = POLLIN;
+    }
     if (ends_.load()) return;
+    if (closes_.load()) {
+      open_.clear();
+      closes_.store(false);
+      continue;
+    }
     auto ready = std::next(all.begin(), static_cast<std::ptrdiff_t>(1 + open_.size()));
     for (auto guest = guests_.begin(); guest != guests_.end(); ++ready) {
       const bool leaves = ready->revents != 0 && !answer(guest->number());
@@ -325,11 +335,8 @@ void FileServer::serve() {
     ready = std::next(all.begin());
     for (const Door& door : open_)
       if ((ready++)->revents != 0) let_in(door.socket.number());
-    if (all[0].revents == 0) continue;
     std::uint64_t wakes = 0;
-    if (read(wake_.number(), &wakes, sizeof(wakes)) == sizeof(wakes) && closes_.load()) {
-      open_.clear();
-      closes_.store(false);
+    while (all[0].revents != 0 && read(wake_.number(), &wakes, sizeof(wakes)) > 0) {
     }
   }
 }

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <linux/securebits.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -23,6 +24,7 @@
 #include <system_error>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace nearpeak::layer {
 namespace {
@@ -224,6 +226,23 @@ TEST_CASE("file server: signals interrupt no question") {
   CHECK(Alarms::seen - before > 1);
   CHECK_FALSE(met->has_ended());
   CHECK(meet(served.doors, why) != nullptr);
+}
+
+TEST_CASE("file server: it serves and ends where the limit of files is lowered") {
+  CHECK(in_another([] {
+    alarm(20);
+    auto server = std::make_unique<FileServer>(std::vector<std::string>{});
+    NotMet why{};
+    const auto met = meet(server->doors(), why);
+    rlimit limit{};
+    getrlimit(RLIMIT_NOFILE, &limit);
+    limit.rlim_cur = 1;
+    if (setrlimit(RLIMIT_NOFILE, &limit) != 0) return false;
+    const bool answered = !met->file(1 << 20) && errno == EBADF;
+    server->close_doors();
+    server.reset();
+    return answered;
+  }));
 }
 
 TEST_CASE("file server: who is met is seen to end") {
