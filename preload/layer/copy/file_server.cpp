@@ -24,10 +24,9 @@
 namespace nearpeak::layer {
 namespace {
 
-constexpr std::int32_t kMemory = -1;  // in the place of a file
-
 using Clock = std::chrono::steady_clock;
-constexpr std::chrono::seconds kPatience{30};  // the other process may have no CPU for a while
+
+constexpr std::int32_t kMemory = -1;  // in the place of a file
 
 struct Asked {
   Key key{};
@@ -158,22 +157,29 @@ void give(int guest, std::uint32_t question, int file) {
 // The server's process.
 class MetProcess final : public Process {
  public:
-  MetProcess(File server, const Key& key)
-      : server_(std::move(server)), key_(key), memory_(file(kMemory)) {}
+  MetProcess(File server, const Key& key) : server_(std::move(server)), key_(key) {}
 
   void read(void* to, const void* from, std::size_t bytes) const override {
-    all_of("pread", static_cast<char*>(to), from, bytes, [this](char* here, off_t there, auto n) {
-      return pread(memory_.number(), here, n, there);
-    });
+    all_of("pread", static_cast<char*>(to), from, bytes,
+           [this](char* here, off_t there, auto n) { return pread(all_memory(), here, n, there); });
   }
   void write(void* to, const void* from, std::size_t bytes) const override {
     all_of("pwrite", static_cast<const char*>(from), to, bytes,
            [this](const char* here, off_t there, auto n) {
-             return pwrite(memory_.number(), here, n, there);
+             return pwrite(all_memory(), here, n, there);
            });
   }
   File file(int number) const override {
     const std::lock_guard lock(asks_);
+    return ask(number);
+  }
+  bool has_ended() const override {
+    pollfd look{server_.number(), POLLIN, 0};
+    return poll(&look, 1, 0) == 1 && (look.revents & (POLLHUP | POLLERR)) != 0;
+  }
+
+ private:
+  File ask(std::int32_t number) const {
     const auto until = Clock::now() + kPatience;
     const int server = server_.number();
     const Asked asked{key_, ++questions_, number};
@@ -198,12 +204,12 @@ class MetProcess final : public Process {
       return file;
     }
   }
-  bool has_ended() const override {
-    pollfd look{server_.number(), POLLIN, 0};
-    return poll(&look, 1, 0) == 1 && (look.revents & (POLLHUP | POLLERR)) != 0;
+  // A file for each process is many for a large machine: only who reads or writes there has it.
+  int all_memory() const {
+    const std::lock_guard lock(asks_);
+    if (!memory_) memory_ = ask(kMemory);
+    return memory_.number();
   }
-
- private:
   template <typename Byte, typename Move>
   static void all_of(const char* name, Byte* here, const void* there, std::size_t bytes,
                      const Move& move) {
@@ -223,15 +229,16 @@ class MetProcess final : public Process {
   const Key key_;
   mutable std::mutex asks_;
   mutable std::uint32_t questions_ = 0;
-  const File memory_;  // none where the process has no /proc
+  mutable File memory_;  // none where the process has no /proc
 };
 
 // Null where nobody is there.
-std::unique_ptr<Process> met_at(const Address& address, const Key& key, NotMet& why) {
+std::unique_ptr<Process> met_at(const Address& address, const Key& key, Clock::time_point until,
+                                NotMet& why) {
   if (address.bytes == 0) return nullptr;
   File connected = new_socket();
   if (!connected) return nullptr;
-  if (!is_connected(connected.number(), address, Clock::now() + kPatience)) {
+  if (!is_connected(connected.number(), address, until)) {
     if (errno == EACCES) why = NotMet::kOtherUser;
     return nullptr;
   }
@@ -359,11 +366,11 @@ bool FileServer::answer(int guest) const {
   return true;
 }
 
-std::unique_ptr<Process> meet(const Doors& doors, NotMet& why) {
+std::unique_ptr<Process> meet(const Doors& doors, NotMet& why, Clock::time_point until) {
   why = NotMet::kNowhere;
-  if (auto met = met_at(address_of(doors.name.data(), false), doors.key, why)) return met;
+  if (auto met = met_at(address_of(doors.name.data(), false), doors.key, until, why)) return met;
   for (const auto& path : doors.paths)
-    if (auto met = met_at(address_of(path.data(), true), doors.key, why)) return met;
+    if (auto met = met_at(address_of(path.data(), true), doors.key, until, why)) return met;
   return nullptr;
 }
 

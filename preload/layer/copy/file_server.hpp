@@ -6,6 +6,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <list>
@@ -76,7 +77,11 @@ class FileServer {
   std::thread thread_;
 };
 
-// The process behind the doors. Null, and why, where it is not met.
-std::unique_ptr<Process> meet(const Doors& doors, NotMet& why);
+// The other process may have no CPU for a while.
+constexpr std::chrono::seconds kPatience{30};
+// The process behind the doors. Null, and why, where it is not met by then.
+std::unique_ptr<Process> meet(
+    const Doors& doors, NotMet& why,
+    std::chrono::steady_clock::time_point until = std::chrono::steady_clock::now() + kPatience);
 
 }  // namespace nearpeak::layer
