@@ -330,6 +330,9 @@ void FileServer::serve() {
     }
     if (ends_.load()) return;
     if (closes_.load()) {
+      for (const Door& door : open_)
+        while (let_in(door.socket.number())) {
+        }
       open_.clear();
       closes_.store(false);
       continue;
@@ -348,12 +351,15 @@ void FileServer::serve() {
   }
 }
 
-void FileServer::let_in(int door) {
+// False where nobody is at the door.
+bool FileServer::let_in(int door) {
   File guest(accept4(door, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (guest && is_of_this_user(guest.number()))
-    guests_.push_back(std::move(guest));
-  else if (!guest)
+  if (!guest) {
     usleep(1000);  // without a free number it is ready for ever
+    return false;
+  }
+  if (is_of_this_user(guest.number())) guests_.push_back(std::move(guest));
+  return true;
 }
 
 // False where it has left, or has not the key.

@@ -63,7 +63,7 @@ class FileServer {
 
   bool open_door(const std::string& name, bool in_files);
   void serve();
-  void let_in(int door);
+  bool let_in(int door);
   bool answer(int guest) const;
   void wake();
 
