@@ -26,7 +26,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::int32_t kMemory = -1;  // in the place of a file
+// In the place of a file.
+constexpr std::int32_t kMemory = -1;
+constexpr std::int32_t kProcess = -2;
 
 struct Asked {
   Key key{};
@@ -173,9 +175,16 @@ class MetProcess final : public Process {
     const std::lock_guard lock(asks_);
     return ask(number);
   }
+  void watch() const override {
+    const std::lock_guard lock(asks_);
+    if (!std::exchange(watches_, true)) process_ = ask(kProcess);
+  }
+  // Its socket says it too late where a child of it, which has it too, lives on.
   bool has_ended() const override {
-    pollfd look{server_.number(), POLLIN, 0};
-    return poll(&look, 1, 0) == 1 && (look.revents & (POLLHUP | POLLERR)) != 0;
+    const std::lock_guard lock(asks_);
+    pollfd look{process_ ? process_.number() : server_.number(), POLLIN, 0};
+    const int signs = process_ ? POLLIN | POLLHUP : POLLHUP | POLLERR;
+    return poll(&look, 1, 0) == 1 && (look.revents & signs) != 0;
   }
 
  private:
@@ -230,6 +239,8 @@ class MetProcess final : public Process {
   mutable std::mutex asks_;
   mutable std::uint32_t questions_ = 0;
   mutable File memory_;  // none where the process has no /proc
+  mutable bool watches_ = false;
+  mutable File process_;  // none before Linux 5.3
 };
 
 // Null where nobody is there.
@@ -254,6 +265,7 @@ std::unique_ptr<Process> met_at(const Address& address, const Key& key, Clock::t
 
 FileServer::FileServer(const std::vector<std::string>& folders)
     : memory_(open("/proc/self/mem", O_RDWR | O_CLOEXEC)),
+      process_(open_process(getpid())),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (!wake_) throw std::system_error(errno, std::generic_category(), "eventfd");
   doors_.key = random_key();
@@ -368,7 +380,10 @@ bool FileServer::answer(int guest) const {
   const ssize_t bytes = recv(guest, &asked, sizeof(asked), MSG_DONTWAIT);
   if (bytes != sizeof(asked)) return bytes < 0 && errno == EAGAIN;
   if (asked.key != doors_.key) return false;
-  give(guest, asked.question, asked.file == kMemory ? memory_.number() : asked.file);
+  int file = asked.file;
+  if (file == kMemory) file = memory_.number();
+  if (file == kProcess) file = process_.number();
+  give(guest, asked.question, file);
   return true;
 }
 

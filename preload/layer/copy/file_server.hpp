@@ -69,6 +69,7 @@ class FileServer {
 
   Doors doors_;
   File memory_;
+  File process_;
   File wake_;
   std::list<Door> open_;    // the thread's own once it runs,
   std::list<File> guests_;  // and so are these

@@ -49,21 +49,39 @@ struct Folder {
 // A process that serves until it is killed.
 struct Served {
   Served() {
-    std::array<int, 2> ends{};
-    REQUIRE(pipe2(ends.data(), O_CLOEXEC) == 0);
+    std::array<int, 2> answers{}, orders{};
+    REQUIRE(pipe2(answers.data(), O_CLOEXEC) == 0);
+    REQUIRE(pipe2(orders.data(), O_CLOEXEC) == 0);
     process = fork();
-    if (process == 0) {
-      const FileServer server({});
-      if (write(ends[1], &server.doors(), sizeof(Doors)) != sizeof(Doors)) _exit(1);
-      for (;;) pause();
-    }
-    close(ends[1]);
-    REQUIRE(read(ends[0], &doors, sizeof(doors)) == sizeof(doors));
-    close(ends[0]);
+    if (process == 0) serve(orders[0], answers[1]);
+    close(orders[0]);
+    close(answers[1]);
+    answer = File(answers[0]);
+    order = File(orders[1]);
+    REQUIRE(read(answer.number(), &doors, sizeof(doors)) == sizeof(doors));
   }
-  ~Served() { end(); }
+  ~Served() {
+    end();
+    if (child > 0) kill(child, SIGKILL);
+  }
   Served(const Served&) = delete;
   Served& operator=(const Served&) = delete;
+  [[noreturn]] static void serve(int orders, int answers) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    const FileServer server({});
+    if (write(answers, &server.doors(), sizeof(Doors)) != sizeof(Doors)) _exit(1);
+    char byte = ' ';
+    if (read(orders, &byte, 1) != 1) _exit(1);
+    const pid_t forked = fork();
+    if (forked == 0) alarm(60);
+    if (forked > 0 && write(answers, &forked, sizeof(forked)) != sizeof(forked)) _exit(1);
+    for (;;) pause();
+  }
+  // It has one from now on, which has all its files and outlives it.
+  void fork_child() {
+    REQUIRE(write(order.number(), "f", 1) == 1);
+    REQUIRE(read(answer.number(), &child, sizeof(child)) == sizeof(child));
+  }
   void end() {
     if (process <= 0) return;
     kill(process, SIGKILL);
@@ -80,6 +98,8 @@ struct Served {
     });
   }
   pid_t process = 0;
+  pid_t child = 0;
+  File answer, order;
   Doors doors;
   std::future<void> goes_on;
 };
@@ -234,6 +254,7 @@ TEST_CASE("file server: it serves and ends where the limit of files is lowered")
     auto server = std::make_unique<FileServer>(std::vector<std::string>{});
     NotMet why{};
     const auto met = meet(server->doors(), why);
+    if (!met->file(0)) return false;
     rlimit limit{};
     getrlimit(RLIMIT_NOFILE, &limit);
     limit.rlim_cur = 1;
@@ -245,15 +266,39 @@ TEST_CASE("file server: it serves and ends where the limit of files is lowered")
   }));
 }
 
-TEST_CASE("file server: who is met is seen to end") {
+TEST_CASE("file server: who is met is seen to end, and one that only serves no more is not") {
   auto server = std::make_unique<FileServer>(std::vector<std::string>{});
   NotMet why{};
   const auto met = meet(server->doors(), why);
   REQUIRE(met != nullptr);
-  CHECK_FALSE(met->has_ended());
+  met->watch();
   server.reset();
-  CHECK(met->has_ended());
+  CHECK(met->has_ended() == !open_process(getpid()));
   CHECK_FALSE(static_cast<bool>(met->file(0)));
+  Served served;
+  const auto watched = meet(served.doors, why);
+  const auto other = meet(served.doors, why);
+  REQUIRE(watched != nullptr);
+  REQUIRE(other != nullptr);
+  watched->watch();
+  CHECK_FALSE(watched->has_ended());
+  CHECK_FALSE(other->has_ended());
+  served.end();
+  CHECK(watched->has_ended());
+  CHECK(other->has_ended());
+}
+
+TEST_CASE("file server: a process is seen to end whose children live on") {
+  if (!open_process(getpid())) return;  // a kernel before 5.3
+  Served served;
+  NotMet why{};
+  const auto met = meet(served.doors, why);
+  REQUIRE(met != nullptr);
+  met->watch();
+  served.fork_child();
+  CHECK_FALSE(met->has_ended());
+  served.end();
+  CHECK(met->has_ended());
 }
 
 }  // namespace nearpeak::layer
