@@ -6,7 +6,6 @@
 #include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -300,17 +299,14 @@ FileServer::Door::~Door() {
   if (!path.empty()) unlink(path.c_str());
 }
 
-// Nobody connects before it listens: then the file is this user's alone.
+// Others may connect, where the umask lets them: who they are is seen when they are let in.
 bool FileServer::open_door(const std::string& name, bool in_files) {
   const Address address = address_of(name, in_files);
   if (address.bytes == 0) return false;
   Door& door = open_.emplace_back(new_socket());
   const int socket = door.socket.number();
   bool good = bind(socket, generic(address), address.bytes) == 0;
-  if (good && in_files) {
-    door.path = name;
-    good = chmod(name.c_str(), S_IRUSR | S_IWUSR) == 0;
-  }
+  if (good && in_files) door.path = name;
   good = good && listen(socket, SOMAXCONN) == 0;
   if (!good) open_.pop_back();
   return good;

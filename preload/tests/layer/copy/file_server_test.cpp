@@ -204,6 +204,14 @@ TEST_CASE("file server: another user gets nothing, and takes nothing") {
   if (geteuid() != 0) return;  // only root acts as two
   const Folder folder;
   REQUIRE(chmod(folder.name.c_str(), 0777) == 0);
+  const mode_t before = umask(0);  // so that all may connect
+  FileServer open({folder.name});
+  umask(before);
+  CHECK(in_another([&] {
+    NotMet why{};
+    return setuid(kOther) == 0 && meet(without_name(open.doors()), why) == nullptr &&
+           why == NotMet::kOtherUser;
+  }));
   FileServer server({folder.name});
   // Even who may open all files.
   for (const Doors& doors : {without_paths(server.doors()), without_name(server.doors())})
