@@ -151,7 +151,8 @@ def test_another_user(application: Any) -> None:
     done = application.run(*MESSAGES, before=where(1, *CONTAINER, *other), env=env)
     assert done.good() == MESSAGES, (done.out, done.err)
     assert max(int(enveloped) for enveloped, *_ in SENT.findall(done.err)) < 10
-    check_slow(done, "some of them run as another user. To avoid it, run all ranks as one user.")
+    why = "some of them run as another user, or a security policy as of SELinux keeps them apart"
+    check_slow(done, f"{why}. To avoid it, run all ranks as one user, in containers ")
 
 
 def check_slow(done: Any, why: str) -> None:

@@ -247,9 +247,10 @@ std::unique_ptr<Process> met_at(const Address& address, const Key& key, Clock::t
                                 NotMet& why) {
   if (address.bytes == 0) return nullptr;
   File connected = new_socket();
+  if (!connected) why = NotMet::kNoFiles;  // this one may have no more itself
   if (!connected) return nullptr;
   if (!is_connected(connected.number(), address, until)) {
-    if (errno == EACCES) why = NotMet::kOtherUser;
+    if (errno == EACCES) why = NotMet::kOtherUser;  // SELinux says the same
     return nullptr;
   }
   if (!is_of_this_user(connected.number())) {

@@ -33,8 +33,8 @@ struct Doors {
 enum class NotMet : std::uint32_t {
   kNot = 0,    // it is met
   kNowhere,    // no socket is reached: they share no network, and none of the folders
-  kOtherUser,  // it is another user's
-  kNoFiles     // the system hands no files over between them
+  kOtherUser,  // it is another user's, or the system's policy forbids to connect
+  kNoFiles     // the system hands no files over between them, or it has not answered
 };
 
 // Only processes of this user that have the key get something, and they get everything: they may
