@@ -251,6 +251,7 @@ std::unique_ptr<Process> met_at(const Address& address, const Key& key, Clock::t
   if (!connected) return nullptr;
   if (!is_connected(connected.number(), address, until)) {
     if (errno == EACCES) why = NotMet::kOtherUser;  // SELinux says the same
+    if (errno == EAGAIN) why = NotMet::kNoFiles;
     return nullptr;
   }
   if (!is_of_this_user(connected.number())) {
@@ -339,8 +340,9 @@ void FileServer::serve() {
     }
     if (ends_.load()) return;
     if (closes_.load()) {
+      // No more than wait: others may come for ever.
       for (const Door& door : open_)
-        while (let_in(door.socket.number())) {
+        for (int in = 0; in < SOMAXCONN && let_in(door.socket.number()); ++in) {
         }
       open_.clear();
       closes_.store(false);
