@@ -113,6 +113,14 @@ def test_windows_of_chunks(windows: Any) -> None:
 
 
 @pytest.mark.parametrize("windows", ["mpich"], indirect=True)
+def test_windows_of_a_device_that_others_have_not_tried(windows: Any) -> None:
+    words = ("--memory", "chunks", "untried")
+    done = windows.run(*words, before=CONTAINER, env=MPICH_IN_CONTAINERS, fake="peer=0")
+    assert done.good() == ["untried"], (done.out, done.err)
+    assert sum("does not reach" in line for line in done.said()) == 2
+
+
+@pytest.mark.parametrize("windows", ["mpich"], indirect=True)
 def test_windows_of_memory_with_handles_are_refused(windows: Any) -> None:
     done = windows.run("moved", before=CONTAINER, env=MPICH_IN_CONTAINERS)
     assert done.code != 0
