@@ -113,6 +113,14 @@ def test_windows_of_chunks(windows: Any) -> None:
 
 
 @pytest.mark.parametrize("windows", ["mpich"], indirect=True)
+def test_windows_of_a_device_that_others_have_not_tried(windows: Any) -> None:
+    words = ("--memory", "chunks", "untried")
+    done = windows.run(*words, before=CONTAINER, env=MPICH_IN_CONTAINERS, fake="peer=0")
+    assert done.good() == ["untried"], (done.out, done.err)
+    assert sum("does not reach" in line for line in done.said()) == 2
+
+
+@pytest.mark.parametrize("windows", ["mpich"], indirect=True)
 def test_windows_of_memory_with_handles_are_refused(windows: Any) -> None:
     done = windows.run("moved", before=CONTAINER, env=MPICH_IN_CONTAINERS)
     assert done.code != 0
@@ -151,7 +159,8 @@ def test_another_user(application: Any) -> None:
     done = application.run(*MESSAGES, before=where(1, *CONTAINER, *other), env=env)
     assert done.good() == MESSAGES, (done.out, done.err)
     assert max(int(enveloped) for enveloped, *_ in SENT.findall(done.err)) < 10
-    check_slow(done, "some of them run as another user. To avoid it, run all ranks as one user.")
+    why = "some of them run as another user, or a security policy as of SELinux keeps them apart"
+    check_slow(done, f"{why}. To avoid it, run all ranks as one user, in containers ")
 
 
 def check_slow(done: Any, why: str) -> None:

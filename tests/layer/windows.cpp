@@ -566,13 +566,30 @@ void apart() {
         MPI_ERR_UNSUPPORTED_OPERATION);
 }
 
+void take(int device) {
+  void* context = nullptr;
+  CHECK(cuda("cuDevicePrimaryCtxRetain", &context, device) == 0);
+  CHECK(cuda("cuCtxSetCurrent", context) == 0);
+}
+
+// Rank 0 has memory of a device that the other one does not reach, after both have used one.
+void untried() {
+  take(0);
+  {
+    Buffer first('D', 8);
+    MPI_Send(first.data(), 8, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_WORLD);
+  }
+  barrier();
+  if (rank == 0) take(1);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  Buffer memory(rank == 0 ? 'D' : 'H', 1000);
+  MPI_Win window;
+  CHECK(class_of(MPI_Win_create(memory.data(), 1000, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window)) ==
+        MPI_ERR_UNSUPPORTED_OPERATION);
+}
+
 // Rank 1 uses another device than that by which it reached rank 0's when the window was made.
 void elsewhere() {
-  const auto take = [](int device) {
-    void* context = nullptr;
-    CHECK(cuda("cuDevicePrimaryCtxRetain", &context, device) == 0);
-    CHECK(cuda("cuCtxSetCurrent", context) == 0);
-  };
   Buffer memory(rank == 0 ? 'D' : 'H', 1000);
   if (rank == 1) take(0);
   MPI_Win window;
@@ -595,6 +612,7 @@ void elsewhere() {
 
 int main(int argc, char** argv) {
   const Cases cases{{"host_alone", host_alone},
+                    {"untried", untried},
                     {"moved", moved},
                     {"gaps", gaps},
                     {"added", added},

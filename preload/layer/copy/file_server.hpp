@@ -6,6 +6,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <list>
@@ -32,8 +33,8 @@ struct Doors {
 enum class NotMet : std::uint32_t {
   kNot = 0,    // it is met
   kNowhere,    // no socket is reached: they share no network, and none of the folders
-  kOtherUser,  // it is another user's
-  kNoFiles     // the system hands no files over between them
+  kOtherUser,  // it is another user's, or the system's policy forbids to connect
+  kNoFiles     // the system hands no files over between them, or it has not answered
 };
 
 // Only processes of this user that have the key get something, and they get everything: they may
@@ -62,12 +63,13 @@ class FileServer {
 
   bool open_door(const std::string& name, bool in_files);
   void serve();
-  void let_in(int door);
+  bool let_in(int door);
   bool answer(int guest) const;
   void wake();
 
   Doors doors_;
   File memory_;
+  File process_;
   File wake_;
   std::list<Door> open_;    // the thread's own once it runs,
   std::list<File> guests_;  // and so are these
@@ -76,7 +78,11 @@ class FileServer {
   std::thread thread_;
 };
 
-// The process behind the doors. Null, and why, where it is not met.
-std::unique_ptr<Process> meet(const Doors& doors, NotMet& why);
+// The other process may have no CPU for a while.
+constexpr std::chrono::seconds kPatience{30};
+// The process behind the doors. Null, and why, where it is not met by then.
+std::unique_ptr<Process> meet(
+    const Doors& doors, NotMet& why,
+    std::chrono::steady_clock::time_point until = std::chrono::steady_clock::now() + kPatience);
 
 }  // namespace nearpeak::layer

@@ -52,7 +52,7 @@ class NumberedProcess final : public Process {
   }
   // Those of drivers cannot be opened by /proc/PID/fd.
   File file(int number) const override {
-    const File handle(static_cast<int>(syscall(kPidfdOpen, number_, 0U)));
+    const File handle = open_process(number_);
     if (!handle) return {};
     return File(static_cast<int>(syscall(kPidfdGetfd, handle.number(), number, 0U)));
   }
@@ -75,6 +75,8 @@ File::~File() {
   close(number_);
   errno = error;
 }
+
+File open_process(pid_t number) { return File(static_cast<int>(syscall(kPidfdOpen, number, 0U))); }
 
 std::unique_ptr<Process> process_of(pid_t number) {
   return std::make_unique<NumberedProcess>(number);

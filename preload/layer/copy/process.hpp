@@ -43,12 +43,16 @@ class Process {
   virtual File file(int number) const = 0;
   // The same of shared memory, which more systems allow.
   virtual File memory(int number) const { return file(number); }
+  // Before something is asked of it: then it is seen to end even if its children live on.
+  virtual void watch() const {}
   virtual bool has_ended() const = 0;
   // Whether it is reached by its number. Of another one the number says nothing here: this process
   // itself may have the same.
   virtual bool has_number() const { return false; }
 };
 
+// That it is ready to read says that the process has ended. None in an old kernel.
+File open_process(pid_t number);
 // By its number, as this process's PID namespace has it.
 std::unique_ptr<Process> process_of(pid_t number);
 // Whether this process may read and write memory there of that kind.

@@ -100,6 +100,7 @@ bool answered(CopyRequest& request, int proxy) {
 
 bool ask(int proxy, Way way, const RequestedMemory& from, const RequestedMemory& to,
          std::size_t bytes) {
+  process_of_rank(proxy).watch();
   CopyRequest& request = world.area().copy_request();
   request.way = way;
   request.proxy = static_cast<std::uint32_t>(proxy);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <exception>
 #include <fstream>
 #include <memory>
@@ -116,13 +117,16 @@ bool reaches_all(const Infos& infos) {
   return true;
 }
 
-// Why some rank is not met that this one could reach.
+// Why some rank is not met that this one could reach. Once they take too long it asks no more: the
+// others wait for it, and all are met or none.
 NotMet reach_by_sockets(const Infos& infos, const std::vector<Doors>& doors) {
+  const auto until = std::chrono::steady_clock::now() + kPatience;
   NotMet why_not = NotMet::kNot;
   for (std::size_t i = 0; i < infos.size(); ++i) {
     if (is_reached(i) || !may_reach(infos, i)) continue;
+    if (std::chrono::steady_clock::now() > until) return std::max(why_not, NotMet::kNoFiles);
     NotMet why = NotMet::kNowhere;
-    auto process = meet(doors[i], why);
+    auto process = meet(doors[i], why, until);
     try {
       if (process) reach(i, std::move(process), infos[i]);
     } catch (const std::exception&) {

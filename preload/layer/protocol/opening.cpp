@@ -126,10 +126,11 @@ void accept_envelopes(int device) {
 bool is_opened_by(int rank, const Located& place) {
   const Area& area = area_of(rank);
   const Opens said = area.opens(world.rank);
-  // Of who has no number here the driver knows nothing: what it has tried is all that there is.
-  const bool asks = process_of_rank(rank).has_number();
-  if (said != Opens::kUnknown && (place.device == world.home || !asks)) return said != Opens::kNo;
-  return asks && world.devices.reached_by(place.device, area.header().uuid.data());
+  if (said != Opens::kUnknown && place.device == world.home) return said != Opens::kNo;
+  // Who has no number here has to have tried, and what it has tried was of this rank's device.
+  const bool may =
+      process_of_rank(rank).has_number() || (said != Opens::kUnknown && said != Opens::kNo);
+  return may && world.devices.reached_by(place.device, area.header().uuid.data());
 }
 
 bool opens_handles_of(int rank) {

@@ -105,6 +105,9 @@ unsigned char hindrance(int opener, const Said& said) {
   const Exported& theirs = said.part.handle;
   const int rank = said.part.rank;
   if (!process_of_rank(rank).has_number()) {
+    // What it has to try with is of one device alone.
+    if (said.uuid != area_of(rank).header().uuid && !world.devices.opens(opener, said.uuid.data()))
+      return kReach;
     const Reach reach = tried(opener, rank);
     if (theirs.chunks > 0 ? reach.chunks : reach.handles) return 0;
     return reach.chunks ? kElsewhere : kReach;

@@ -64,10 +64,13 @@ Advice advice(Hindrance why) {
           "TMPDIR names",
           "let the containers share one of these, or run the ranks in one"};
     case Hindrance::kOtherUser:
-      return {"some of them run as another user", "run all ranks as one user"};
+      return {
+          "some of them run as another user, or a security policy as of SELinux keeps them apart",
+          "run all ranks as one user, in containers that the policy lets connect"};
     case Hindrance::kNoFiles:
       return {"the system hands no files over between their containers",
-              "run the ranks in one container, or see what its security policy forbids"};
+              "run the ranks in one container, let them have more open files, or see what its "
+              "security policy forbids"};
     case Hindrance::kNoSlot:
       break;
   }

@@ -25,7 +25,7 @@ enum class Hindrance {
   kUnshareable,  // or cannot be shown; and for a copy of it the layer has no device memory
   kNoHandle,     // its handle is opened in no other container, and likewise
   kNoMeeting,    // the ranks of the machine are in containers that have no socket in common,
-  kOtherUser,    // or some are another user's,
+  kOtherUser,    // or some are another user's, or a policy keeps them apart,
   kNoFiles,      // or the system hands no files over between them
   kNoSlot        // too many are under way
 };
