@@ -50,10 +50,11 @@ class CounterSource {
 
 // Whose counters to read.
 struct CounterScope {
-  bool host = false;      // the interfaces and adapters of this host
-  std::string gpu = "";   // the UUID of a GPU; empty: none
-  std::string pci = "";   // its PCI address; empty: not known
-  std::string root = "";  // where /proc and /sys are
+  bool adapters = false;    // of this host
+  bool interfaces = false;  // of this process's network namespace
+  std::string gpu = "";     // the UUID of a GPU; empty: none
+  std::string pci = "";     // its PCI address; empty: not known
+  std::string root = "";    // where /proc and /sys are
 };
 
 struct OpenedSources {
