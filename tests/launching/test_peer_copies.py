@@ -181,7 +181,7 @@ def test_without_a_compiler_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def line(source: int, way: str, status: str, **more: object) -> str:
-    """As `nearpeak-native peers` prints it."""
+    """A line of `nearpeak-native peers`."""
     return msgspec.json.encode(copied(source, way, status, **more)).decode()
 
 
