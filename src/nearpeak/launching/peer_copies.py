@@ -49,7 +49,7 @@ class Copied(msgspec.Struct, kw_only=True, frozen=True, rename={"source": "from"
 
     @property
     def compared(self) -> bool:
-        """Whether it says what came of the copies."""
+        """Says if this line is what came of the copies."""
         return self.status not in ("copying", "returned")
 
     @property
