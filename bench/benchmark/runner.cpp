@@ -80,7 +80,8 @@ Runner::Runner(Group& group, const CommonOptions& common, Naming naming)
                                                      : RecordWriter()) {}
 
 void Runner::count(const std::optional<RankDevice>& device) {
-  if (!common_.counters || common_.jsonl.empty()) return;
+  // The leader alone may have a file for records, or other options.
+  if (!group_.broadcast(common_.counters && !common_.jsonl.empty())) return;
   CounterScope scope;
   if (device) {
     scope.gpu = device->uuid;

@@ -26,7 +26,7 @@ class Runner {
   Runner(Group& group, const CommonOptions& common, Naming naming);
 
   // Counts the bytes on the links of this rank's device and of the hosts in the time of each case.
-  // Before open(). Nothing where the options say so, or where nothing is recorded.
+  // Before open(). Nothing where the leader's options say so, or where it records nothing.
   void count(const std::optional<RankDevice>& device = std::nullopt);
   void open(const std::optional<std::string>& library_version,
             const std::vector<std::string>& places);

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
+#include <fstream>
 #include <sstream>
 
 #include "sampling/clock.hpp"
@@ -15,14 +17,27 @@ namespace {
 constexpr double kGlance = 0.3;      // of the time in which a counter may wrap
 constexpr std::size_t kPerLink = 4;  // numbers that ranks tell each other: as in Counters::read()
 
-// Of a host and network namespace: its interfaces are counted once.
-std::string host_key() {
+// The same in all containers of a machine, and on no other machine, unlike the host's name and the
+// number of the first network namespace.
+std::string machine_key(const CounterScope& scope) {
+  std::ifstream file(scope.root + "/proc/sys/kernel/random/boot_id");
+  std::string boot;
+  if (file >> boot) return boot;
   std::array<char, 256> host{};
   gethostname(host.data(), host.size() - 1);
-  std::array<char, 64> network{};
-  const ssize_t length = readlink("/proc/self/ns/net", network.data(), network.size());
-  return std::string(host.data()) + " " +
-         std::string(network.data(), static_cast<std::size_t>(std::max<ssize_t>(length, 0)));
+  return host.data();
+}
+
+// Of the network namespace, on its machine.
+std::string namespace_key(const CounterScope& scope) {
+  std::error_code none;
+  return std::filesystem::read_symlink(scope.root + "/proc/self/ns/net", none).string();
+}
+
+// Of the GPU, on its machine. AMD's partitions of one package have a UUID each, and one table of
+// counters: the package is the PCI address without its function.
+std::string gpu_key(const CounterScope& scope) {
+  return pci_vendor(scope) == kAmd ? scope.pci.substr(0, scope.pci.rfind('.')) : scope.gpu;
 }
 
 // Whether this rank is the first with this text.
@@ -87,9 +102,10 @@ std::optional<double> wraps_in(const CountedLink& link) {
 
 Counters::Counters(Group& group, CounterScope scope) : group_(group) {
   const std::int64_t begin = now_ns();
-  const std::string host = host_key();
-  scope.host = is_first(group, host);
-  if (!is_first(group, host + " " + counters_of(scope))) scope.gpu.clear();
+  const std::string machine = machine_key(scope);
+  scope.adapters = is_first(group, machine);
+  scope.interfaces = is_first(group, machine + " " + namespace_key(scope));
+  if (!is_first(group, machine + " " + gpu_key(scope))) scope.gpu.clear();
   opened_ = open_sources(scope);
   const auto texts = group.gather(to_text(opened_));
   for (int rank = 0; rank < group.size(); ++rank)

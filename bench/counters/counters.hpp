@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What was counted on the links of all ranks between two readings. Each rank reads its own GPU, one
-// rank of each GPU and of each host reads what several have.
+// rank of each GPU, machine and network namespace reads what several have.
 #pragma once
 
 #include <optional>

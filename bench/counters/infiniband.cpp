@@ -10,7 +10,7 @@ namespace {
 constexpr std::uint64_t kOctets = 4;
 
 const RegisterSource infiniband([](const CounterScope& scope, OpenedSources& opened) {
-  if (!scope.host) return;
+  if (!scope.adapters) return;
   const std::string adapters = scope.root + "/sys/class/infiniband/";
   auto all = std::make_unique<PairsOfFiles>(kOctets);
   for (const std::string& adapter : names_in(adapters))

@@ -53,7 +53,7 @@ class Interfaces final : public CounterSource {
 };
 
 const RegisterSource network([](const CounterScope& scope, OpenedSources& opened) {
-  if (!scope.host) return;
+  if (!scope.interfaces) return;
   auto all = std::make_unique<Interfaces>(scope.root + "/proc/self/net/dev");
   if (all->links().empty())
     opened.unread.push_back({kNetwork, "/proc/self/net/dev lists no interface"});

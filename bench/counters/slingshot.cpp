@@ -7,7 +7,7 @@ namespace nearpeak {
 namespace {
 
 const RegisterSource slingshot([](const CounterScope& scope, OpenedSources& opened) {
-  if (!scope.host) return;
+  if (!scope.adapters) return;
   const std::string adapters = scope.root + "/sys/class/cxi/";
   auto all = std::make_unique<PairsOfFiles>(1);
   for (const std::string& adapter : names_in(adapters))

@@ -29,10 +29,6 @@ unsigned pci_vendor(const CounterScope& scope) {
   return file >> std::hex >> number ? number : 0;
 }
 
-std::string counters_of(const CounterScope& scope) {
-  return pci_vendor(scope) == kAmd ? pci_folder(scope) : scope.gpu;
-}
-
 OpenedSources open_sources(const CounterScope& scope) {
   OpenedSources opened;
   for (const OpenSource open : registry()) open(scope, opened);

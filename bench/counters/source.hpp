@@ -47,10 +47,11 @@ class CounterSource {
 
 // Whose counters to read.
 struct CounterScope {
-  bool host = false;      // the interfaces and adapters of this host
-  std::string gpu = "";   // the UUID of a GPU; empty: none
-  std::string pci = "";   // its PCI address; empty: not known
-  std::string root = "";  // where /proc and /sys are
+  bool adapters = false;    // of this host
+  bool interfaces = false;  // of this process's network namespace
+  std::string gpu = "";     // the UUID of a GPU; empty: none
+  std::string pci = "";     // its PCI address; empty: not known
+  std::string root = "";    // where /proc and /sys are
 };
 
 struct OpenedSources {
@@ -68,9 +69,6 @@ struct RegisterSource {
 std::string pci_folder(const CounterScope& scope);
 inline constexpr unsigned kAmd = 0x1002;
 unsigned pci_vendor(const CounterScope& scope);  // of the GPU; 0: not known
-// The same for scopes whose GPUs have the same counters: AMD's are those of the package, which all
-// of its partitions read.
-std::string counters_of(const CounterScope& scope);
 
 // All that can be read; what is there and cannot, with the reason.
 OpenedSources open_sources(const CounterScope& scope);

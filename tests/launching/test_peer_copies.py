@@ -12,7 +12,7 @@ from fake_nvml import FakeNvml
 
 from nearpeak.errors import UserError
 from nearpeak.launching import peer_copies
-from nearpeak.launching.peer_copies import Copied, compare_copies
+from nearpeak.launching.peer_copies import Copied, Run, compare_copies
 from nearpeak.machine.machine import Machine
 
 Compare = Callable[..., list[tuple[str, str]]]
@@ -103,9 +103,9 @@ def judge(monkeypatch: pytest.MonkeyPatch) -> Compare:
         nvml = FakeNvml()
         nvml.fields[161, 2] = 1_000_000
 
-        def run(_: object) -> list[Copied]:
+        def run(_: object) -> Run:
             meanwhile(nvml)
-            return copies
+            return Run(copies)
 
         monkeypatch.setattr(peer_copies, "find_nvml", lambda: nvml)
         monkeypatch.setattr(peer_copies, "_run", run)
@@ -180,18 +180,71 @@ def test_without_a_compiler_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     assert finding.message.endswith("could not be compared: there is no C++ compiler")
 
 
-RIGHT = '{"from":0,"to":1,"way":"ce","bytes":64,"status":"right"}'
+def line(source: int, way: str, status: str, **more: object) -> str:
+    """A line of `nearpeak-native peers`."""
+    return msgspec.json.encode(copied(source, way, status, **more)).decode()
 
 
-@pytest.mark.parametrize("lines", ["not JSON", '{"from": 0}', RIGHT, "", f"{RIGHT}\n{RIGHT[:-9]}"])
-def test_a_program_that_ends_early_has_compared_nothing(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, lines: str
+@pytest.fixture
+def printed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Compare:
+    """The findings about a program that prints these lines and ends so."""
+
+    def judged(lines: list[str], end: str) -> list[tuple[str, str]]:
+        (tmp_path / "lines").write_text("\n".join(lines))
+        program = tmp_path / "program"
+        program.write_text(f"#!/bin/sh\ncat {tmp_path}/lines\n{end}\n")
+        program.chmod(0o755)
+        monkeypatch.setattr(peer_copies, "find_nvml", lambda: None)
+        monkeypatch.setattr(peer_copies, "build_native", lambda: program)
+        return [(one.severity, one.message) for one in compare_copies(with_fake_gpus())]
+
+    return judged
+
+
+ENDED = "echo process 1 was ended >&2; exit 1"
+
+
+@pytest.mark.parametrize("text", ["not JSON", '{"from": 0}', ""])
+def test_a_program_that_ends_early_has_compared_nothing(printed: Compare, text: str) -> None:
+    assert printed([text], ENDED) == [
+        ("warn", "copies between GPUs could not be compared: process 1 was ended")
+    ]
+
+
+def test_what_was_compared_before_an_early_end_counts(printed: Compare) -> None:
+    wrong = {"offset": 8, "expected": 1, "got": 0, "wrong_bytes": 3}
+    torn = line(1, "ce", "right")[:-9]
+    lines = [
+        line(0, "ce", "copying"),
+        line(0, "ce", "returned"),
+        line(0, "ce", "wrong data", **wrong),
+    ]
+    early, (severity, message) = printed([*lines, torn], ENDED)
+    assert early == ("warn", "not all copies between GPUs were compared: process 1 was ended")
+    assert severity == "bad"
+    assert message.startswith("GPU 0 to GPU 1: 3 of 1024 bytes are wrong, the first at offset 8")
+
+
+@pytest.mark.parametrize(
+    ("end", "why"),
+    [("echo no progress >&2; exit 1", "no progress"), ("exec sleep 60", "no end within 1 s")],
+)
+def test_the_copy_that_did_not_return_is_named(
+    monkeypatch: pytest.MonkeyPatch, printed: Compare, end: str, why: str
 ) -> None:
-    program = tmp_path / "program"
-    program.write_text(f"#!/bin/sh\necho '{lines}'\necho process 1 was ended >&2\nexit 1\n")
-    program.chmod(0o755)
-    monkeypatch.setattr(peer_copies, "find_nvml", lambda: None)
-    monkeypatch.setattr(peer_copies, "build_native", lambda: program)
-    (finding,) = compare_copies(with_fake_gpus())
-    assert finding.severity == "warn"
-    assert finding.message == "copies between GPUs could not be compared: process 1 was ended"
+    monkeypatch.setattr(peer_copies, "SECONDS", 1.0)
+    lines = [
+        *(line(source, "ce", status) for source in (0, 1) for status in ("copying", "right")),
+        line(0, "sm-pull", "copying"),
+        line(1, "sm-pull", "copying"),
+        line(0, "sm-pull", "returned"),
+    ]
+    hung, right = printed(lines, end)
+    assert hung == (
+        "bad",
+        "1 copy did not return, and what was to follow was not compared: GPU 1 to GPU 0 by the"
+        f" kernel of the receiver ({why})",
+    )
+    assert right[0] == "ok"
+    assert "2 directions between GPUs, by copy engine of the sender" in right[1]
+    assert "kernel" not in right[1]

@@ -34,7 +34,7 @@ from nearpeak.libraries.preload import command_line
 ASK_THE_FAKE: dict[str, set[str]] = {
     "messages": {"asked", "let_go"},
     "begun": set(),
-    "windows": {"let_go", "apart", "elsewhere"},
+    "windows": {"let_go", "apart", "elsewhere", "untried"},
     "chunks": {"given_back", "no_room"},
     "streams": set(),
 }

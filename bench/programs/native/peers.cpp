@@ -115,7 +115,18 @@ class PeerRank {
         out_.fill({seed_of(group_.rank()), round}, Part::kStamps);
         if (looks) in_.poison(seed_of(sender));
       });
-      step(copies, no_copy, [&] { copy(way, peers_[static_cast<std::size_t>(partner)]); });
+      if (copies && no_copy.empty()) {
+        // By the rank itself: where copies never return, all ranks are ended.
+        const int from = way.pull ? sender : group_.rank();
+        nlohmann::ordered_json line = line_of(way, from, (from + distance) % size);
+        line["status"] = "copying";
+        print(line);
+        no_copy =
+            nearpeak::failure_of([&] { copy(way, peers_[static_cast<std::size_t>(partner)]); });
+        line["status"] = "returned";
+        print(line);
+      }
+      group_.barrier();
       step(looks, no_data, [&] { seen = look({seed_of(sender), round}); });
     }
     const auto unmade = group_.gather(no_copy);
@@ -173,11 +184,20 @@ class PeerRank {
     return seen;
   }
 
-  // A line of JSON, by the leader.
+  nlohmann::ordered_json line_of(const PeerWay& way, int from, int to) const {
+    return {{"from", from}, {"to", to}, {"way", way.name}, {"bytes", out_.layout().bytes}};
+  }
+
+  // At once: what is kept back is lost if this rank is ended.
+  static void print(const nlohmann::ordered_json& line) {
+    std::printf("%s\n", line.dump().c_str());
+    std::fflush(stdout);
+  }
+
+  // What came of a copy, by the leader.
   int tell(const PeerWay& way, int from, int to, const std::string& why, const std::string& failure,
            const Seen& seen) const {
-    nlohmann::ordered_json line{
-        {"from", from}, {"to", to}, {"way", way.name}, {"bytes", out_.layout().bytes}};
+    nlohmann::ordered_json line = line_of(way, from, to);
     int status = kGood;
     if (!why.empty()) {
       line.update({{"status", "skipped"}, {"message", why}});
@@ -194,7 +214,7 @@ class PeerRank {
     } else {
       line.update({{"status", "right"}});
     }
-    if (group_.leads()) std::printf("%s\n", line.dump().c_str());
+    if (group_.leads()) print(line);
     return status;
   }
 
@@ -257,7 +277,6 @@ class PeersMode final : public Mode {
           status = std::max(status, rank->check(way, distance, rounds_));
       rank->close_all();
     }
-    std::fflush(stdout);
     group.barrier();  // who ends first has the others ended
     return status;
   }

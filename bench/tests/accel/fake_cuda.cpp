@@ -407,8 +407,9 @@ int injected(const char* call) {
   if (found == faults.end()) return kGood;
   Fault& fault = found->second;
   ++fault.calls;
+  if (fault.at != 0 && fault.calls != fault.at) return kGood;
   if (fault.error < 0) std::raise(SIGKILL);
-  return fault.at == 0 || fault.calls == fault.at ? fault.error : kGood;
+  return fault.error;
 }
 
 // The fake CUPTI, where an injected library has loaded it.

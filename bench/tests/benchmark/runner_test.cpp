@@ -407,3 +407,23 @@ TEST_CASE("what a case over a transport must do is asked of all ranks") {
   REQUIRE(file.records("samples").size() == 1);
   CHECK(file.records("samples")[0]["work"]["messages"] == std::vector<int>{64});
 }
+
+TEST_CASE("all ranks count, or none, as the leader's options say") {
+  for (const bool leader_records : {true, false}) {
+    CAPTURE(leader_records);
+    const RecordFile file;
+    const auto body = [&](SharedGroup& group) {
+      const bool records = group.leads() == leader_records;
+      Runner runner(group, short_run("8", records ? file.path() : ""),
+                    {.program = "test", .buffers = "H,H"});
+      runner.count();
+      runner.open(std::nullopt, {"{}", "{}"});
+      group.barrier();
+      return kGood;
+    };
+    CHECK(in_group(2, body, 5) == kGood);
+    const auto environments = file.records("environment");
+    REQUIRE(environments.size() == (leader_records ? 1 : 0));
+    if (leader_records) CHECK(environments[0].contains("counters"));
+  }
+}

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -12,6 +13,7 @@
 #include <thread>
 
 #include "tests/programs/native/quiet.hpp"
+#include "tests/records.hpp"
 
 using namespace nearpeak;
 namespace fs = std::filesystem;
@@ -33,7 +35,16 @@ class Root {
     fs::create_directories(fs::path(path_ + "/" + name).parent_path());
     std::ofstream(path_ + "/" + name, std::ios::binary | std::ios::trunc) << text;
   }
-  CounterScope host() const { return {.host = true, .root = path_}; }
+  // What tells machines and network namespaces apart, with an interface and an adapter.
+  void make_host(const std::string& boot, const std::string& network) const {
+    write("proc/sys/kernel/random/boot_id", boot + "\n");
+    write("proc/self/net/dev", "eth0: 1 0 0 0 0 0 0 0 1 0\n");
+    write("sys/class/infiniband/mlx5_0/ports/1/counters/port_xmit_data", "1\n");
+    write("sys/class/infiniband/mlx5_0/ports/1/counters/port_rcv_data", "1\n");
+    fs::create_directories(path_ + "/proc/self/ns");
+    fs::create_symlink(network, path_ + "/proc/self/ns/net");
+  }
+  CounterScope host() const { return {.adapters = true, .interfaces = true, .root = path_}; }
   CounterScope gpu(const std::string& pci) const {
     return {.gpu = "GPU-1", .pci = pci, .root = path_};
   }
@@ -96,6 +107,25 @@ std::size_t index_of(const Counters& counters, const std::string& kind) {
     if (counters.links()[i].link.kind == kind) return i;
   FAIL("there is no link of " << kind);
   return 0;
+}
+
+// "infiniband network network": the links that two ranks with these scopes read.
+std::string read_by(const CounterScope& first, const CounterScope& second) {
+  const RecordFile file;
+  CHECK(in_group(2, [&](SharedGroup& group) {
+          const Counters counters(group, group.leads() ? first : second);
+          if (!group.leads()) return kGood;
+          std::vector<std::string> kinds;
+          for (const RankLink& each : counters.links()) kinds.push_back(each.link.kind);
+          std::sort(kinds.begin(), kinds.end());
+          std::ofstream out(file.path());
+          for (const std::string& kind : kinds) out << kind << ' ';
+          return kGood;
+        }) == kGood);
+  std::ifstream in(file.path());
+  std::string line;
+  std::getline(in, line);
+  return line;
 }
 
 const CountedLinks::OnLink* on(const CountedLinks& counted, std::size_t link) {
@@ -174,6 +204,38 @@ TEST_CASE("Slingshot's adapters say when they have counted") {
   CHECK(source.read()[0]->received == 7);
 }
 
+TEST_CASE("one rank of a machine reads its adapters, one of a network namespace its interfaces") {
+  const std::string usual = "net:[4026531840]";  // the first namespace, on every machine
+  const Root one;
+  const Root container;
+  const Root same;
+  const Root other;
+  one.make_host("boot-1", usual);
+  same.make_host("boot-1", usual);
+  container.make_host("boot-1", "net:[4026532001]");
+  other.make_host("boot-2", usual);
+  CHECK(read_by(one.host(), same.host()) == "infiniband network ");
+  CHECK(read_by(one.host(), container.host()) == "infiniband network network ");
+  CHECK(read_by(one.host(), other.host()) == "infiniband infiniband network network ");
+}
+
+TEST_CASE("partitions of a package have one table of counters, which is read once") {
+  const auto partition = [](const Root& root, const std::string& uuid, const std::string& pci) {
+    root.write("proc/sys/kernel/random/boot_id", "boot-1\n");
+    root.write("sys/bus/pci/devices/" + pci + "/vendor", "0x1002\n");
+    root.write("sys/bus/pci/devices/" + pci + "/gpu_metrics", gpu_metrics(6, 128, 10, 1000));
+    CounterScope scope = root.gpu(pci);
+    scope.gpu = uuid;
+    return scope;
+  };
+  const Root first;
+  const Root second;
+  const CounterScope one = partition(first, "GPU-1", "0000:17:00.0");
+  CHECK(read_by(one, partition(second, "GPU-2", "0000:17:00.0")) == "xgmi ");
+  CHECK(read_by(one, partition(second, "GPU-2", "0000:17:00.1")) == "xgmi ");
+  CHECK(read_by(one, partition(second, "GPU-2", "0000:85:00.0")) == "xgmi xgmi ");
+}
+
 TEST_CASE("XGMI is counted where the table of this version has it") {
   const Root root;
   const std::string folder = "sys/bus/pci/devices/0000:17:00.0/";
@@ -196,24 +258,6 @@ TEST_CASE("XGMI is counted where the table of this version has it") {
   CHECK(opened.sources.empty());
   REQUIRE(opened.unread.size() == 1);
   CHECK(opened.unread[0].kind == "xgmi");
-}
-
-TEST_CASE("partitions of one package are counted once, and packages by themselves") {
-  const Root root;
-  for (const std::string slot : {"17", "29"}) {
-    const std::string folder = "sys/bus/pci/devices/0000:" + slot + ":00.0/";
-    root.write(folder + "vendor", "0x1002\n");
-    root.write(folder + "gpu_metrics", gpu_metrics(4, 104, 10, 1000));
-  }
-  CHECK(in_group(4, [&](SharedGroup& group) {
-          CounterScope scope = root.gpu(group.rank() < 3 ? "00000000:17:00.0" : "00000000:29:00.0");
-          scope.gpu = "GPU-" + std::to_string(group.rank());
-          std::vector<std::string> counted;
-          const Counters counters(group, scope);
-          for (const RankLink& each : counters.links())
-            if (each.link.kind == kXgmi) counted.push_back(each.link.name);
-          return counted == std::vector<std::string>{"GPU-0", "GPU-3"} ? kGood : kWrongData;
-        }) == kGood);
 }
 
 TEST_CASE("NVLink and PCIe of a GPU are counted from one reading to the next") {

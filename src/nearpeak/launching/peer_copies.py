@@ -6,7 +6,7 @@ import itertools
 import subprocess
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -33,18 +33,24 @@ WAYS = {
 
 
 class Copied(msgspec.Struct, kw_only=True, frozen=True, rename={"source": "from"}):
-    """A line of `nearpeak-native peers` (docs/reference/programs.md)."""
+    """A line of `nearpeak-native peers` (docs/reference/programs.md): that a copy begins or has
+    returned, or what came of all by one way."""
 
     source: int  # place in --devices of the GPU that has the bytes
     to: int  # of the one that gets them
     way: str
     bytes: int
-    status: Literal["right", "wrong data", "skipped", "failed"]
+    status: Literal["copying", "returned", "right", "wrong data", "skipped", "failed"]
     message: str = ""
     offset: int = 0  # of the first wrong byte
     expected: int = 0
     got: int = 0
     wrong_bytes: int = 0
+
+    @property
+    def compared(self) -> bool:
+        """Says if this line is what came of the copies."""
+        return self.status not in ("copying", "returned")
 
     @property
     def detail(self) -> str:
@@ -57,6 +63,13 @@ class Copied(msgspec.Struct, kw_only=True, frozen=True, rename={"source": "from"
         )
 
 
+class Run(NamedTuple):
+    """The lines of `nearpeak-native peers`."""
+
+    lines: Sequence[Copied]
+    end: str = ""  # why it ended before all was compared; empty if it did not
+
+
 def compare_copies(machine: Machine) -> list[Diagnosis]:
     """The findings about copies between every two GPUs of this machine, on which it runs."""
     gpus = machine.gpus
@@ -65,7 +78,7 @@ def compare_copies(machine: Machine) -> list[Diagnosis]:
     nvml = find_nvml() if any(gpu.vendor == "nvidia" for gpu in gpus) else None
     before = count_link_errors(nvml) if nvml else {}
     try:
-        copies = _run([gpu.uuid for gpu in gpus])
+        run = _run([gpu.uuid for gpu in gpus])
     except UserError as error:
         return [
             warn(
@@ -76,32 +89,44 @@ def compare_copies(machine: Machine) -> list[Diagnosis]:
         ]
     after = count_link_errors(nvml) if nvml else {}
     return [
-        *_judge(copies, [gpu.index for gpu in gpus]),
+        *_judge(run, [gpu.index for gpu in gpus]),
         *_grown(before, after, {gpu.uuid: gpu.index for gpu in gpus}),
     ]
 
 
-def _run(devices: Sequence[str]) -> list[Copied]:
-    """The copies between these GPUs; UserError where none could be made."""
+def _run(devices: Sequence[str]) -> Run:
+    """The copies between these GPUs; UserError where none was begun."""
     line = [str(build_native()), "peers", "--devices", ",".join(map(check_word, devices))]
     try:
         done = run_captured(line, SECONDS)
-    except subprocess.TimeoutExpired:
-        raise UserError(f"no end within {SECONDS:.0f} s") from None
+        output, end = done.stdout, last_line(done.stderr, f"exit status {done.returncode}")
+    except subprocess.TimeoutExpired as late:
+        output, end = late.stdout or b"", f"no end within {SECONDS:.0f} s"
     except OSError as error:
         raise UserError(str(error)) from None
-    try:
-        copies = [msgspec.json.decode(text, type=Copied) for text in done.stdout.splitlines()]
-    except msgspec.MsgspecError:  # it was ended within a line
-        copies = []
-    pairs = {(one.source, one.to) for one in copies}
-    if pairs != {*itertools.permutations(range(len(devices)), 2)}:
-        raise UserError(last_line(done.stderr, f"exit status {done.returncode}"))
-    return copies
+    lines = list(_decoded(output))
+    if not lines:
+        raise UserError(end)
+    compared = {(one.source, one.to, one.way) for one in lines if one.compared}
+    pairs = itertools.permutations(range(len(devices)), 2)
+    return Run(lines, "" if compared == {(*pair, way) for pair in pairs for way in WAYS} else end)
 
 
-def _judge(copies: Sequence[Copied], indices: Sequence[int]) -> Iterator[Diagnosis]:
+def _decoded(output: bytes) -> Iterator[Copied]:
+    """The lines up to one within which the program was ended."""
+    for text in output.splitlines():
+        try:
+            yield msgspec.json.decode(text, type=Copied)
+        except msgspec.MsgspecError:
+            return
+
+
+def _judge(run: Run, indices: Sequence[int]) -> Iterator[Diagnosis]:
     """The findings about copies between GPUs of these indices."""
+    latest = {(one.source, one.to, one.way): one for one in run.lines}.values()
+    copies = [one for one in latest if one.compared]
+    if run.end:
+        yield _unfinished([one for one in latest if one.status == "copying"], run.end, indices)
     apart: dict[str, list[str]] = defaultdict(list)  # by the reason why none was made
     by_pair: dict[tuple[int, int], list[Copied]] = defaultdict(list)
     for copied in copies:
@@ -137,6 +162,26 @@ def _judge(copies: Sequence[Copied], indices: Sequence[int]) -> Iterator[Diagnos
             f" {count(directions, 'direction')} between GPUs, by {ways}"
             + (f"; not tried elsewhere: {skipped}" if skipped else ""),
         )
+
+
+def _unfinished(hung: Sequence[Copied], end: str, indices: Sequence[int]) -> Diagnosis:
+    """The finding about a program that ended early while these copies were under way."""
+    if not hung:
+        return warn(
+            CHECK,
+            f"not all copies between GPUs were compared: {end}",
+            "see dmesg, and check again",
+        )
+    names = [
+        f"GPU {indices[one.source]} to GPU {indices[one.to]} by the {WAYS.get(one.way, one.way)}"
+        for one in hung
+    ]
+    return bad(
+        CHECK,
+        f"{count(len(hung), 'copy')} did not return, and what was to follow was not compared:"
+        f" {listed(names)} ({end})",
+        "see dmesg; if it happens again, reset these GPUs or have them checked",
+    )
 
 
 def _alike(copies: Sequence[Copied], status: str) -> Iterator[tuple[str, str]]:
