@@ -414,14 +414,14 @@ TEST_CASE("all ranks count, or none, as the leader's options say") {
     const RecordFile file;
     const auto body = [&](SharedGroup& group) {
       const bool records = group.leads() == leader_records;
-      Runner runner(group, short_run("8", records ? file.path() : ""),
-                    {.program = "test", .buffers = "H,H"});
+      const CommonOptions common = short_run("8", records ? file.path() : "");
+      Runner runner(group, common, {.program = "test", .buffers = "H,H"});
       runner.count();
       runner.open(std::nullopt, {"{}", "{}"});
       group.barrier();
       return kGood;
     };
-    CHECK(in_group(2, body, 5) == kGood);
+    CHECK(in_group(2, body) == kGood);
     const auto environments = file.records("environment");
     REQUIRE(environments.size() == (leader_records ? 1 : 0));
     if (leader_records) CHECK(environments[0].contains("counters"));
