@@ -87,8 +87,8 @@ def test_run_prints_its_line_and_the_programs_exit_status(
         (("latency", "--mpi", "one", "--path", "x"), "unknown path 'x'"),
         (
             ("latency", "--mpi", "one", "--path", "host-memory node0"),
-            "host-memory node0: one memory and the cores that use it, where ceilings are measured"
-            " and no MPI; choose a path between ranks: host-host same-numa, host-host tcp-loop",
+            "host-memory node0: ceilings are measured there, and no MPI; choose a path between"
+            " ranks: host-host same-numa, host-host tcp-loop",
         ),
         (("latency", "--mpi", "one", "--hosts", "a"), "name two different hosts"),
         (("allreduce", "--mpi", "one", "--ranks", "4096"), "--ranks 4096: no path has so many"),

@@ -116,7 +116,7 @@ def test_the_folder_of_a_file_may_be_below_home(
         (("--buffers", "M,D,D"), "buffers M,D,D need a GPU"),
         (("--paths", "host-host same-nuam"), "did you mean 'host-host same-numa'?"),
         (("--paths", "host-host cross-numa"), "host-host cross-numa: the machine has one NUMA"),
-        (("--paths", "host-memory node0"), "host-memory node0: one memory and the cores"),
+        (("--paths", "host-memory node0"), "host-memory node0: ceilings are measured there"),
         (("missing.toml",), "cannot read the study file missing.toml"),
         (("--resume",), "there is no study in study"),
         (("--resume", "--retry"), "--retry is for a new study"),
