@@ -110,9 +110,8 @@ Counters::Counters(Group& group, CounterScope scope) : group_(group) {
   const auto texts = group.gather(to_text(opened_));
   for (int rank = 0; rank < group.size(); ++rank)
     take_text(texts[static_cast<std::size_t>(rank)], rank, links_, unread_);
-  for (const auto& source : opened_.sources) {
+  for (const auto& source : opened_.sources)
     for (std::size_t i = 0; i < source->links().size(); ++i) own_.push_back({source.get(), i});
-  }
   most_ = group.largest(own_.size());
   opening_us_ = group.largest(static_cast<double>(now_ns() - begin) / 1e3);
   for (Own& own : own_) own.last_ns = now_ns();

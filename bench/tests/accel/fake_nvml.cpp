@@ -3,7 +3,6 @@
 // as the environment's NEARPEAK_FAKE_NVML says, a comma list of
 //   nvlink=KIB  pcie=BYTES  what a reading adds to what the first device sends and the second one
 //   receives, from 0 and from 4096 below 4 GiB on
-//   links=N     of NVLink (2), of which the last carries nothing with idle=1
 //   generation=N  width=N  of PCIe (5 and 16; generation 0: not known)
 //   none=FIELD  the driver does not count this field   broken=1  nvmlInit_v2 fails
 #include <cstdint>
@@ -62,15 +61,6 @@ Gpu* gpus() {
   return all;
 }
 
-unsigned long long nvlink(const Gpu& gpu, bool sent, unsigned scope) {
-  if (sent != gpu.sends) return 0;
-  const unsigned long long all = setting("nvlink", 0) * gpu.readings;
-  if (scope == kAllLinks) return all;
-  const unsigned long long links = setting("links", 2);
-  const unsigned long long busy = links - setting("idle", 0);
-  return scope < busy ? all / busy : 0;
-}
-
 }  // namespace
 
 EXPORT int nvmlInit_v2() { return setting("broken", 0) != 0 ? kUnknown : 0; }
@@ -92,12 +82,10 @@ EXPORT int nvmlDeviceGetFieldValues(void* device, int count, FieldValue* values)
     value.status = setting("none", 0) == value.field ? kNotSupported : 0;
     const bool sent = value.field == 138 || value.field == 197;
     switch (value.field) {
-      case 91:  // NVML_FI_DEV_NVLINK_LINK_COUNT, of 32 bits
-        value.value = 0xdead00000000ULL + setting("links", 2);
-        break;
       case 138:
       case 139:
-        value.value = nvlink(gpu, sent, value.scope);
+        if (value.scope != kAllLinks) value.status = kNotSupported;
+        value.value = sent == gpu.sends ? setting("nvlink", 0) * gpu.readings : 0;
         break;
       case 197:
       case 198:

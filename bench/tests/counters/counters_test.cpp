@@ -261,7 +261,7 @@ TEST_CASE("XGMI is counted where the table of this version has it") {
 }
 
 TEST_CASE("NVLink and PCIe of a GPU are counted from one reading to the next") {
-  const FakeNvml fake("nvlink=100,pcie=5000,links=3,idle=1,generation=1,width=1");
+  const FakeNvml fake("nvlink=100,pcie=5000,generation=1,width=1");
   Alone alone;
   Counters counters(alone, {.gpu = kFirst});
   const auto seconds = counters.wraps_s();
