@@ -78,7 +78,7 @@ def main() -> None:
 
 
 def variables(library: str) -> dict[str, str] | None:
-    """Those that turn IPC off."""
+    """The environment variables that turn IPC off; None if they are not known."""
     key = "+layer" if library.endswith("+layer") else library
     return WITHOUT_IPC.get(key)
 
@@ -135,7 +135,7 @@ def label(cell: Cell) -> str:
 
 
 def words(cell: Cell) -> str:
-    """What was counted in a cell."""
+    """The bytes that links counted in a cell, in times of its payload."""
     if cell.counted is None:
         return "nothing counted"
     least = dict.fromkeys(cell.counted.at_least, ">= ")
@@ -188,7 +188,7 @@ def cost(library: str, study: Path, pairs: int) -> bool:
 
 
 def spent_us(file: Path) -> float:
-    """What opening the counters and reading them took, on the slowest rank."""
+    """The time for opening and reading the counters, on the slowest rank, in microseconds."""
     total = 0.0
     for record in records(file):
         total += (record.get("counters") or {}).get("opening_us", 0.0)

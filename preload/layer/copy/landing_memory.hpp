@@ -28,7 +28,7 @@ class LandingMemory final : public Lender {
   LandingMemory(const LandingMemory&) = delete;
   LandingMemory& operator=(const LandingMemory&) = delete;
 
-  // At least so many bytes, empty where no piece is free.
+  // A piece of at least `bytes` bytes; empty if none is free.
   HostMemory take(std::size_t bytes);
   void give_back(const char* piece) override;
 
