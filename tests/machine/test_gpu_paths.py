@@ -13,6 +13,8 @@ from nearpeak.machine.places import Ranks
 from nearpeak.machine.sysfs import from_sysfs
 from nearpeak.terms.path import DataPath
 
+MACHINES = Path(__file__).parent.parent / "machines"
+NAMES = sorted(file.stem for file in MACHINES.glob("*.txt"))
 Load = Callable[[str], Machine]
 Put = Callable[[Path, str, str], None]
 Recorded = Callable[[str], Path]
@@ -94,10 +96,15 @@ def test_without_a_gpu_there_is_no_support_to_switch(load: Load, name: str) -> N
     assert not any(path.gpu_support for path in discover_paths(load(name))[0])
 
 
-def test_every_path_and_every_pair_stands_on_cores_of_its_own(any_machine: Path) -> None:
-    machine = from_sysfs(any_machine)
-    if len(machine.cores) < len(machine.gpus):
-        pytest.skip("a core of another node stands in for those that this machine lacks")
+def has_a_core_for_each_gpu(name: str) -> bool:
+    """Otherwise a core of another NUMA node stands in for those that the machine lacks."""
+    machine = from_sysfs(MACHINES / f"{name}.txt")
+    return len(machine.cores) >= len(machine.gpus)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if has_a_core_for_each_gpu(name)])
+def test_every_path_and_every_pair_stands_on_cores_of_its_own(load: Load, name: str) -> None:
+    machine = load(name)
     home = {cpu: core for core in machine.cores for cpu in core.cpus}
     uuids = {gpu.uuid: gpu for gpu in machine.gpus}
     for path in gpu_paths(machine, all_pairs=True).values():
