@@ -37,6 +37,18 @@ Measurement per_operation(Measurement measurement, std::uint64_t operations) {
   return measurement;
 }
 
+std::optional<Percentiles> percentiles_of(const Case& made, const Measurement& measurement) {
+  const auto& tail = measurement.tail;
+  if (!tail || tail->count() == 0) return std::nullopt;
+  const auto value = [&](double us) { return made.values({us, {}, {}}).front(); };
+  return Percentiles{tail->count(),
+                     value(tail->quantile_us(0.5)),
+                     value(tail->quantile_us(0.9)),
+                     value(tail->quantile_us(0.99)),
+                     value(tail->quantile_us(0.999)),
+                     value(tail->longest_us())};
+}
+
 // With the messages of the rank that sends most bytes, for which the others wait; of what each rank
 // moves in its memory the mean. Collective.
 std::optional<Work> work_of(const Case& made, Group& group) {
@@ -137,6 +149,8 @@ SamplingPolicy Runner::policy_of(const Benchmark& benchmark) const {
   SamplingPolicy policy = usual_policy(common_);
   policy.sync = benchmark.info.sync;
   policy.reduce = benchmark.info.reduce;
+  policy.with_tail =
+      benchmark.info.reduce == Reduce::kLeader && benchmark.info.metrics.front().unit == "us";
   if (benchmark.info.budgeted) policy.budget_us = common_.budget_ms * 1e3;
   return policy;
 }
@@ -315,6 +329,8 @@ std::vector<CaseResult> Runner::results_of(const Benchmark& benchmark, const Cas
                           method != nullptr ? std::optional(method->name) : std::nullopt);
     result.samples = values_of(metric);
     result.ranks = ranks_of(metric);
+    if (metric == 0 && made.operations() == 1)
+      result.percentiles = percentiles_of(made, measurement);
     result.measurement = measurement;
     result.phases = made.phases().names();
     result.work = work;

@@ -50,13 +50,15 @@ std::string text_of(const Json& record) {
 }
 
 // Seven significant digits: beyond what any clock here resolves, a third of the bytes.
+double rounded(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.7g", value);
+  return std::strtod(text, nullptr);
+}
+
 Json rounded(const std::vector<double>& values) {
   Json out = Json::array();
-  for (const double value : values) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.7g", value);
-    out.push_back(std::strtod(text, nullptr));
-  }
+  for (const double value : values) out.push_back(rounded(value));
   return out;
 }
 
@@ -185,6 +187,10 @@ void RecordWriter::samples(const CaseResult& result) {
                    {"messages", result.work->messages},
                    {"own_bytes", result.work->own_bytes},
                    {"announced_bytes", result.work->announced_bytes}};
+  if (const auto& of = result.percentiles)
+    out["percentiles"] = {{"iterations", of->iterations}, {"p50", rounded(of->p50)},
+                          {"p90", rounded(of->p90)},      {"p99", rounded(of->p99)},
+                          {"p999", rounded(of->p999)},    {"longest", rounded(of->longest)}};
   if (result.counted) out["counted"] = counted_json(*result.counted);
   if (!result.ranks.empty()) {
     out["ranks"] = Json::array();

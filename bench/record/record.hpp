@@ -87,6 +87,16 @@ struct CountedCase {
   std::vector<LinkBytes> payload = {};
 };
 
+// Of single iterations, in the metric's unit.
+struct Percentiles {
+  std::uint64_t iterations = 0;
+  double p50 = 0;
+  double p90 = 0;
+  double p99 = 0;
+  double p999 = 0;  // 99.9 %
+  double longest = 0;
+};
+
 struct CaseResult {
   CaseName name;
   std::vector<double> samples;             // in the metric's unit
@@ -101,6 +111,7 @@ struct CaseResult {
   std::vector<std::string> needs;                    // of a method, as Method has it
   bool trial = false;                                // of a method, where others were better
   std::vector<std::optional<double>> cache_line_ns;  // as from CpuDistances; of a trial: empty
+  std::optional<Percentiles> percentiles = {};       // of a time, with the first metric alone
   std::optional<CountedCase> counted = {};           // with the first metric of a case alone
 };
 

@@ -21,6 +21,7 @@ constexpr double kMaxClockShare = 0.01;  // ... and reading the clock is at most
 // other.
 constexpr double kMostGrowth = 16;
 constexpr double kShortShare = 0.01;  // of what is left of the limit
+constexpr double kTailShare = 0.1;  // of the slot, for single iterations where samples have several
 // Times of all ranks that are reduced at once, or those of one sample.
 constexpr std::size_t kMostGathered = std::size_t{1} << 16;
 
@@ -54,7 +55,10 @@ class Sampler::Run {
                          std::max(kMinTicks * clock.tick_ns, clock.read_ns / kMaxClockShare))),
         keeps_(group.leads() || policy.reduce != Reduce::kLeader || policy.keep_ranks),
         apart_(policy.sync == Sync::kBarrier),
-        longest_(policy.reduce == Reduce::kMaximum) {}
+        longest_(policy.reduce == Reduce::kMaximum),
+        // Iterations that nobody marked would disturb who looks at those of samples.
+        with_tail_(policy.with_tail && !apart_ && phases_ns_.empty() &&
+                   sampled.least_sample_ns() == 0 && mark_function == nullptr) {}
 
   Measurement measure() {
     begin_ns_ = now_ns();
@@ -81,6 +85,7 @@ class Sampler::Run {
       rows_ns_.clear();
       taken_ = 0;
       spent_ns_ = 0;
+      result_.tail.reset();
       set_batch();
     }
     reduce_rows();
@@ -90,6 +95,23 @@ class Sampler::Run {
     }
     result_.iterations = taken_ * result_.batch;
     if (taken_ >= policy_.least_samples) result_.limited.reset();
+    if (with_tail_ && result_.batch > 1) time_single();
+  }
+
+  // For the tail alone: each has a reading of the clock in it.
+  void time_single() {
+    result_.tail.emplace();
+    const double for_all_ns = std::min(kTailShare * filled_ns_, limit_left_ns());
+    const std::uint64_t count = group_.broadcast(at_least_one(for_all_ns / per_iteration_ns_));
+    fall_in_step();
+    std::int64_t before = now_ns();
+    for (std::uint64_t i = 0; i < count; ++i) {
+      sampled_.run(1);
+      const std::int64_t after = now_ns();
+      result_.tail->add(spent(after - before));
+      before = after;
+    }
+    result_.all_iterations += count;
   }
 
   void warm_up() {
@@ -163,6 +185,7 @@ class Sampler::Run {
     const double fit = filled_ns_ / sample_ns();
     result_.kept_every =
         group_.broadcast(at_least_one(fit / static_cast<double>(policy_.max_kept)));
+    if (with_tail_ && result_.batch == 1) result_.tail.emplace();
   }
 
   double sample_ns() const {
@@ -234,6 +257,7 @@ class Sampler::Run {
     const std::int64_t start = now_ns();
     std::int64_t before = start;
     double timed_ns = 0;
+    auto& tail = result_.tail;
     for (std::uint64_t i = 0; i < round; ++i) {
       const bool keeps = keeps_ && taken_ % result_.kept_every == 0;
       std::int64_t spent_ns = 0;
@@ -248,6 +272,7 @@ class Sampler::Run {
         spent_ns = spent(after - before);
         before = after;
       }
+      if (tail) tail->add(spent_ns);
       if (keeps) keep(spent_ns, apart_ ? phases_ns_ : sampled_.phases().ns());
       if (apart_ && rows_ns_.size() * ranks() >= kMostGathered) {
         reduce_rows();
@@ -377,6 +402,7 @@ class Sampler::Run {
   const bool keeps_;
   const bool apart_;    // iterations do not follow each other at once
   const bool longest_;  // samples are those of the slowest rank
+  const bool with_tail_;
   Measurement result_;
   std::vector<double> own_us_;   // samples of this rank
   std::vector<double> rows_ns_;  // not reduced yet: of an iteration, or of a sample whose

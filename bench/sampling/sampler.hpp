@@ -13,6 +13,7 @@
 #include "options/options.hpp"
 #include "sampling/clock.hpp"
 #include "sampling/phases.hpp"
+#include "sampling/tail.hpp"
 
 namespace nearpeak {
 
@@ -45,6 +46,9 @@ struct SamplingPolicy {
   Sync sync = Sync::kNone;
   Reduce reduce = Reduce::kLeader;
   bool keep_ranks = false;  // also the samples of every rank
+  // Also the times of all iterations of the leader, single ones, where they follow each other and
+  // have no phases.
+  bool with_tail = false;
   // Called outside of what is timed, before the ranks fall in step again: after the warm-up and
   // between rounds, of which none is foretold to take longer than `longest_round_s`. Not
   // collective.
@@ -62,6 +66,7 @@ struct Measurement {
   std::vector<std::vector<double>> shortest_phases_us;
   std::vector<std::vector<double>> mean_phases_us;
   std::vector<std::vector<double>> ranks_us;  // of each rank, where they are kept
+  std::optional<Tail> tail;                   // where the policy asks for it
   std::uint64_t batch = 1;                    // iterations in one sample
   std::uint64_t kept_every = 1;
   std::uint64_t iterations = 0;  // timed

@@ -35,6 +35,7 @@ TEST_CASE("a samples record holds everything that was measured") {
   result.offset = 5;
   result.verified = true;
   result.needs = {"gpu"};
+  result.percentiles = {.iterations = 90, .p50 = 1, .p90 = 2, .p99 = 3, .p999 = 4, .longest = 5};
   RecordWriter(file.path()).samples(result);
   const auto records = file.records();
   REQUIRE(records.size() == 1);
@@ -59,6 +60,9 @@ TEST_CASE("a samples record holds everything that was measured") {
   CHECK(record["phases"]["overlap"][1] == 1.5);
   CHECK(record["shortest_phases"]["overlap"][1] == 1.0);
   CHECK(record["mean_phases"]["overlap"][1] == 1.25);
+  CHECK(record["percentiles"]["iterations"] == 90);
+  CHECK(record["percentiles"]["p999"] == 4);
+  CHECK(record["percentiles"]["longest"] == 5);
   REQUIRE(record["ranks"].size() == 2);
   CHECK(record["ranks"][1][0] == 3);
 }

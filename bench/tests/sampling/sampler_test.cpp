@@ -493,6 +493,62 @@ TEST_CASE("iterations that begin anew are timed alone, however short, each behin
   CHECK(brief.iterations - group.barriers() <= 20);  // the one before each round of samples
 }
 
+TEST_CASE("the tail has the times of all iterations, also of those in no sample") {
+  std::uint64_t done = 0;
+  SamplingPolicy policy = short_policy();
+  policy.with_tail = true;
+  policy.max_kept = 4;
+  const auto result = measure(
+      policy,
+      [&](std::uint64_t n) {
+        for (std::uint64_t i = 0; i < n; ++i) spend(++done % 50 == 0 ? 200 : 20);
+      },
+      ClockQuality{1, 20});
+  REQUIRE(result.tail);
+  CHECK(result.batch == 1);
+  CHECK(result.tail->count() == result.iterations);
+  CHECK(result.tail->quantile_us(0.999) >= 195);
+  CHECK(result.tail->longest_us() >= 200);
+  CHECK(result.samples_us.size() <= 8);
+}
+
+TEST_CASE("where a sample has several iterations, single ones are timed for the tail") {
+  SamplingPolicy policy = short_policy();
+  policy.with_tail = true;
+  std::uint64_t runs = 0;
+  const auto result = measure(
+      policy,
+      [&](std::uint64_t n) {
+        runs += n;
+        for (std::uint64_t i = 0; i < n; ++i) spend(2);
+      },
+      ClockQuality{1000, 20});
+  REQUIRE(result.tail);
+  CHECK(result.batch > 1);
+  CHECK(result.tail->count() >= 1);
+  CHECK(result.tail->quantile_us(0) >= 1.9);
+  CHECK(runs == result.all_iterations);
+}
+
+TEST_CASE("what has phases, or begins each iteration anew, has no tail") {
+  struct Phased final : Sampled {
+    void run(std::uint64_t n) override {
+      spend(static_cast<double>(20 * n));
+      of_run.clear();
+      of_run.add(0, 1e3);
+    }
+    const Phases& phases() const override { return of_run; }
+    Phases of_run{{"all"}};
+  } phased;
+  SamplingPolicy policy = short_policy();
+  policy.with_tail = true;
+  Alone alone;
+  CHECK_FALSE(Sampler(alone, ClockQuality{1, 20}).measure(policy, phased).tail);
+  policy.sync = Sync::kBarrier;
+  CHECK_FALSE(measure(policy, [](std::uint64_t) { spend(20); }).tail);
+  CHECK_FALSE(measure(short_policy(), [](std::uint64_t) { spend(20); }).tail);
+}
+
 TEST_CASE("quantiles lie between order statistics") {
   CHECK(median({3, 1, 2}) == 2);
   CHECK(median({4, 1, 2, 3}) == 2.5);

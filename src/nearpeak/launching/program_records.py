@@ -10,6 +10,7 @@ import msgspec
 from nearpeak.terms.benchmarks import Better
 from nearpeak.terms.counters import LOOPBACK, Link
 from nearpeak.terms.identity import Case
+from nearpeak.terms.percentiles import Percentiles
 from nearpeak.terms.private import Facts, FreeText, Public, Variables
 from nearpeak.terms.work import Work
 from nearpeak.withheld import recordable
@@ -161,6 +162,8 @@ class SamplesRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="sampl
     # samples of every rank, if kept; of collective operations means of the rank's times, at most
     # the sample; null: not kept
     ranks: list[list[float]] | None = None
+    # of a time that one rank measures, in the record of its first metric; null: not known
+    percentiles: Percentiles | None = None
     # bytes on links while the case was measured and verified, in the record of its first metric;
     # null: not counted
     counted: CountedBytes | None = None

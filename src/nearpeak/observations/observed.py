@@ -22,6 +22,7 @@ from nearpeak.terms.identity import Case, Curve, Place, Who
 from nearpeak.terms.left_out import LeftOut, never_measured
 from nearpeak.terms.outcomes import Ending, NoFigure
 from nearpeak.terms.path import DataPath
+from nearpeak.terms.percentiles import Percentiles
 from nearpeak.terms.work import Work
 
 OUTLIER = 3.0  # interquartile ranges beyond the quartiles: Tukey's outer fences
@@ -163,6 +164,7 @@ class Observation:
     shortest_phases: dict[str, float] = field(default_factory=dict)  # on the quickest rank in each
     mean_phases: dict[str, float] = field(default_factory=dict)  # of all ranks
     work: Work | None = None  # of an application
+    percentiles: Percentiles | None = None  # of single iterations, with the first metric of a case
     counted: Counted | None = None  # with the first metric of a case
 
 

@@ -27,6 +27,7 @@ from nearpeak.report import (
     imported,
     left_out,
     pairs,
+    staged_or_aware,
     tables,
     wording,
 )
@@ -186,7 +187,8 @@ def _notes(results: Results, table_groups: list[Group]) -> Iterator[Text]:
         for text in [*sentences, *headline.why]:
             if text:
                 yield Text.assemble(plain(headline.place.path, "bold"), ": ", plain(text))
-    for sentences in (gpu_memory.sentences(results), pairs.sentences(results)):
+    for module in (gpu_memory, staged_or_aware, pairs):
+        sentences = module.sentences(results)
         yield from map(plain, sentences[:_SHOWN])
         yield from remainder(len(sentences))
     yield from _findings(results)

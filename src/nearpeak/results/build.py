@@ -34,6 +34,7 @@ from nearpeak.results import (
     pairs,
     peaks,
     precision,
+    staged_or_aware,
     theoretical,
 )
 from nearpeak.results.blocks import sessions_of
@@ -104,6 +105,7 @@ def summarise(observations: Observations) -> Results:
         conditions=conditions.find(observations),
         headlines=headlines.find(mine, compared.cases, native, limits, compared.judging.left_out),
         gpu_memory=gpu_memory.find(rivals, observations.paths, observations.benchmarks),
+        staged_or_aware=staged_or_aware.find(rivals),
         failures=failed,
         failure_kinds=failures.kinds(failed, observations.launches),
         skipped=skipped,

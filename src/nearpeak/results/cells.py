@@ -14,6 +14,7 @@ from nearpeak.results import counted, reference
 from nearpeak.results.blocks import middle, sessions_of
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.overlap import overlap
+from nearpeak.results.percentiles import over_launches
 from nearpeak.results.results import (
     HOST_CACHES,
     CeilingPoint,
@@ -196,6 +197,9 @@ def _sum_up(cell: Cell, believed: list[Observation]) -> None:
     if samples := all_known(observation.samples for observation in believed):
         low, high = np.percentile(np.concatenate(samples), [5, 95])
         cell.p05, cell.p95 = float(low), float(high)
+    cell.percentiles = over_launches(
+        {one.launch.block: one.percentiles for one in believed if one.percentiles}
+    )
     cell.overlap = overlap(believed)
     cell.counted = counted.of_case(believed)
     if outliers := all_known(summary.outliers for summary in summaries):

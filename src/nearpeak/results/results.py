@@ -108,6 +108,18 @@ class Estimated(msgspec.Struct, kw_only=True):
     range: tuple[float, float]  # smallest and largest of a launch
 
 
+class TimePercentiles(msgspec.Struct, kw_only=True):
+    """Percentiles of the times of single iterations in each launch: the medians over the launches.
+    A launch counts in those that at least 5 of its iterations exceed."""
+
+    iterations: int  # of all launches
+    p50: Estimated | None  # half of the iterations take at most this; null: no launch has enough
+    p90: Estimated | None  # 90 % of them
+    p99: Estimated | None  # 99 % of them
+    p999: Estimated | None  # 99.9 % of them
+    longest: float  # the longest iteration of all launches
+
+
 class Overlap(msgspec.Struct, kw_only=True):
     """The share of the shorter of communication and computation that ran during the other, by the
     medians of the launches' phases."""
@@ -214,6 +226,8 @@ class Cell(msgspec.Struct, kw_only=True):
     # 5th percentile of the samples of all launches; null: only summaries are known
     p05: float | None
     p95: float | None  # 95th percentile of the same
+    # of the times of single iterations; null: not known, or no time of one rank
+    percentiles: TimePercentiles | None = None
     minimum: float | None  # smallest sample; null: not known, or nothing was measured
     # share of samples more than 3 interquartile ranges outside the quartiles of their launch; they
     # count in all other numbers
@@ -727,6 +741,36 @@ class InGpuMemory(msgspec.Struct, kw_only=True):
     x: int  # the size, in bytes
     slower: float  # median over `operations`
     operations: list[SlowerInGpuMemory]  # the slowest first
+
+
+class AwareAgainstStaged(msgspec.Struct, kw_only=True):
+    """Device buffers that the library gets, relative to copies through host memory that the
+    benchmark makes around a message between hosts, at one size."""
+
+    x: int  # the size, in bytes
+    # times as fast, or as high a rate, as with the copies; below 1: the copies are faster
+    faster: Estimated
+    blocks: int  # blocks that measured both
+    carrier: Who  # the library that carried the copied messages, with its settings
+    staging: str  # host memory of the copies, the faster one: `pinned` or `pageable`
+
+    @property
+    def is_faster(self) -> bool:
+        """True if device buffers are faster, by the whole interval where there is one."""
+        return (self.faster.ci95 or (self.faster.value,))[0] > 1
+
+
+class StagedOrAware(msgspec.Struct, kw_only=True):
+    """A library with device buffers on one path, relative to an application that copies them
+    through host memory."""
+
+    who: Who  # the library with its settings
+    place: Place  # the path
+    curve: Curve  # what was measured with device buffers
+    # size in bytes from which device buffers are faster, at it and at every larger one that was
+    # measured; null: the copies are not slower at the largest
+    aware_from: int | None
+    sizes: list[AwareAgainstStaged]  # in ascending order
 
 
 class PairFigure(msgspec.Struct, kw_only=True):
@@ -1312,6 +1356,9 @@ class Results(msgspec.Struct, kw_only=True):
     furthest: list[Furthest] = []  # of each family and path, the case furthest from its reference
     # how many times slower each library is in GPU memory than in host memory, at each size
     gpu_memory: list[InGpuMemory] = []
+    # from which size each library's way with device buffers is faster than copies by the
+    # application; empty: nothing was measured with both
+    staged_or_aware: list[StagedOrAware] = []
     # figures of other tools beside those of the study on the same path; empty if everything was
     # imported
     imported: list[Imported] = []

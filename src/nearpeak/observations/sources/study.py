@@ -308,6 +308,7 @@ def _observation(launch: Launch, record: SamplesRecord, counted: Counted | None)
         phases=_medians(record.phases),
         shortest_phases=_medians(record.shortest_phases),
         mean_phases=_medians(record.mean_phases),
+        percentiles=record.percentiles,
         counted=counted,
     )
 

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The percentiles of the times of single iterations, over launches."""
+
+from collections.abc import Mapping
+
+from nearpeak.observations.observed import Block
+from nearpeak.results.blocks import estimated
+from nearpeak.results.results import Estimated, TimePercentiles
+from nearpeak.terms.percentiles import Percentiles
+
+BEYOND = 5  # iterations of a launch that are longer than a percentile which it can tell
+SHARES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
+
+
+def over_launches(known: Mapping[Block, Percentiles]) -> TimePercentiles | None:
+    """The medians over the launches; None without any."""
+    if not known:
+        return None
+    return TimePercentiles(
+        iterations=sum(of.iterations for of in known.values()),
+        longest=max(of.longest for of in known.values()),
+        **{name: _median(known, name) for name in SHARES},
+    )
+
+
+def _median(known: Mapping[Block, Percentiles], name: str) -> Estimated | None:
+    """The median of a percentile over the launches that have enough iterations beyond it."""
+    beyond = 1 - SHARES[name]
+    told = {
+        block: float(getattr(of, name))
+        for block, of in known.items()
+        if of.iterations * beyond >= BEYOND
+    }
+    return estimated(told) if told else None
