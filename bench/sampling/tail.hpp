@@ -3,6 +3,7 @@
 // slowest takes.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -23,14 +24,15 @@ class Tail {
   std::uint64_t count() const { return count_; }
   double longest_us() const { return static_cast<double>(longest_ns_) / 1e3; }
 
-  // The middle of the bucket that holds this quantile (the inverse of the empirical distribution);
-  // 0 where nothing was added.
+  // The middle of the bucket that holds this quantile (the inverse of the empirical distribution),
+  // and no longer than the longest; 0 where nothing was added.
   double quantile_us(double fraction) const {
     const double wanted = fraction * static_cast<double>(count_);
     std::uint64_t below = 0;
     for (std::size_t i = 0; i < counts_.size(); ++i) {
       below += counts_[i];
-      if (below > 0 && static_cast<double>(below) >= wanted) return middle_ns(i) / 1e3;
+      if (below > 0 && static_cast<double>(below) >= wanted)
+        return std::min(middle_ns(i) / 1e3, longest_us());
     }
     return 0;
   }
