@@ -41,7 +41,7 @@ LAYERS = [
     {"observations"},
     {"results"},
     {"findings"},
-    {"compare", "explain", "trace"},
+    {"appraisal", "compare", "explain", "trace"},
     {"tune"},
     {"report"},
     {"bundle", "publish"},

@@ -76,9 +76,19 @@ def import_(
             " May be given several times.",
         ),
     ] = None,
+    machine: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Which hardware it was, for the verdict: h100x8-nvlink, a100x8-nvlink+4x200g,"
+            " 1x100g. Otherwise what the file names.",
+        ),
+    ] = None,
     verbose: Verbose = False,
 ) -> None:
     """Reads, prints and writes; for an unreadable file UserError, and nothing is written."""
+    from nearpeak.appraisal.judge import appraise
+    from nearpeak.appraisal.known import Hardware, named
     from nearpeak.cli import conclude
     from nearpeak.files import make_output
     from nearpeak.findings.build import results_of
@@ -89,6 +99,7 @@ def import_(
     from nearpeak.report.terminal import print_study
 
     chosen = dict(map(_choice, path or []))
+    hardware = named(machine) if machine else Hardware()
     if chosen and beside is None:
         raise UserError("--path says where on a study: give --beside STUDY too")
     if output is not None and (output / "records.jsonl").exists():
@@ -102,6 +113,7 @@ def import_(
     else:
         raise UserError(f"--beside {beside}: no such folder; give that of a study")
     results = results_of(observations)
+    results.appraisals = appraise(results, observations, hardware, str(beside or ""))
     page = None
     if output is not None:
         make_output(output)

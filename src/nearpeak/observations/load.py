@@ -4,9 +4,11 @@
 import contextlib
 import itertools
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from nearpeak.errors import UserError
+from nearpeak.observations.clues import clues_of
 from nearpeak.observations.observed import Observations
 from nearpeak.observations.printed import STANDARD_INPUT, Printed, margins, read, without
 from nearpeak.observations.source import Title, Tool, in_words
@@ -35,7 +37,16 @@ def load_printed(printed: Printed) -> Observations:
     with _refusing(printed, "the output of a tool"):
         tool, output = _tool_of(printed)
     with _refusing(printed, f"output of {tool.name}"):
-        return tool.load(output)
+        return _with_clues(tool.load(output), output)
+
+
+def _with_clues(observations: Observations, output: Printed) -> Observations:
+    """The observations, with what the lines around the figures say of the machine."""
+    libraries = [
+        replace(library, clues=clues_of(output.lines, library.who.library))
+        for library in observations.libraries
+    ]
+    return replace(observations, libraries=libraries)
 
 
 @contextlib.contextmanager

@@ -14,6 +14,7 @@ import numpy as np
 from nearpeak.arrays import Floats
 from nearpeak.libraries.library import Settings
 from nearpeak.machine.machine import Machine
+from nearpeak.observations.clues import Clues
 from nearpeak.observations.explained import Explanation
 from nearpeak.terms.awareness import Awareness
 from nearpeak.terms.benchmarks import Benchmark, Better
@@ -65,6 +66,7 @@ class Library:
     mpi: bool = True  # False: NCCL, RCCL and the ceilings
     notes: tuple[str, ...] = ()  # sentences: what its figures cover, where that is not everything
     imported: bool = False  # another tool measured it, at an unknown time
+    clues: Clues = Clues()  # facts on the machine and the route, where it was imported
 
     @property
     def scope(self) -> str:

@@ -22,6 +22,7 @@ from nearpeak.numbers import count, size
 from nearpeak.picture.measured import summed
 from nearpeak.report import (
     applications,
+    appraisals,
     findings,
     gpu_memory,
     imported,
@@ -67,6 +68,15 @@ def print_study(
         for machine in machines:
             _print_beside(results, machine, widened(None))
     print_document(digest(results, study), page, _console())
+    _print_appraisals(results, None if verbose else appraisals.SHOWN)
+
+
+def _print_appraisals(results: Results, most: int | None) -> None:
+    """Prints the verdict on imported figures, which is the last of all."""
+    console = PlainConsole()
+    for block in appraisals.blocks(results, most):
+        console.print()
+        print_block(block, console)
 
 
 def _console() -> PlainConsole:

@@ -705,6 +705,64 @@ class Imported(msgspec.Struct, kw_only=True):
     differs: list[Difference] = []
 
 
+class Source(msgspec.Struct, kw_only=True, frozen=True):
+    """The description of a rule: a paper, a manual, an issue."""
+
+    text: str  # a paper, a manual, an issue: who says what
+    address: str  # where it is
+
+
+# Where an imported figure stands.
+AppraisalState = Literal[
+    "near",  # it reaches 80 % or more of what such hardware sustains
+    "below",  # it reaches less, or is low on any hardware
+    "above",  # it is more than such hardware sustains: the hardware, or the figure, is another
+    "unsure",  # the table alone cannot tell
+    "wrong data",  # a validation failed
+]
+
+
+class LikelyReason(msgspec.Struct, kw_only=True):
+    """A likely reason of a figure that another tool printed."""
+
+    rule: str  # the rule that found it
+    text: str  # in words
+    certain: bool = False  # the output itself says so
+    command: str = ""  # what to run next; empty: nothing
+
+
+class Sustained(msgspec.Struct, kw_only=True):
+    """What a path of such hardware sustains."""
+
+    value: float  # in the unit of the figure
+    path: str  # the path, in words
+    source: Source  # where that was measured or published
+    share: float | None = None  # of it that the figure reaches; null: they are not comparable
+
+
+class Appraisal(msgspec.Struct, kw_only=True):
+    """An imported figure, what such hardware sustains, the share of it, and the likely reason."""
+
+    who: Who  # name of the file and its tool
+    place: Place  # the path
+    case: Case  # what was measured; of a matrix, the pair with the lowest rate
+    tool: str  # that printed it
+    # `us`, or `GB/s`: of collective operations the bus bandwidth, as nccl-tests defines it
+    unit: str
+    value: float  # the figure
+    best: float | None = None  # of a matrix, the best pair; else null
+    ranks: int | None = None  # null: not known
+    hosts: int | None = None  # that the ranks were on; null: not known
+    machine: str  # the hardware, as `--machine` takes it; empty: not known
+    named: bool = False  # the user named it; else it was recognised in the file
+    state: AppraisalState  # where it stands
+    # what the path sustains; several where the table does not tell which path it was
+    sustained: list[Sustained] = []
+    reasons: list[LikelyReason] = []  # the likeliest first
+    missing: str = ""  # what the table does not tell; empty: nothing that matters
+    command: str = ""  # what to run next
+
+
 class Furthest(msgspec.Struct, kw_only=True):
     """The case of a family with the least share of its reference, on one path with one kind of
     buffers: at the smallest size above 0 and at the largest."""
@@ -1093,13 +1151,6 @@ class Fact(msgspec.Struct, kw_only=True):
     launches: int | None = None
 
 
-class Source(msgspec.Struct, kw_only=True, frozen=True):
-    """The description of a rule: a paper, a manual, an issue."""
-
-    text: str  # a paper, a manual, an issue: who says what
-    address: str  # where it is
-
-
 class Check(msgspec.Struct, kw_only=True):
     """A command that shows one of the two figures, or what was recorded."""
 
@@ -1362,6 +1413,7 @@ class Results(msgspec.Struct, kw_only=True):
     # figures of other tools beside those of the study on the same path; empty if everything was
     # imported
     imported: list[Imported] = []
+    appraisals: list[Appraisal] = []  # of figures of other tools, those that are lowest first
     failures: list[Failure]  # launches that did not end well
     failure_kinds: list[FailureKind] = []  # the same, those that ended alike together
     skipped: list[Skip] = []  # cases that a program did not measure, each reason once

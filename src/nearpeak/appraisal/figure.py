@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The figures of an imported table that an appraisal is of: one for each curve."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import median
+from typing import NamedTuple
+
+from nearpeak.grouping import grouped
+from nearpeak.observations.clues import Clues
+from nearpeak.observations.imported import SOME_RANKS
+from nearpeak.observations.observed import Observations
+from nearpeak.results.best import quoted_size
+from nearpeak.results.order import guests
+from nearpeak.results.results import Cell, Results
+from nearpeak.terms.buffers import MEMORY
+from nearpeak.terms.identity import Case, Place, Who
+
+LARGE_BYTES = 1 << 20  # from here on a rate is one of the path, and not of its start
+US = "us"
+
+
+class Moved(NamedTuple):
+    """The bytes of a collective operation: for its algorithm bandwidth, and over the bus."""
+
+    algorithm: Callable[[int, int], float]  # of one rank's block, and the number of ranks
+    bus: Callable[[int, int], float]
+
+
+def _of_all(block: int, ranks: int) -> float:
+    return block * (ranks - 1)
+
+
+def _of_one(block: int, ranks: int) -> float:
+    return block
+
+
+ALL_BLOCKS = Moved(lambda block, ranks: block * ranks, _of_all)
+# As doc/PERFORMANCE.md of nccl-tests defines them.
+MOVED = {
+    "allreduce": Moved(_of_one, lambda size, ranks: 2 * size * (ranks - 1) / ranks),
+    "bcast": Moved(_of_one, _of_one),
+    "reduce": Moved(_of_one, _of_one),
+    **dict.fromkeys(
+        ("allgather", "alltoall", "gather", "reduce_scatter_block", "scatter"), ALL_BLOCKS
+    ),
+}
+
+
+class Point(NamedTuple):
+    """A size with its rate."""
+
+    size_bytes: int
+    gbs: float
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One curve of a file, whose largest rate or smallest time is appraised."""
+
+    cells: tuple[Cell, ...]  # of one curve, by size; of a matrix, one for each pair of ends
+    clues: Clues
+    wrong: bool = False  # a validation failed
+
+    @cached_property
+    def cell(self) -> Cell:
+        """The cell that is appraised: a rate at the largest size, a time near 8 B."""
+        if self.of_time:
+            size = quoted_size([cell.case.x for cell in self.cells if cell.case.x] or [0])
+            return next((cell for cell in self.cells if cell.case.x == size), self.cells[0])
+        return self.cells[-1] if not self.matrix else min(self.cells, key=_median)
+
+    @property
+    def who(self) -> Who:
+        """The name of the file."""
+        return self.cell.who
+
+    @property
+    def place(self) -> Place:
+        """The path of the appraised cell."""
+        return self.cell.place
+
+    @property
+    def case(self) -> Case:
+        """The appraised case."""
+        return self.cell.case
+
+    @property
+    def benchmark(self) -> str:
+        """The operation."""
+        return self.cells[0].case.benchmark
+
+    @property
+    def matrix(self) -> bool:
+        """True if it has several pairs of ends at one size."""
+        return len({cell.place for cell in self.cells}) > 1
+
+    @property
+    def ranks(self) -> int | None:
+        """The number of ranks; None: not known."""
+        place = self.cells[0].place
+        return None if place.path == SOME_RANKS else len(place.ends)
+
+    @property
+    def hosts(self) -> int | None:
+        """The number of hosts; None: not known."""
+        return self.clues.hosts
+
+    @property
+    def collective(self) -> bool:
+        """True if its bytes over the bus are known."""
+        timed = self.cells[0].unit == US
+        return timed and self.benchmark in MOVED and self.ranks is not None
+
+    @property
+    def of_time(self) -> bool:
+        """True if it is a time, of which a rate says little."""
+        return self.cells[0].unit == US and not self.collective
+
+    @property
+    def both_ways(self) -> bool:
+        """True if its rate adds up both directions."""
+        return self.benchmark in ("bibw", "put_bibw")
+
+    @property
+    def on_gpus(self) -> bool:
+        """True if all its buffers are in GPU memory."""
+        return {MEMORY[kind] for kind in self.case.buffers.split(",")} == {"gpu"}
+
+    @property
+    def on_hosts(self) -> bool:
+        """True if all its buffers are in host memory."""
+        return {MEMORY[kind] for kind in self.case.buffers.split(",")} == {"host"}
+
+    @cached_property
+    def points(self) -> list[Point]:
+        """Its rates by size: of a collective operation over the bus, of a time size over time."""
+        return [Point(cell.case.x, _rate(cell, self.ranks)) for cell in self.cells]
+
+    @property
+    def value(self) -> float:
+        """The appraised figure: in GB/s, or a time in us."""
+        if self.of_time:
+            return self.cell.median or 0.0
+        return _rate(self.cell, self.ranks)
+
+    @property
+    def best(self) -> float:
+        """The best of several pairs; else the figure."""
+        return max(_median(cell) for cell in self.cells) if self.matrix else self.value
+
+    @property
+    def middle(self) -> float:
+        """The median of several pairs; else the figure."""
+        return median(map(_median, self.cells)) if self.matrix else self.value
+
+    @property
+    def algorithm_gbs(self) -> float | None:
+        """The algorithm bandwidth of a collective operation."""
+        if not self.collective or not self.cell.median:
+            return None
+        moved = MOVED[self.benchmark].algorithm(self.case.x, self.ranks or 0)
+        return moved / self.cell.median / 1e3
+
+    @property
+    def message_bytes(self) -> int:
+        """The size as the tool prints it: of all blocks, where it counts them all."""
+        if not self.collective:
+            return self.case.x
+        return int(MOVED[self.benchmark].algorithm(self.case.x, self.ranks or 0))
+
+
+def figures_of(results: Results, observations: Observations) -> list[Figure]:
+    """The figures of all files, in the order of the results."""
+    imported = guests(results) or {info.name for info in results.libraries}
+    clues = {library.who: library.clues for library in observations.libraries if library.imported}
+    wrong = {cell.who for cell in results.cells if cell.status == "wrong data"}
+    mine = [
+        cell
+        for cell in results.cells
+        if cell.who.library in imported and cell.who in clues and cell.median and cell.case.x
+    ]
+    curves = grouped(mine, lambda cell: (cell.who, cell.place.group, cell.case.curve))
+    return [
+        Figure(_ordered(cells), clues[who], who in wrong) for (who, _, _), cells in curves.items()
+    ]
+
+
+def _ordered(cells: Sequence[Cell]) -> tuple[Cell, ...]:
+    return tuple(sorted(cells, key=lambda cell: cell.case.x))
+
+
+def _median(cell: Cell) -> float:
+    return cell.median or 0.0
+
+
+def _rate(cell: Cell, ranks: int | None) -> float:
+    """GB/s of a cell."""
+    value = cell.median or 0.0
+    if cell.unit != US or not value:
+        return value
+    moved = MOVED.get(cell.case.benchmark)
+    size = moved.bus(cell.case.x, ranks) if moved and ranks else cell.case.x
+    return size / value / 1e3

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Appraises imported figures: state, references, likely reasons, and what to run next."""
+
+from dataclasses import replace
+
+from nearpeak.appraisal.figure import Figure, figures_of
+from nearpeak.appraisal.known import Hardware, recognised
+from nearpeak.appraisal.references import references
+from nearpeak.appraisal.rules import all_rules
+from nearpeak.appraisal.view import Reason, View
+from nearpeak.observations.observed import Observations
+from nearpeak.results.results import (
+    Appraisal,
+    AppraisalState,
+    Imported,
+    LikelyReason,
+    Results,
+    Source,
+    Sustained,
+)
+from nearpeak.terms.ratings import GOOD
+
+ABOVE = 1.1  # of a reference: more is another path, or a mistake
+MOST_REASONS = 2
+STUDY = "nearpeak study -o here; nearpeak import FILE --beside here"
+
+
+def appraise(
+    results: Results, observations: Observations, hardware: Hardware, study: str = ""
+) -> list[Appraisal]:
+    """An appraisal for each curve that was imported, the lowest share first.
+
+    `hardware`: as the user named it; `study`: the folder whose ceilings are the references.
+    """
+    beside = {(one.who, one.case.curve): one for one in results.imported}
+    appraisals = [
+        _appraised(figure, hardware, beside.get((figure.who, figure.case.curve)), study)
+        for figure in figures_of(results, observations)
+    ]
+    return sorted(appraisals, key=_urgency)
+
+
+def _urgency(appraisal: Appraisal) -> tuple[int, float]:
+    states: list[AppraisalState] = ["wrong data", "below", "above", "unsure", "near"]
+    shares = [one.share for one in appraisal.sustained if one.share is not None]
+    return states.index(appraisal.state), min(shares, default=1.0)
+
+
+def _appraised(figure: Figure, named: Hardware, beside: Imported | None, study: str) -> Appraisal:
+    hardware = _completed(named, recognised(figure.clues))
+    view = View(figure, hardware, references(figure, hardware))
+    sustained = [
+        Sustained(value=one.gbs, path=one.words, source=one.source, share=share)
+        for one, share in zip(view.references, view.shares, strict=True)
+    ]
+    if beside is not None and beside.ceiling is not None and not figure.collective:
+        sustained = [_of_study(beside, study)]
+    found = {name: rule.find(view) for name, rule in all_rules().items()}
+    reasons = {name: reason for name, reason in found.items() if reason}
+    state = _state(view, sustained, list(reasons.values()))
+    said = _said(state, reasons)
+    return Appraisal(
+        who=figure.who,
+        place=figure.place,
+        case=figure.case,
+        tool=figure.clues.tool,
+        unit="us" if figure.of_time else "GB/s",
+        value=figure.value,
+        best=figure.best if figure.matrix else None,
+        ranks=figure.ranks,
+        hosts=figure.hosts,
+        machine=hardware.id,
+        named=hardware.named,
+        state=state,
+        sustained=sustained,
+        reasons=said,
+        missing=_missing(view) if state == "unsure" else "",
+        command=next((one.command for one in said if one.command), _next(state)),
+    )
+
+
+def _completed(named: Hardware, recognised: Hardware) -> Hardware:
+    """What the user names, with GPUs that the file names where the user names only NICs."""
+    if named.gpu or not recognised.gpu:
+        return named
+    return replace(recognised, nics=named.nics, named=named.named)
+
+
+def _of_study(beside: Imported, study: str) -> Sustained:
+    source = Source(text=f"measured without MPI on this machine: {study}", address="")
+    value = beside.ceiling.value if beside.ceiling else 0.0
+    return Sustained(value=value, path=beside.place.path, source=source, share=beside.fraction)
+
+
+def _state(view: View, sustained: list[Sustained], reasons: list[Reason]) -> AppraisalState:
+    if view.figure.wrong:
+        return "wrong data"
+    shares = [one.share for one in sustained if one.share is not None]
+    states = {_standing(view, share) for share in shares}
+    if any(reason.low for reason in reasons):
+        return "below"
+    if len(states) != 1 or len(shares) < len(sustained):
+        return "unsure"
+    [state] = states
+    # A rate of too small messages may be low, and the path is not.
+    return "unsure" if state == "below" and any(one.open for one in reasons) else state
+
+
+def _standing(view: View, share: float) -> AppraisalState:
+    if share > ABOVE and not _may_exceed(view):
+        return "above"
+    return "near" if share >= GOOD else "below"
+
+
+def _may_exceed(view: View) -> bool:
+    """True where trees between two hosts send less than the bus bandwidth counts."""
+    return view.figure.hosts == 2 and view.figure.benchmark == "allreduce"
+
+
+def _said(state: AppraisalState, reasons: dict[str, Reason]) -> list[LikelyReason]:
+    """Those that are told: none of a figure that is near what can be."""
+    certain = {name: one for name, one in reasons.items() if one.certain}
+    told = certain if state == "near" else reasons
+    return [
+        LikelyReason(rule=name, text=one.text, certain=one.certain, command=one.command)
+        for name, one in list(told.items())[:MOST_REASONS]
+    ]
+
+
+def _missing(view: View) -> str:
+    """What the table does not tell, in words."""
+    figure, hardware = view.figure, view.hardware
+    if len(view.references) > 1:
+        return "which of these paths it was"
+    if figure.clues.looped or (view.references and not figure.of_time):
+        return "what the path sustains at larger messages"
+    if figure.of_time and figure.ranks is None:
+        return "how many ranks there were"
+    if (figure.hosts or 0) > 1 or figure.clues.tool == "perftest":
+        return "how many NICs a host has, and their rate (--machine 4x200g)"
+    if figure.on_hosts or figure.of_time:
+        return "which machine it was, and whether the ranks were on one host"
+    if figure.clues.gpus and hardware.gpu is None:
+        return f"what {figure.clues.gpus[0]} sustains: no figures of it are known here"
+    return "which GPUs and links it was (--machine h100x8-nvlink, 1x200g)"
+
+
+def _next(state: AppraisalState) -> str:
+    return "" if state == "near" else STUDY

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Known hardware: models of GPUs, and what their links and NICs sustain (known.toml)."""
+
+import functools
+import re
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from nearpeak.errors import UserError, closest
+from nearpeak.observations.clues import Clues
+from nearpeak.results.results import Source
+
+FILE = Path(__file__).with_name("known.toml")
+Of = Literal["copy", "ring", "switch", "pcie", "nic"]
+Link = Literal["nvlink", "pcie"]
+LANES = 16
+# GB/s of a lane, one way, after its line code; of generation 3 on, doubled by each.
+PCIE_3_LANE = 0.985
+NAME = re.compile(
+    r"(?:(?P<gpu>[a-z0-9]+)x(?P<count>\d{1,3})-(?P<link>nvlink|pcie))?"
+    r"(?P<plus>\+)?(?:(?P<nics>\d{1,2})x(?P<gbits>\d{1,4})g)?"
+)
+
+
+class Gpu(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A model of GPUs; rates in GB/s, one way."""
+
+    id: str
+    name: str
+    pattern: str
+    pcie: int  # generation of its 16 lanes
+    nvlink: float | None = None  # nominal, of all links together
+    links: int = 0
+    pair: tuple[int, ...] = ()  # links between two of them, on each kind of board
+
+    @property
+    def pcie_gbs(self) -> float:
+        """The nominal rate of its lanes."""
+        return LANES * PCIE_3_LANE * float(2 ** (self.pcie - 3))
+
+
+class Known(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A measured rate of a kind of links."""
+
+    of: Of
+    gpus: tuple[str, ...]  # empty: all
+    source: Source
+    gbs: float | None = None
+    share: float | None = None  # of the nominal rate
+
+
+class Nics(NamedTuple):
+    """The NICs of a host, each of one rate."""
+
+    count: int
+    gbits: int  # of a port
+
+    @property
+    def gbs(self) -> float:
+        """The nominal rate of one."""
+        return self.gbits / 8
+
+    @property
+    def words(self) -> str:
+        """`4 NICs of 200 Gb/s`."""
+        return f"{self.count} NIC{'s' if self.count > 1 else ''} of {self.gbits} Gb/s"
+
+
+@dataclass(frozen=True)
+class Hardware:
+    """The part of a machine that carries a figure, as far as it is known."""
+
+    gpu: Gpu | None = None
+    count: int | None = None  # GPUs of a host
+    link: Link | None = None  # between them
+    nics: Nics | None = None  # None: not known
+    named: bool = False  # by the user, not recognised
+
+    @property
+    def id(self) -> str:
+        """Its name, as `--machine` takes it; empty where nothing is known."""
+        gpus = f"{self.gpu.id}x{self.count}-{self.link}" if self.gpu else ""
+        nics = f"{self.nics.count}x{self.nics.gbits}g" if self.nics else ""
+        return "+".join(filter(None, [gpus, nics]))
+
+
+class Data(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The content of the file."""
+
+    gpu: tuple[Gpu, ...]
+    ceiling: tuple[Known, ...]
+
+
+@functools.cache
+def data() -> Data:
+    """The content of known.toml."""
+    return msgspec.toml.decode(FILE.read_bytes(), type=Data)
+
+
+def known(of: Of, gpu: Gpu | None) -> Known | None:
+    """The first ceiling of a kind that is of this model or of all; None without one."""
+    fits = (one for one in data().ceiling if one.of == of)
+    return next((one for one in fits if not one.gpus or (gpu and gpu.id in one.gpus)), None)
+
+
+def named(text: str) -> Hardware:
+    """The hardware that the user names: `h100x8-nvlink`, `a100x8-nvlink+4x200g`, `1x100g`.
+
+    Raises:
+        UserError: it is no such name, or of no model that is known.
+    """
+    match = NAME.fullmatch(text.lower())
+    parts = match.groupdict() if match else {}
+    if not (parts.get("gpu") or parts.get("nics")) or (
+        bool(parts["plus"]) != bool(parts["gpu"] and parts["nics"])
+    ):
+        raise UserError(
+            f"--machine {text}: give GPUs, NICs of a host, or both, as h100x8-nvlink,"
+            " a100x8-nvlink+4x200g, 1x100g"
+        )
+    nics = Nics(int(parts["nics"]), int(parts["gbits"])) if parts["nics"] else None
+    if nics and not (nics.count and nics.gbits):
+        raise UserError(f"--machine {text}: a NIC of no rate, or none: give 1x100g or its like")
+    if not parts["gpu"]:
+        return Hardware(nics=nics, named=True)
+    models = {gpu.id: gpu for gpu in data().gpu}
+    gpu = models.get(parts["gpu"])
+    if gpu is None:
+        raise UserError(
+            f"--machine {text}: no figures of {parts['gpu']!r} are known{closest(parts['gpu'], models)};"
+            f" known are {', '.join(models)}"
+        )
+    if parts["link"] == "nvlink" and gpu.nvlink is None:
+        raise UserError(f"--machine {text}: {gpu.name} has no NVLink: give {gpu.id}x8-pcie")
+    link: Link = "nvlink" if parts["link"] == "nvlink" else "pcie"
+    return Hardware(gpu, int(parts["count"]), link, nics, named=True)
+
+
+def recognised(clues: Clues) -> Hardware:
+    """The hardware that an output names: one model of GPUs, or nothing."""
+    models = {gpu for name in set(clues.gpus) for gpu in data().gpu if re.search(gpu.pattern, name)}
+    matched = [name for name in clues.gpus if any(re.search(g.pattern, name) for g in models)]
+    if len(models) != 1 or len(matched) != len(clues.gpus):
+        return Hardware()
+    [gpu] = models
+    count = len(clues.gpus) // max(clues.hosts or 1, 1)
+    return Hardware(gpu, count, "nvlink" if gpu.nvlink else "pcie")
+
+
+def unknown_models(clues: Clues) -> list[str]:
+    """The models of an output, each with its number: `8 AMD Instinct MI300X`."""
+    return [f"{number} {name}" for name, number in Counter(clues.gpus).items()]

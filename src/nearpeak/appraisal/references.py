@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rates that a figure could reach on known hardware: one, or several where boards differ."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from nearpeak.appraisal.figure import Figure
+from nearpeak.appraisal.known import Gpu, Hardware, known
+from nearpeak.results.results import Source
+
+SWITCHED = 8  # GPUs of a host, from which on NVSwitch joins them
+FEWEST_ADDED = 4  # ranks whose allreduce NVSwitch may add up
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What one path sustains."""
+
+    gbs: float
+    words: str  # the path: "NVLink, rings of NCCL"
+    source: Source
+
+
+def references(figure: Figure, hardware: Hardware) -> list[Reference]:
+    """All that may be; none where too little is known."""
+    if figure.of_time:
+        return []
+    found = list(_of_network(figure, hardware) if _between_hosts(figure, hardware) else _inside(figure, hardware))
+    if not figure.both_ways:
+        return found
+    return [replace(one, gbs=2 * one.gbs, words=f"{one.words}, both ways") for one in found]
+
+
+def _between_hosts(figure: Figure, hardware: Hardware) -> bool:
+    if figure.clues.tool == "perftest":
+        return True
+    return figure.hosts != 1 and bool((figure.hosts or 0) > 1 or hardware.nics)
+
+
+def _of_network(figure: Figure, hardware: Hardware) -> Iterator[Reference]:
+    """Yields the rate of all NICs of a host together; perftest uses one."""
+    nic = known("nic", None)
+    if hardware.nics is None or nic is None or nic.share is None:
+        return
+    nics = hardware.nics
+    if figure.clues.tool == "perftest":
+        nics = nics._replace(count=1)
+    yield Reference(nics.count * nics.gbs * nic.share, nics.words, nic.source)
+
+
+def _inside(figure: Figure, hardware: Hardware) -> Iterator[Reference]:
+    gpu = hardware.gpu
+    if gpu is None or figure.on_hosts:
+        return
+    if figure.on_gpus and hardware.link == "nvlink" and gpu.nvlink:
+        yield from _by_nvlink(figure, gpu, hardware.count)
+    else:
+        yield from _by_pcie(gpu)
+
+
+def _by_nvlink(figure: Figure, gpu: Gpu, count: int | None) -> Iterator[Reference]:
+    kind, nominal = ("ring" if figure.collective else "copy"), gpu.nvlink or 0.0
+    link = known("ring" if figure.collective else "copy", gpu)
+    if link is None or link.share is None:
+        return
+    ranks = figure.ranks or 2
+    added = known("switch", gpu)
+    by_switch = figure.benchmark == "allreduce" and added and added.gbs and ranks >= FEWEST_ADDED
+    if added and added.gbs and by_switch:
+        yield Reference(added.gbs, "NVSwitch, which adds up", added.source)
+        if ranks >= SWITCHED:
+            return
+    pairs = gpu.pair if ranks == 2 else (gpu.links,)
+    for links in _possible(pairs, gpu, count):
+        words = f"{links} NVLinks" if len(pairs) > 1 else "NVLink"
+        words += ", rings of NCCL" if kind == "ring" else ""
+        yield Reference(nominal * links / gpu.links * link.share, words, link.source)
+
+
+def _possible(pairs: tuple[int, ...], gpu: Gpu, count: int | None) -> tuple[int, ...]:
+    """The numbers of links between two GPUs: on boards of eight with NVSwitch all of them, on
+    boards of four a third."""
+    if len(pairs) != 2 or count is None:
+        return pairs
+    if count >= SWITCHED:
+        return (gpu.links,)
+    return pairs
+
+
+def _by_pcie(gpu: Gpu) -> Iterator[Reference]:
+    lanes = known("pcie", gpu)
+    if lanes and lanes.share:
+        yield Reference(lanes.share * gpu.pcie_gbs, f"PCIe {gpu.pcie}.0 x16", lanes.source)

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The level of small latencies: which kind of route takes so long."""
+
+from nearpeak.appraisal.view import Reason, Rule, View
+
+SMALL_BYTES = 1024
+# Up to so many us; what takes so long. Host memory: from the recordings of this project and from
+# docs/methods; GPU memory: examples/h200x2-shipped, examples/h200-layer.
+HOST = (
+    (0.9, "the level of shared memory in one host", False),
+    (4.0, "the level of RDMA between hosts, or of shared memory across sockets", False),
+    (9.0, "slow for RDMA: GPU support that asks the driver, several hops, or busy CPUs", False),
+    (1e9, "the level of TCP, or of ranks that share a CPU", False),
+)
+GPU = (
+    (7.0, "the level of a good route in GPU memory: a kernel, or GDRCopy", False),
+    (60.0, "the level of a driver call or of staging for each message", False),
+    (1e9, "far above any good route: time-sliced GPUs, handles opened each time, or TCP", True),
+)
+
+
+def find(view: View) -> Reason | None:
+    """Looks up the level."""
+    figure = view.figure
+    if not figure.of_time or figure.ranks != 2 or figure.case.x > SMALL_BYTES:
+        return None
+    levels = HOST if figure.on_hosts else GPU
+    words, low = next((words, low) for most, words, low in levels if figure.value <= most)
+    command = "nearpeak explain" if low else "mpirun ... with bound ranks; nearpeak study"
+    return Reason(words, command, low=low)
+
+
+RULE = Rule(7, find, "the level of latencies of small messages")

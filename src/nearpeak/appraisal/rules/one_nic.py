@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rate of one NIC, where the host has several."""
+
+from nearpeak.appraisal.view import Reason, Rule, View
+
+LEAST, MOST = 0.7, 1.02  # of the nominal rate of one
+
+
+def find(view: View) -> Reason | None:
+    """Compares the rate of one direction with that of each NIC."""
+    nics = view.hardware.nics
+    if nics is None or nics.count < 2 or not view.is_rate or view.inside:
+        return None
+    if view.figure.clues.tool == "perftest" or not LEAST <= view.one_way / nics.gbs <= MOST:
+        return None
+    return Reason(
+        f"the rate of one of {nics.words}: the others are idle",
+        "NCCL_DEBUG=INFO ... (NET/IB : Using), UCX_NET_DEVICES, UCX_MAX_RNDV_RAILS",
+    )
+
+
+RULE = Rule(2, find, "the rate of one NIC of several")

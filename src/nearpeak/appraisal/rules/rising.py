@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rates that still rise at the largest size, or a table of small sizes only."""
+
+from nearpeak.appraisal.view import LARGE_BYTES, Reason, Rule, View
+from nearpeak.numbers import size
+
+LIMIT = 1.1  # times the rate at half the size
+OPTIONS = {"nccl-tests": "-e 8G", "osu": "-m 1:67108864", "perftest": "-a", "imb": "-msglog 26"}
+
+
+def find(view: View) -> Reason | None:
+    """Compares the largest size with one of half of it, or less."""
+    figure = view.figure
+    if figure.of_time or figure.matrix:
+        return None
+    last = figure.points[-1]
+    earlier = [point for point in figure.points if 2 * point.size_bytes <= last.size_bytes]
+    small = figure.message_bytes < LARGE_BYTES
+    if not small and not (earlier and last.gbs >= LIMIT * earlier[-1].gbs):
+        return None
+    option = OPTIONS.get(figure.clues.tool, "larger sizes")
+    largest = size(figure.message_bytes)
+    text = f"{largest} is too small for" if small else f"it still rises at {largest}, short of"
+    return Reason(f"{text} the rate of the path", f"the same with {option}", open=True)
+
+
+RULE = Rule(4, find, "rates that still rise at the largest size, or sizes below 1 MiB only")

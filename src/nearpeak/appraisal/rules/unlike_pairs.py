@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A matrix whose pairs are unlike."""
+
+from nearpeak.appraisal.view import TOPOLOGY, Reason, Rule, View
+from nearpeak.numbers import number
+
+LIMIT = 0.75  # of the best pair
+
+
+def find(view: View) -> Reason | None:
+    """Compares the lowest pair with the best."""
+    figure = view.figure
+    if not figure.matrix or figure.value >= LIMIT * figure.best:
+        return None
+    return Reason(
+        f"pairs are unlike, {number(figure.value)} to {number(figure.best)} GB/s: other links or"
+        " sockets between some",
+        TOPOLOGY,
+    )
+
+
+RULE = Rule(1, find, "a matrix whose lowest pair is below three quarters of its best")

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Allreduce at the rate of rings, where NVSwitch could add up."""
+
+from nearpeak.appraisal.references import FEWEST_ADDED
+from nearpeak.appraisal.known import known
+from nearpeak.appraisal.view import LOG, Reason, Rule, View
+
+LEAST, MOST = 0.85, 1.1  # of the rate of rings
+
+
+def find(view: View) -> Reason | None:
+    """Compares the rate with that of rings."""
+    gpu, ring = view.hardware.gpu, known("ring", None)
+    added = known("switch", gpu)
+    if not (gpu and gpu.nvlink and ring and ring.share and added and view.inside):
+        return None
+    figure = view.figure
+    rings = ring.share * gpu.nvlink
+    if figure.benchmark != "allreduce" or (figure.ranks or 0) < FEWEST_ADDED:
+        return None
+    if not LEAST <= figure.value / rings <= MOST:
+        return None
+    return Reason(
+        "the rate of rings: NVLink SHARP was not used (off, an older NCCL, or NCCL_ALGO)",
+        f"{LOG} NCCL_ALGO=NVLS ... (look for NVLS)",
+    )
+
+
+RULE = Rule(4, find, "allreduce at the rate of rings on GPUs whose NVSwitch could add up")

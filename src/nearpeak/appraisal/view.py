@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The facts of a figure that rules look at, and what a rule says."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+from nearpeak.appraisal.figure import LARGE_BYTES, Figure, Point
+from nearpeak.appraisal.known import Hardware, known
+from nearpeak.appraisal.references import Reference
+
+
+@dataclass(frozen=True)
+class View:
+    """A figure, the hardware that it ran on, and what that sustains."""
+
+    figure: Figure
+    hardware: Hardware
+    references: list[Reference]  # all that may be
+
+    @cached_property
+    def shares(self) -> list[float]:
+        """The figure as a share of each reference."""
+        return [self.figure.value / one.gbs for one in self.references]
+
+    @property
+    def share(self) -> float | None:
+        """The share of the one reference; None where there are several, or none."""
+        return self.shares[0] if len(self.shares) == 1 else None
+
+    @property
+    def one_way(self) -> float:
+        """The rate of one direction."""
+        return self.figure.value / (2 if self.figure.both_ways else 1)
+
+    @property
+    def large(self) -> list[Point]:
+        """The rates of messages that are large enough for one of the path."""
+        return [point for point in self.figure.points if point.size_bytes >= LARGE_BYTES]
+
+    @property
+    def is_rate(self) -> bool:
+        """True if the figure is a rate of large messages."""
+        return not self.figure.of_time and self.figure.message_bytes >= LARGE_BYTES
+
+    @property
+    def inside(self) -> bool:
+        """True if all ranks are known to be on one host."""
+        return self.figure.hosts == 1
+
+    @property
+    def between(self) -> bool:
+        """True if ranks are known to be on several hosts."""
+        return (self.figure.hosts or 0) > 1 or self.figure.clues.tool == "perftest"
+
+
+@dataclass(frozen=True)
+class Reason:
+    """A likely reason of a figure, and the command that shows more."""
+
+    text: str  # a sentence
+    command: str = ""  # a line for a POSIX shell; empty: none
+    certain: bool = False  # the output itself says so
+    low: bool = False  # the figure is low, whatever the hardware is
+    open: bool = False  # the table does not show the rate of the path
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule: looks at a figure, and says a reason or nothing."""
+
+    order: int  # the smaller, the earlier it is said
+    find: Callable[[View], Reason | None]
+    about: str  # what it looks for, for the documents
+
+
+def pcie_gbs(generation: int) -> float:
+    """The rate that 16 lanes of a generation sustain."""
+    lanes = known("pcie", None)
+    share = lanes.share if lanes and lanes.share else 1.0
+    return float(share * 15.76 * 2 ** (generation - 3))
+
+
+LOG = "NCCL_DEBUG=INFO"  # in front of a command: NCCL names its transports
+TOPOLOGY = "nvidia-smi topo -m"

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Remarks of a tool's output on the machine and the route, which no table of figures has.
+
+Each is a fact that a program printed: GPUs by name, hosts, NICs, transports of a debug log.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from nearpeak.observations.printed import first_match, first_number, matches
+
+# A rank of nccl-tests and its GPU; of AMD's with a bus id of more parts.
+DEVICE = re.compile(
+    r"(?:#\s*)?Rank\s+(?P<rank>\d+)\s(?:\s*Group\s+\d+)?\s*Pid\s+\d+ on\s+(?P<host>\S+)?\s+device"
+    r"\s+\d+ \[(?P<bus>[0-9a-fA-Fx:.]+)\] (?P<name>\S.*)"
+)
+# nvbandwidth: `Device 0: NVIDIA H100 80GB HBM3 (00000000:18:00)`.
+LISTED = re.compile(r"(?:Device )?\d{1,3}: (?P<name>\S.*?)\s*\([0-9a-f]{8}:[0-9a-f]{2}:[0-9a-f]{2}\)")
+PERFTEST_GPU = re.compile(r".*\bdevice name = \[(?P<name>[^\]]+)\]")
+# NCCL_DEBUG=INFO: `Channel 00/0 : 1[0] -> 0[0] via SHM/direct/direct`.
+ROUTE = re.compile(r".*\bNCCL INFO .*\bvia (?P<route>NET/\w+|[A-Z0-9]+\b)")
+NETWORK = re.compile(r".*\bNCCL INFO NET/(?:IB|\w+) ?: Using (?P<nics>(?:.*\[\d+\]\S+)+)")
+NIC = re.compile(r"\[\d+\]\S+")
+LOCAL, REMOTE = (
+    re.compile(rf"\s*{end} address: LID (?P<lid>\w+) ") for end in ("local", "remote")
+)
+GID = re.compile(r"\s*GID: (?P<gid>[0-9a-fA-F:]+)")
+LINK_TYPE = re.compile(r".*\bLink type\s*:\s*(?P<type>IB|Ethernet)")
+QUEUE_PAIRS = re.compile(r".*\bNumber of qps\s*:\s*(?P<number>\d+)")
+# ucx_perftest's server, of a client of the same host.
+SELF = re.compile(r".*\bAccepted connection from (?:127\.|\[?::1\b|localhost)")
+DEBUG = re.compile(
+    r".*\b(?:UCX was compiled with debug|--enable-debug\b|built with debug|assertions? enabled)", re.I
+)
+NO_LID = re.compile(r"0+|0x0+")
+
+
+@dataclass(frozen=True)
+class Clues:
+    """Facts that an output has beside its figures. Empty or None: it does not say."""
+
+    tool: str = ""  # the suite: "nccl-tests", "osu", ...
+    gpus: tuple[str, ...] = ()  # product names, one for each rank or device
+    hosts: int | None = None  # that the ranks were on
+    routes: frozenset[str] = frozenset()  # "P2P", "SHM", "NVLS", "NET/IB", "NET/Socket"
+    nics: int | None = None  # that NCCL uses on the host of its first rank
+    looped: bool = False  # both ends of the connection were one port
+    link_type: str = ""  # of perftest: "IB" or "Ethernet"
+    queue_pairs: int | None = None
+    debug: bool = False  # a library said that it was built for debugging
+
+
+def clues_of(lines: Sequence[str], tool: str) -> Clues:
+    """Look for all of them in the lines of an output of `tool`."""
+    devices = matches(DEVICE.match, lines)
+    names = [match["name"].strip() for match in devices] or _listed(lines)
+    hosts = {match["host"] for match in devices if match["host"]}
+    one_host = first_match(SELF.match, lines) or tool == "nvbandwidth"
+    network = first_match(NETWORK.match, lines)
+    link_type = first_match(LINK_TYPE.match, lines)
+    return Clues(
+        tool=tool,
+        gpus=tuple(names),
+        hosts=len(hosts) or (1 if one_host else None),
+        routes=frozenset(match["route"] for match in matches(ROUTE.match, lines)),
+        nics=len(set(NIC.findall(network["nics"]))) if network else None,
+        looped=_looped(lines),
+        link_type=link_type["type"] if link_type else "",
+        queue_pairs=first_number(QUEUE_PAIRS.match, lines),
+        debug=first_match(DEBUG.match, lines) is not None,
+    )
+
+
+def _listed(lines: Iterable[str]) -> list[str]:
+    """The GPUs of a list of devices, each once; else the one that perftest picked."""
+    lines = list(lines)
+    listed = dict.fromkeys(match[0] for match in matches(LISTED.match, lines))
+    names = [match["name"] for match in filter(None, map(LISTED.match, listed))]
+    return names or [match["name"] for match in matches(PERFTEST_GPU.match, lines)][:1]
+
+
+def _looped(lines: Sequence[str]) -> bool:
+    """True if perftest's two ends have one address: the LID, or the GID where there is none."""
+    local, remote = (first_match(end.match, lines) for end in (LOCAL, REMOTE))
+    if not local or not remote:
+        return False
+    if not NO_LID.fullmatch(local["lid"]):
+        return local["lid"] == remote["lid"]
+    gids = [match["gid"] for match in matches(GID.match, lines)]
+    return len(gids) == 2 and gids[0] == gids[1]

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Appraisals of imported figures in words: at most five lines for each."""
+
+from collections.abc import Iterator
+
+from nearpeak.document.model import Block, Items, Prose
+from nearpeak.numbers import count, number, percent, size, unit
+from nearpeak.results.results import Appraisal, Results, Sustained
+from nearpeak.terms.buffers import MEMORY
+
+TITLE = "Is this good?"
+STATES = {
+    "near": "near what such hardware sustains",
+    "below": "below what such hardware sustains",
+    "above": "more than such hardware sustains: another path, a cache, or a mistake",
+    "wrong data": "no figure, as the payload was wrong",
+}
+SHOWN = 1  # on a terminal; the page has all of them
+
+
+def blocks(results: Results, most: int | None = None) -> Iterator[Block]:
+    """Yields a list of lines for each appraisal, and how many more there are."""
+    for appraisal in results.appraisals[:most]:
+        yield Items(list(lines(appraisal)), "", most=5)
+    rest = len(results.appraisals) - (most or len(results.appraisals))
+    if rest > 0:
+        yield Prose(f"{count(rest, 'more verdict')}: with -o on the page, and in results.json.")
+
+
+def lines(appraisal: Appraisal) -> Iterator[str]:
+    """Yields the figure, what such hardware sustains, the verdict, the reason, and a command."""
+    yield f"Figure: {_figure(appraisal)}."
+    if sustained := appraisal.sustained:
+        yield f"Known: {_known(appraisal, sustained)}."
+    yield f"Verdict: {verdict(appraisal)}."
+    if appraisal.reasons:
+        reason = appraisal.reasons[0]
+        yield f"{'Because' if reason.certain else 'Likely'}: {reason.text}."
+    if appraisal.command:
+        yield f"Next: {appraisal.command}"
+
+
+def verdict(appraisal: Appraisal) -> str:
+    """The verdict: `97 %: near what such hardware sustains`."""
+    shares = [one.share for one in appraisal.sustained if one.share is not None]
+    if appraisal.state == "unsure":
+        of = " or ".join(f"{percent(share)} %" for share in shares)
+        return f"unsure{f' ({of})' if of else ''}. This table alone cannot tell {appraisal.missing}"
+    if appraisal.state == "wrong data" or not shares:
+        return STATES[appraisal.state]
+    return f"{percent(max(shares))} %, {STATES[appraisal.state]}"
+
+
+def _figure(appraisal: Appraisal) -> str:
+    case = appraisal.case
+    kinds = [{"gpu": "GPU", "host": "host"}[MEMORY[kind]] for kind in case.buffers.split(",")]
+    memory = f"{kinds[0]} memory" if len(set(kinds)) == 1 else f"{kinds[0]} to {kinds[-1]} memory"
+    value = f"{number(appraisal.value)} {unit(appraisal.unit)}"
+    if appraisal.best is not None:
+        value = f"{number(appraisal.value)} to {number(appraisal.best)} {unit(appraisal.unit)}"
+    where = [f"{count(appraisal.ranks, 'rank')}" if appraisal.ranks else "", memory]
+    where.append(f"on {count(appraisal.hosts, 'host')}" if appraisal.hosts else "")
+    words = " ".join(filter(None, [appraisal.tool, case.benchmark, size(case.x) + ",", *where]))
+    return f"{words}: {value}"
+
+
+def _known(appraisal: Appraisal, sustained: list[Sustained]) -> str:
+    paths = " or ".join(
+        f"{number(one.value)} {unit(appraisal.unit)} by {one.path}" for one in sustained
+    )
+    how = "named" if appraisal.named else "recognised"
+    machine = f"{appraisal.machine} ({how}), " if appraisal.machine else ""
+    return f"{machine}{paths}"
