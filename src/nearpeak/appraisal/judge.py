@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Appraises imported figures: state, references, likely reasons, and what to run next."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from nearpeak.appraisal.figure import Figure, figures_of
@@ -74,7 +75,7 @@ def _appraised(figure: Figure, named: Hardware, beside: Imported | None, study: 
         state=state,
         sustained=sustained,
         reasons=said,
-        missing=_missing(view) if state == "unsure" else "",
+        missing=_missing(view, reasons.values()) if state == "unsure" else "",
         command=next((one.command for one in said if one.command), _next(state)),
     )
 
@@ -119,27 +120,27 @@ def _may_exceed(view: View) -> bool:
 
 def _said(state: AppraisalState, reasons: dict[str, Reason]) -> list[LikelyReason]:
     """Those that are told: none of a figure that is near what can be."""
-    certain = {name: one for name, one in reasons.items() if one.certain}
-    told = certain if state == "near" else reasons
+    certain = {name: one for name, one in reasons.items() if one.certain or one.near}
+    told = certain if state == "near" else {n: one for n, one in reasons.items() if not one.near}
     return [
         LikelyReason(rule=name, text=one.text, certain=one.certain, command=one.command)
         for name, one in list(told.items())[:MOST_REASONS]
     ]
 
 
-def _missing(view: View) -> str:
+def _missing(view: View, reasons: Iterable[Reason]) -> str:
     """What the table does not tell, in words."""
     figure, hardware = view.figure, view.hardware
+    if unseen := next((reason.open for reason in reasons if reason.open), ""):
+        return unseen
     if len(view.references) > 1:
         return "which of these paths it was"
-    if figure.clues.looped or (view.references and not figure.of_time):
-        return "what the path sustains at larger messages"
     if figure.of_time and figure.ranks is None:
         return "how many ranks there were"
     if (figure.hosts or 0) > 1 or figure.clues.tool == "perftest":
         return "how many NICs a host has, and their rate (--machine 4x200g)"
     if figure.on_hosts or figure.of_time:
-        return "which machine it was, and whether the ranks were on one host"
+        return "which machine it was, and how many hosts"
     if figure.clues.gpus and hardware.gpu is None:
         return f"what {figure.clues.gpus[0]} sustains: no figures of it are known here"
     return "which GPUs and links it was (--machine h100x8-nvlink, 1x200g)"

@@ -21,7 +21,7 @@ LANES = 16
 # GB/s of a lane, one way, after its line code; of generation 3 on, doubled by each.
 PCIE_3_LANE = 0.985
 NAME = re.compile(
-    r"(?:(?P<gpu>[a-z0-9]+)x(?P<count>\d{1,3})-(?P<link>nvlink|pcie))?"
+    r"(?:(?P<gpu>[a-z0-9]+)x(?P<count>\d{1,3})-(?P<link>nvlink|nv\d{1,2}|pcie))?"
     r"(?P<plus>\+)?(?:(?P<nics>\d{1,2})x(?P<gbits>\d{1,4})g)?"
 )
 
@@ -77,13 +77,15 @@ class Hardware:
     gpu: Gpu | None = None
     count: int | None = None  # GPUs of a host
     link: Link | None = None  # between them
+    lanes: int | None = None  # NVLinks between two of them, as `nvidia-smi topo -m` has them
     nics: Nics | None = None  # None: not known
     named: bool = False  # by the user, not recognised
 
     @property
     def id(self) -> str:
         """Its name, as `--machine` takes it; empty where nothing is known."""
-        gpus = f"{self.gpu.id}x{self.count}-{self.link}" if self.gpu else ""
+        link = f"nv{self.lanes}" if self.lanes else self.link
+        gpus = f"{self.gpu.id}x{self.count}-{link}" if self.gpu else ""
         nics = f"{self.nics.count}x{self.nics.gbits}g" if self.nics else ""
         return "+".join(filter(None, [gpus, nics]))
 
@@ -134,10 +136,19 @@ def named(text: str) -> Hardware:
             f"--machine {text}: no figures of {parts['gpu']!r} are known{closest(parts['gpu'], models)};"
             f" known are {', '.join(models)}"
         )
-    if parts["link"] == "nvlink" and gpu.nvlink is None:
-        raise UserError(f"--machine {text}: {gpu.name} has no NVLink: give {gpu.id}x8-pcie")
-    link: Link = "nvlink" if parts["link"] == "nvlink" else "pcie"
-    return Hardware(gpu, int(parts["count"]), link, nics, named=True)
+    return _with_gpus(text, gpu, int(parts["count"]), parts["link"], nics)
+
+
+def _with_gpus(text: str, gpu: Gpu, count: int, link: str, nics: Nics | None) -> Hardware:
+    """The hardware with GPUs; UserError for NVLinks that the model has not."""
+    if link == "pcie":
+        return Hardware(gpu, count, "pcie", None, nics, named=True)
+    if gpu.nvlink is None:
+        raise UserError(f"--machine {text}: {gpu.name} has no NVLink: give {gpu.id}x{count}-pcie")
+    lanes = int(link[2:]) if link != "nvlink" else None
+    if lanes is not None and not 0 < lanes <= gpu.links:
+        raise UserError(f"--machine {text}: {gpu.name} has 1 to {gpu.links} NVLinks")
+    return Hardware(gpu, count, "nvlink", lanes, nics, named=True)
 
 
 def recognised(clues: Clues) -> Hardware:

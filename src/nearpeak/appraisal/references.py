@@ -25,7 +25,8 @@ def references(figure: Figure, hardware: Hardware) -> list[Reference]:
     """All that may be; none where too little is known."""
     if figure.of_time:
         return []
-    found = list(_of_network(figure, hardware) if _between_hosts(figure, hardware) else _inside(figure, hardware))
+    between = _between_hosts(figure, hardware)
+    found = list((_of_network if between else _inside)(figure, hardware))
     if not figure.both_ways:
         return found
     return [replace(one, gbs=2 * one.gbs, words=f"{one.words}, both ways") for one in found]
@@ -53,13 +54,13 @@ def _inside(figure: Figure, hardware: Hardware) -> Iterator[Reference]:
     if gpu is None or figure.on_hosts:
         return
     if figure.on_gpus and hardware.link == "nvlink" and gpu.nvlink:
-        yield from _by_nvlink(figure, gpu, hardware.count)
+        yield from _by_nvlink(figure, gpu, hardware)
     else:
         yield from _by_pcie(gpu)
 
 
-def _by_nvlink(figure: Figure, gpu: Gpu, count: int | None) -> Iterator[Reference]:
-    kind, nominal = ("ring" if figure.collective else "copy"), gpu.nvlink or 0.0
+def _by_nvlink(figure: Figure, gpu: Gpu, hardware: Hardware) -> Iterator[Reference]:
+    nominal = gpu.nvlink or 0.0
     link = known("ring" if figure.collective else "copy", gpu)
     if link is None or link.share is None:
         return
@@ -70,21 +71,19 @@ def _by_nvlink(figure: Figure, gpu: Gpu, count: int | None) -> Iterator[Referenc
         yield Reference(added.gbs, "NVSwitch, which adds up", added.source)
         if ranks >= SWITCHED:
             return
-    pairs = gpu.pair if ranks == 2 else (gpu.links,)
-    for links in _possible(pairs, gpu, count):
-        words = f"{links} NVLinks" if len(pairs) > 1 else "NVLink"
-        words += ", rings of NCCL" if kind == "ring" else ""
+    for links in _links(gpu, hardware) if ranks == 2 else (gpu.links,):
+        words = f"{links} NVLinks" if links != gpu.links else "NVLink"
+        words += ", rings of NCCL" if figure.collective else ""
         yield Reference(nominal * links / gpu.links * link.share, words, link.source)
 
 
-def _possible(pairs: tuple[int, ...], gpu: Gpu, count: int | None) -> tuple[int, ...]:
-    """The numbers of links between two GPUs: on boards of eight with NVSwitch all of them, on
-    boards of four a third."""
-    if len(pairs) != 2 or count is None:
-        return pairs
-    if count >= SWITCHED:
-        return (gpu.links,)
-    return pairs
+def _links(gpu: Gpu, hardware: Hardware) -> tuple[int, ...]:
+    """The numbers of links that two GPUs may have between them: all, where NVSwitch joins eight of
+    a model that others join in fours or in twos directly."""
+    if hardware.lanes:
+        return (hardware.lanes,)
+    switched = (hardware.count or 0) >= SWITCHED and len(gpu.pair) == 2
+    return (gpu.links,) if switched else gpu.pair
 
 
 def _by_pcie(gpu: Gpu) -> Iterator[Reference]:

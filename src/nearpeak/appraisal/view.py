@@ -20,8 +20,8 @@ class View:
 
     @cached_property
     def shares(self) -> list[float]:
-        """The figure as a share of each reference."""
-        return [self.figure.value / one.gbs for one in self.references]
+        """The figure as a share of each reference; of a matrix, that of the median pair."""
+        return [self.figure.middle / one.gbs for one in self.references]
 
     @property
     def share(self) -> float | None:
@@ -62,7 +62,8 @@ class Reason:
     command: str = ""  # a line for a POSIX shell; empty: none
     certain: bool = False  # the output itself says so
     low: bool = False  # the figure is low, whatever the hardware is
-    open: bool = False  # the table does not show the rate of the path
+    near: bool = False  # it explains a figure that is near what can be, or above
+    open: str = ""  # what the table does not show then, in words; empty: it shows the path's rate
 
 
 @dataclass(frozen=True)

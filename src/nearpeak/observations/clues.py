@@ -16,7 +16,9 @@ DEVICE = re.compile(
     r"\s+\d+ \[(?P<bus>[0-9a-fA-Fx:.]+)\] (?P<name>\S.*)"
 )
 # nvbandwidth: `Device 0: NVIDIA H100 80GB HBM3 (00000000:18:00)`.
-LISTED = re.compile(r"(?:Device )?\d{1,3}: (?P<name>\S.*?)\s*\([0-9a-f]{8}:[0-9a-f]{2}:[0-9a-f]{2}\)")
+LISTED = re.compile(
+    r"Device \d{1,3}: (?P<name>\S.*?)\s*(?:\([0-9a-f]{8}:[0-9a-f]{2}:[0-9a-f]{2}\))?$"
+)
 PERFTEST_GPU = re.compile(r".*\bdevice name = \[(?P<name>[^\]]+)\]")
 # NCCL_DEBUG=INFO: `Channel 00/0 : 1[0] -> 0[0] via SHM/direct/direct`.
 ROUTE = re.compile(r".*\bNCCL INFO .*\bvia (?P<route>NET/\w+|[A-Z0-9]+\b)")

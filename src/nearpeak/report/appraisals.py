@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from nearpeak.document.model import Block, Items, Prose
 from nearpeak.numbers import count, number, percent, size, unit
-from nearpeak.results.results import Appraisal, Results, Sustained
+from nearpeak.results.results import Appraisal, LikelyReason, Results, Sustained
 from nearpeak.terms.buffers import MEMORY
 
 TITLE = "Is this good?"
@@ -15,6 +15,7 @@ STATES = {
     "above": "more than such hardware sustains: another path, a cache, or a mistake",
     "wrong data": "no figure, as the payload was wrong",
 }
+NO_RANKS = ("nvbandwidth", "perftest")
 SHOWN = 1  # on a terminal; the page has all of them
 
 
@@ -35,9 +36,15 @@ def lines(appraisal: Appraisal) -> Iterator[str]:
     yield f"Verdict: {verdict(appraisal)}."
     if appraisal.reasons:
         reason = appraisal.reasons[0]
-        yield f"{'Because' if reason.certain else 'Likely'}: {reason.text}."
+        yield f"{_certainty(appraisal, reason)}: {reason.text}."
     if appraisal.command:
         yield f"Next: {appraisal.command}"
+
+
+def _certainty(appraisal: Appraisal, reason: LikelyReason) -> str:
+    if reason.certain:
+        return "Because"
+    return "Note" if appraisal.state == "near" else "Likely"
 
 
 def verdict(appraisal: Appraisal) -> str:
@@ -46,6 +53,8 @@ def verdict(appraisal: Appraisal) -> str:
     if appraisal.state == "unsure":
         of = " or ".join(f"{percent(share)} %" for share in shares)
         return f"unsure{f' ({of})' if of else ''}. This table alone cannot tell {appraisal.missing}"
+    if appraisal.state == "below" and not shares:
+        return "low, whatever the hardware is"
     if appraisal.state == "wrong data" or not shares:
         return STATES[appraisal.state]
     return f"{percent(max(shares))} %, {STATES[appraisal.state]}"
@@ -58,7 +67,8 @@ def _figure(appraisal: Appraisal) -> str:
     value = f"{number(appraisal.value)} {unit(appraisal.unit)}"
     if appraisal.best is not None:
         value = f"{number(appraisal.value)} to {number(appraisal.best)} {unit(appraisal.unit)}"
-    where = [f"{count(appraisal.ranks, 'rank')}" if appraisal.ranks else "", memory]
+    ranks = appraisal.ranks if appraisal.tool not in NO_RANKS else None
+    where = [count(ranks, "rank") + " in" if ranks else "", memory]
     where.append(f"on {count(appraisal.hosts, 'host')}" if appraisal.hosts else "")
     words = " ".join(filter(None, [appraisal.tool, case.benchmark, size(case.x) + ",", *where]))
     return f"{words}: {value}"

@@ -12,7 +12,7 @@ def find(view: View) -> Reason | None:
         "both ends are one port: the data crossed PCIe twice and no network",
         "ib_write_bw -d DEVICE OTHER_HOST",
         certain=True,
-        open=True,
+        open="what the network sustains",
     )
 
 

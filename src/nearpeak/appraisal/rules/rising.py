@@ -21,7 +21,7 @@ def find(view: View) -> Reason | None:
     option = OPTIONS.get(figure.clues.tool, "larger sizes")
     largest = size(figure.message_bytes)
     text = f"{largest} is too small for" if small else f"it still rises at {largest}, short of"
-    return Reason(f"{text} the rate of the path", f"the same with {option}", open=True)
+    return Reason(f"{text} the rate of the path", f"the same with {option}", open="what it reaches at larger messages")
 
 
 RULE = Rule(4, find, "rates that still rise at the largest size, or sizes below 1 MiB only")

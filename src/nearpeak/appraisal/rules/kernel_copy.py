@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Copies by a kernel between host and GPU: the copy engine may be faster."""
+
+from nearpeak.appraisal.view import Reason, Rule, View
+
+
+def find(view: View) -> Reason | None:
+    """Looks for nvbandwidth's `sm` testcases of host memory."""
+    figure = view.figure
+    by_kernel = figure.clues.tool == "nvbandwidth" and figure.who.settings.endswith("sm")
+    if not by_kernel or figure.on_gpus:
+        return None
+    return Reason(
+        "a kernel copied (sm): that is of the kernel, and the copy engine (ce) shows the path",
+        "nvbandwidth -t host_to_device_memcpy_ce",
+        open="what the copy engine reaches",
+    )
+
+
+RULE = Rule(3, find, "nvbandwidth's copies by a kernel between host and GPU")

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+"""GPUs of several hosts far below the NICs' rate."""
+
+from nearpeak.appraisal.view import LOG, TOPOLOGY, Reason, Rule, View
+from nearpeak.terms.ratings import GOOD
+
+
+def find(view: View) -> Reason | None:
+    """Looks for NCCL between hosts below the rate of the NICs."""
+    figure = view.figure
+    if not ((figure.hosts or 0) > 1 and figure.on_gpus) or view.share is None or view.share >= GOOD:
+        return None
+    return Reason(
+        "GPUDirect RDMA off or across sockets, fewer NICs in use, or a network with losses",
+        f"{TOPOLOGY}; {LOG} ... (GDRDMA, NET/IB : Using)",
+    )
+
+
+RULE = Rule(5, find, "NCCL between hosts below the rate of their NICs")
