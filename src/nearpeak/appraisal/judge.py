@@ -103,8 +103,13 @@ def _state(view: View, sustained: list[Sustained], reasons: list[Reason]) -> App
     if len(states) != 1 or len(shares) < len(sustained):
         return "unsure"
     [state] = states
-    # A rate of too small messages may be low, and the path is not.
-    return "unsure" if state == "below" and any(one.open for one in reasons) else state
+    return "unsure" if _unseen(state, reasons) else state
+
+
+def _unseen(state: AppraisalState, reasons: list[Reason]) -> bool:
+    """True if the figure does not show the path: it may be low, as that of too small messages, and
+    the path is not."""
+    return any(one.open and (state == "below" or one.near) for one in reasons)
 
 
 def _standing(view: View, share: float) -> AppraisalState:
@@ -114,14 +119,18 @@ def _standing(view: View, share: float) -> AppraisalState:
 
 
 def _may_exceed(view: View) -> bool:
-    """True where trees between two hosts send less than the bus bandwidth counts."""
-    return view.figure.hosts == 2 and view.figure.benchmark == "allreduce"
+    """True where less is sent than the bus bandwidth counts: by trees between two hosts, or by
+    NVSwitch, which adds up."""
+    gpu, figure = view.hardware.gpu, view.figure
+    adds = view.inside and gpu is not None and gpu.adds
+    return figure.benchmark == "allreduce" and (figure.hosts == 2 or adds)
 
 
 def _said(state: AppraisalState, reasons: dict[str, Reason]) -> list[LikelyReason]:
     """Those that are told: none of a figure that is near what can be."""
     certain = {name: one for name, one in reasons.items() if one.certain or one.near}
-    told = certain if state == "near" else {n: one for n, one in reasons.items() if not one.near}
+    others = {name: one for name, one in reasons.items() if one.open or not one.near}
+    told = certain if state == "near" else others
     return [
         LikelyReason(rule=name, text=one.text, certain=one.certain, command=one.command)
         for name, one in list(told.items())[:MOST_REASONS]
@@ -138,7 +147,8 @@ def _missing(view: View, reasons: Iterable[Reason]) -> str:
     if figure.of_time and figure.ranks is None:
         return "how many ranks there were"
     if (figure.hosts or 0) > 1 or figure.clues.tool == "perftest":
-        return "how many NICs a host has, and their rate (--machine 4x200g)"
+        many = f"{figure.clues.nics} NICs of a host" if figure.clues.nics else "NICs, and how many"
+        return f"the rate of the {many} (--machine {figure.clues.nics or 4}x200g)"
     if figure.on_hosts or figure.of_time:
         return "which machine it was, and how many hosts"
     if figure.clues.gpus and hardware.gpu is None:

@@ -35,6 +35,7 @@ class Gpu(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     pcie: int  # generation of its 16 lanes
     nvlink: float | None = None  # nominal, of all links together
     links: int = 0
+    adds: bool = False  # NVSwitch adds up their numbers
     pair: tuple[int, ...] = ()  # links between two of them, on each kind of board
 
     @property

@@ -10,7 +10,8 @@ HOST = (
     (0.9, "the level of shared memory in one host", False),
     (4.0, "the level of RDMA between hosts, or of shared memory across sockets", False),
     (9.0, "slow for RDMA: GPU support that asks the driver, several hops, or busy CPUs", False),
-    (1e9, "the level of TCP, or of ranks that share a CPU", False),
+    (200.0, "the level of TCP, or of ranks that share a CPU", False),
+    (1e9, "longer than any route: ranks sleep, share a CPU, or wait for a timer", True),
 )
 GPU = (
     (7.0, "the level of a good route in GPU memory: a kernel, or GDRCopy", False),

@@ -9,12 +9,13 @@ OPTIONS = {"nccl-tests": "-e 8G", "osu": "-m 1:67108864", "perftest": "-a", "imb
 
 
 def find(view: View) -> Reason | None:
-    """Compares the largest size with one of half of it, or less."""
+    """Compares the largest size with one of a quarter to half of it."""
     figure = view.figure
     if figure.of_time or figure.matrix:
         return None
     last = figure.points[-1]
-    earlier = [point for point in figure.points if 2 * point.size_bytes <= last.size_bytes]
+    nearby = range(last.size_bytes // 4, last.size_bytes // 2 + 1)
+    earlier = [point for point in figure.points if point.size_bytes in nearby]
     small = figure.message_bytes < LARGE_BYTES
     if not small and not (earlier and last.gbs >= LIMIT * earlier[-1].gbs):
         return None
