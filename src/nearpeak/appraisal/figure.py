@@ -22,28 +22,19 @@ US = "us"
 
 
 class Moved(NamedTuple):
-    """The bytes of a collective operation: for its algorithm bandwidth, and over the bus."""
+    """The blocks that a collective operation moves, by its number of ranks."""
 
-    algorithm: Callable[[int, int], float]  # of one rank's block, and the number of ranks
-    bus: Callable[[int, int], float]
-
-
-def _of_all(block: int, ranks: int) -> float:
-    return block * (ranks - 1)
+    counted: Callable[[int], float]  # in its size, as tools print it
+    bus: Callable[[int], float]  # in its bus bandwidth
 
 
-def _of_one(block: int, ranks: int) -> float:
-    return block
-
-
-ALL_BLOCKS = Moved(lambda block, ranks: block * ranks, _of_all)
 # As doc/PERFORMANCE.md of nccl-tests defines them.
 MOVED = {
-    "allreduce": Moved(_of_one, lambda size, ranks: 2 * size * (ranks - 1) / ranks),
-    "bcast": Moved(_of_one, _of_one),
-    "reduce": Moved(_of_one, _of_one),
+    "allreduce": Moved(lambda ranks: 1, lambda ranks: 2 * (ranks - 1) / ranks),
+    **dict.fromkeys(("bcast", "reduce"), Moved(lambda ranks: 1, lambda ranks: 1)),
     **dict.fromkeys(
-        ("allgather", "alltoall", "gather", "reduce_scatter_block", "scatter"), ALL_BLOCKS
+        ("allgather", "alltoall", "gather", "reduce_scatter_block", "scatter"),
+        Moved(lambda ranks: ranks, lambda ranks: ranks - 1),
     ),
 }
 
@@ -156,19 +147,11 @@ class Figure:
         return median(map(_median, self.cells)) if self.matrix else self.value
 
     @property
-    def algorithm_gbs(self) -> float | None:
-        """The algorithm bandwidth of a collective operation."""
-        if not self.collective or not self.cell.median:
-            return None
-        moved = MOVED[self.benchmark].algorithm(self.case.x, self.ranks or 0)
-        return moved / self.cell.median / 1e3
-
-    @property
     def message_bytes(self) -> int:
         """The size as the tool prints it: of all blocks, where it counts them all."""
         if not self.collective:
             return self.case.x
-        return int(MOVED[self.benchmark].algorithm(self.case.x, self.ranks or 0))
+        return int(self.case.x * MOVED[self.benchmark].counted(self.ranks or 0))
 
 
 def figures_of(results: Results, observations: Observations) -> list[Figure]:
@@ -201,5 +184,5 @@ def _rate(cell: Cell, ranks: int | None) -> float:
     if cell.unit != US or not value:
         return value
     moved = MOVED.get(cell.case.benchmark)
-    size = moved.bus(cell.case.x, ranks) if moved and ranks else cell.case.x
-    return size / value / 1e3
+    blocks = moved.bus(ranks) if moved and ranks else 1
+    return cell.case.x * blocks / value / 1e3

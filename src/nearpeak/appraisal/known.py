@@ -3,7 +3,6 @@
 
 import functools
 import re
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -11,6 +10,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from nearpeak.errors import UserError, closest
+from nearpeak.numbers import count
 from nearpeak.observations.clues import Clues
 from nearpeak.results.results import Source
 
@@ -57,7 +57,7 @@ class Known(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Nics(NamedTuple):
     """The NICs of a host, each of one rate."""
 
-    count: int
+    number: int
     gbits: int  # of a port
 
     @property
@@ -68,7 +68,7 @@ class Nics(NamedTuple):
     @property
     def words(self) -> str:
         """`4 NICs of 200 Gb/s`."""
-        return f"{self.count} NIC{'s' if self.count > 1 else ''} of {self.gbits} Gb/s"
+        return f"{count(self.number, 'NIC')} of {self.gbits} Gb/s"
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Hardware:
         """Its name, as `--machine` takes it; empty where nothing is known."""
         link = f"nv{self.lanes}" if self.lanes else self.link
         gpus = f"{self.gpu.id}x{self.count}-{link}" if self.gpu else ""
-        nics = f"{self.nics.count}x{self.nics.gbits}g" if self.nics else ""
+        nics = f"{self.nics.number}x{self.nics.gbits}g" if self.nics else ""
         return "+".join(filter(None, [gpus, nics]))
 
 
@@ -126,7 +126,7 @@ def named(text: str) -> Hardware:
             " a100x8-nvlink+4x200g, 1x100g"
         )
     nics = Nics(int(parts["nics"]), int(parts["gbits"])) if parts["nics"] else None
-    if nics and not (nics.count and nics.gbits):
+    if nics and not (nics.number and nics.gbits):
         raise UserError(f"--machine {text}: a NIC of no rate, or none: give 1x100g or its like")
     if not parts["gpu"]:
         return Hardware(nics=nics, named=True)
@@ -134,22 +134,21 @@ def named(text: str) -> Hardware:
     gpu = models.get(parts["gpu"])
     if gpu is None:
         raise UserError(
-            f"--machine {text}: no figures of {parts['gpu']!r} are known{closest(parts['gpu'], models)};"
-            f" known are {', '.join(models)}"
+            f"--machine {text}: nothing is known of {parts['gpu']!r}{closest(parts['gpu'], models)}"
         )
     return _with_gpus(text, gpu, int(parts["count"]), parts["link"], nics)
 
 
-def _with_gpus(text: str, gpu: Gpu, count: int, link: str, nics: Nics | None) -> Hardware:
+def _with_gpus(text: str, gpu: Gpu, number: int, link: str, nics: Nics | None) -> Hardware:
     """The hardware with GPUs; UserError for NVLinks that the model has not."""
     if link == "pcie":
-        return Hardware(gpu, count, "pcie", None, nics, named=True)
+        return Hardware(gpu, number, "pcie", None, nics, named=True)
     if gpu.nvlink is None:
-        raise UserError(f"--machine {text}: {gpu.name} has no NVLink: give {gpu.id}x{count}-pcie")
+        raise UserError(f"--machine {text}: {gpu.name} has no NVLink: give {gpu.id}x{number}-pcie")
     lanes = int(link[2:]) if link != "nvlink" else None
     if lanes is not None and not 0 < lanes <= gpu.links:
         raise UserError(f"--machine {text}: {gpu.name} has 1 to {gpu.links} NVLinks")
-    return Hardware(gpu, count, "nvlink", lanes, nics, named=True)
+    return Hardware(gpu, number, "nvlink", lanes, nics, named=True)
 
 
 def recognised(clues: Clues) -> Hardware:
@@ -159,10 +158,5 @@ def recognised(clues: Clues) -> Hardware:
     if len(models) != 1 or len(matched) != len(clues.gpus):
         return Hardware()
     [gpu] = models
-    count = len(clues.gpus) // max(clues.hosts or 1, 1)
-    return Hardware(gpu, count, "nvlink" if gpu.nvlink else "pcie")
-
-
-def unknown_models(clues: Clues) -> list[str]:
-    """The models of an output, each with its number: `8 AMD Instinct MI300X`."""
-    return [f"{number} {name}" for name, number in Counter(clues.gpus).items()]
+    number = len(clues.gpus) // max(clues.hosts or 1, 1)
+    return Hardware(gpu, number, "nvlink" if gpu.nvlink else "pcie")

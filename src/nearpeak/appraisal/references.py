@@ -45,8 +45,8 @@ def _of_network(figure: Figure, hardware: Hardware) -> Iterator[Reference]:
         return
     nics = hardware.nics
     if figure.clues.tool == "perftest":
-        nics = nics._replace(count=1)
-    yield Reference(nics.count * nics.gbs * nic.share, nics.words, nic.source)
+        nics = nics._replace(number=1)
+    yield Reference(nics.number * nics.gbs * nic.share, nics.words, nic.source)
 
 
 def _inside(figure: Figure, hardware: Hardware) -> Iterator[Reference]:
@@ -68,7 +68,7 @@ def _by_nvlink(figure: Figure, gpu: Gpu, hardware: Hardware) -> Iterator[Referen
     added = known("switch", gpu)
     by_switch = figure.benchmark == "allreduce" and added and added.gbs and ranks >= FEWEST_ADDED
     if added and added.gbs and by_switch:
-        yield Reference(added.gbs, "NVSwitch, which adds up", added.source)
+        yield Reference(added.gbs, "NVLink SHARP", added.source)
         if ranks >= SWITCHED:
             return
     for links in _links(gpu, hardware) if ranks == 2 else (gpu.links,):

@@ -82,5 +82,39 @@ def pcie_gbs(generation: int) -> float:
     return float(share * 15.76 * 2 ** (generation - 3))
 
 
-LOG = "NCCL_DEBUG=INFO"  # in front of a command: NCCL names its transports
 TOPOLOGY = "nvidia-smi topo -m"
+# Variables that make a library name what it does.
+NCCL_LOG, UCX_LOG = "NCCL_DEBUG=INFO", "UCX_PROTO_INFO=y"
+SIZES = "-b 8 -e 8G -f 2"  # of nccl-tests: to where rates end to rise
+PROGRAMS = {
+    "allreduce": "all_reduce_perf",
+    "allgather": "all_gather_perf",
+    "bcast": "broadcast_perf",
+    "reduce_scatter_block": "reduce_scatter_perf",
+}
+
+
+def again(view: View, variables: str = "", options: str = "") -> str:
+    """A line for a shell that repeats the run with some variables."""
+    figure = view.figure
+    ranks = figure.ranks or 2
+    with_variables = f"env {variables} " if variables else ""
+    if figure.clues.tool == "perftest":
+        return f"ib_write_bw {options or '-a'} OTHER_HOST"
+    if figure.clues.tool == "nccl-tests":
+        program = f"{PROGRAMS.get(figure.benchmark, f'{figure.benchmark}_perf')} {SIZES}"
+        if view.inside:
+            return f"{variables} {program} -g {ranks}".lstrip()
+        return f"mpirun -n {ranks} --hostfile HOSTS {with_variables}{program}"
+    program = " ".join(filter(None, [f"osu_{figure.benchmark}", options, osu_buffers(figure)]))
+    return f"mpirun -n {ranks} {with_variables}{program}"
+
+
+def osu_buffers(figure: Figure) -> str:
+    """The last words of the command of a program of OMB; none for host memory."""
+    return "" if figure.on_hosts else figure.case.buffers.replace(",", " ")
+
+
+def log(view: View) -> str:
+    """A line that repeats the run, and has its library name what it does."""
+    return again(view, NCCL_LOG if view.figure.clues.tool == "nccl-tests" else UCX_LOG)

@@ -24,16 +24,15 @@ PERFTEST_GPU = re.compile(r".*\bdevice name = \[(?P<name>[^\]]+)\]")
 ROUTE = re.compile(r".*\bNCCL INFO .*\bvia (?P<route>NET/\w+|[A-Z0-9]+\b)")
 NETWORK = re.compile(r".*\bNCCL INFO NET/(?:IB|\w+) ?: Using (?P<nics>(?:.*\[\d+\]\S+)+)")
 NIC = re.compile(r"\[\d+\]\S+")
-LOCAL, REMOTE = (
-    re.compile(rf"\s*{end} address: LID (?P<lid>\w+) ") for end in ("local", "remote")
-)
+LOCAL, REMOTE = (re.compile(rf"\s*{end} address: LID (?P<lid>\w+) ") for end in ("local", "remote"))
 GID = re.compile(r"\s*GID: (?P<gid>[0-9a-fA-F:]+)")
 LINK_TYPE = re.compile(r".*\bLink type\s*:\s*(?P<type>IB|Ethernet)")
 QUEUE_PAIRS = re.compile(r".*\bNumber of qps\s*:\s*(?P<number>\d+)")
 # ucx_perftest's server, of a client of the same host.
 SELF = re.compile(r".*\bAccepted connection from (?:127\.|\[?::1\b|localhost)")
 DEBUG = re.compile(
-    r".*\b(?:UCX was compiled with debug|--enable-debug\b|built with debug|assertions? enabled)", re.I
+    r".*\b(?:UCX was compiled with debug|--enable-debug\b|built with debug|assertions? enabled)",
+    re.I,
 )
 NO_LID = re.compile(r"0+|0x0+")
 

@@ -66,7 +66,9 @@ class Library:
     mpi: bool = True  # False: NCCL, RCCL and the ceilings
     notes: tuple[str, ...] = ()  # sentences: what its figures cover, where that is not everything
     imported: bool = False  # another tool measured it, at an unknown time
-    clues: Clues = Clues()  # facts on the machine and the route, where it was imported
+    clues: Clues = field(
+        default_factory=Clues
+    )  # facts on the machine and the route, where it was imported
 
     @property
     def scope(self) -> str:

@@ -52,7 +52,9 @@ def verdict(appraisal: Appraisal) -> str:
     shares = [one.share for one in appraisal.sustained if one.share is not None]
     if appraisal.state == "unsure":
         of = " or ".join(f"{percent(share)} %" for share in shares)
-        return f"unsure{f' ({of})' if of else ''}. This table alone cannot tell {appraisal.missing}"
+        return (
+            f"unsure{f' ({of})' if of else ''}. This table alone cannot tell: {appraisal.missing}"
+        )
     if appraisal.state == "below" and not shares:
         return "low, whatever the hardware is"
     if appraisal.state == "wrong data" or not shares:

@@ -27,6 +27,7 @@ from nearpeak.machine.provenance import labelled_facts
 from nearpeak.picture import svg
 from nearpeak.report import (
     applications,
+    appraisals,
     awareness,
     beside,
     counted,
@@ -143,6 +144,7 @@ def render(results: Results, machines: Sequence[Published] = (), study: Path = P
         answer=list(digest.answer(results, study)),
         legend=list(digest.legend(results)),
         cards=list(digest.actions(results, study)),
+        appraisals=list(appraisals.blocks(results)),
         paths_table=list(digest.paths(results, everywhere=True)),
         findings_all=results.findings,
         findings_block=digest.all_findings(results),

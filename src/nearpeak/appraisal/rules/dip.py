@@ -3,7 +3,7 @@
 
 from itertools import pairwise
 
-from nearpeak.appraisal.view import Reason, Rule, View
+from nearpeak.appraisal.view import Reason, Rule, View, log
 from nearpeak.numbers import number, size
 
 RATE, TIME = 0.75, 2.5  # of the rate before it; times the time before it, at twice the size
@@ -26,20 +26,22 @@ def find(view: View) -> Reason | None:
         if (b.median or 0) < LEAST_US or b.case.x > MOST_BYTES:
             return None
         return _threshold(
-            f"{number(a.median)} µs at {size(a.case.x)} and {number(b.median)} at {size(b.case.x)}"
+            view,
+            f"{number(a.median)} µs at {size(a.case.x)} and {number(b.median)} at {size(b.case.x)}",
         )
     for one, other in pairwise(figure.points):
         falls = other.gbs < RATE * one.gbs and other.size_bytes <= MOST_BYTES
         if falls and figure.points[-1].gbs > other.gbs / RATE:
             return _threshold(
+                view,
                 f"{number(one.gbs)} GB/s at {size(one.size_bytes)} and {number(other.gbs)} at"
-                f" {size(other.size_bytes)}"
+                f" {size(other.size_bytes)}",
             )
     return None
 
 
-def _threshold(text: str) -> Reason:
-    return Reason(f"{text}: a protocol changes there", "nearpeak tune, or UCX_RNDV_THRESH")
+def _threshold(view: View, text: str) -> Reason:
+    return Reason(f"{text}: a protocol changes there", log(view))
 
 
 RULE = Rule(6, find, "a dip of rates, or a jump of times, between neighbouring sizes")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rates that fall to less than half at larger messages."""
 
-from nearpeak.appraisal.view import Reason, Rule, View
+from nearpeak.appraisal.view import Reason, Rule, View, log
 from nearpeak.numbers import number, size
 
 LIMIT = 0.5  # of the best rate at smaller sizes
@@ -17,12 +17,14 @@ def find(view: View) -> Reason | None:
     if best.gbs < LEAST_GBS or last.gbs >= LIMIT * best.gbs:
         return None
     first = next(
-        point for point in points if point.size_bytes > best.size_bytes and point.gbs < LIMIT * best.gbs
+        point
+        for point in points
+        if point.size_bytes > best.size_bytes and point.gbs < LIMIT * best.gbs
     )
     return Reason(
         f"falls from {number(best.gbs)} GB/s at {size(best.size_bytes)} to {number(first.gbs)} at"
         f" {size(first.size_bytes)}: another protocol, or loss",
-        "UCX_PROTO_INFO=y or NCCL_DEBUG=INFO ...; ethtool -S (pause, discards)",
+        log(view),
         low=True,
     )
 

@@ -10,9 +10,10 @@ def find(view: View) -> Reason | None:
     by_kernel = figure.clues.tool == "nvbandwidth" and figure.who.settings.endswith("sm")
     if not by_kernel or figure.on_gpus:
         return None
+    ways = {"P,D": "host_to_device", "D,P": "device_to_host"}
     return Reason(
         "a kernel copied (sm): that is of the kernel, and the copy engine (ce) shows the path",
-        "nvbandwidth -t host_to_device_memcpy_ce",
+        f"nvbandwidth -t {ways[figure.case.buffers]}_memcpy_ce",
         open="what the copy engine reaches",
     )
 

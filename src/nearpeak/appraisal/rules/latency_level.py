@@ -27,8 +27,7 @@ def find(view: View) -> Reason | None:
         return None
     levels = HOST if figure.on_hosts else GPU
     words, low = next((words, low) for most, words, low in levels if figure.value <= most)
-    command = "nearpeak explain" if low else "mpirun ... with bound ranks; nearpeak study"
-    return Reason(words, command, low=low)
+    return Reason(words, low=low)
 
 
 RULE = Rule(7, find, "the level of latencies of small messages")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Both ends of a connection are one port: nothing crossed a network."""
 
-from nearpeak.appraisal.view import Reason, Rule, View
+from nearpeak.appraisal.view import Reason, Rule, View, again
 
 
 def find(view: View) -> Reason | None:
@@ -10,7 +10,7 @@ def find(view: View) -> Reason | None:
         return None
     return Reason(
         "both ends are one port: the data crossed PCIe twice and no network",
-        "ib_write_bw -d DEVICE OTHER_HOST",
+        again(view),
         certain=True,
         open="what the network sustains",
     )

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """GPUs of several hosts far below the NICs' rate."""
 
-from nearpeak.appraisal.view import LOG, TOPOLOGY, Reason, Rule, View
+from nearpeak.appraisal.view import Reason, Rule, View, log
 from nearpeak.terms.ratings import GOOD
 
 
@@ -12,7 +12,7 @@ def find(view: View) -> Reason | None:
         return None
     return Reason(
         "GPUDirect RDMA off or across sockets, fewer NICs in use, or a network with losses",
-        f"{TOPOLOGY}; {LOG} ... (GDRDMA, NET/IB : Using)",
+        log(view),
     )
 
 

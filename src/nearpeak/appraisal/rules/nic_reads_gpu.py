@@ -14,7 +14,7 @@ def find(view: View) -> Reason | None:
         return None
     return Reason(
         "GPU and NIC below different PCIe bridges or sockets, or ACS between them",
-        f"{TOPOLOGY} (PIX is best); the same in host memory",
+        TOPOLOGY,
     )
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rate of one NIC, where the host has several."""
 
-from nearpeak.appraisal.view import Reason, Rule, View
+from nearpeak.appraisal.view import Reason, Rule, View, log
 
 LEAST, MOST = 0.7, 1.02  # of the nominal rate of one
 
@@ -9,13 +9,13 @@ LEAST, MOST = 0.7, 1.02  # of the nominal rate of one
 def find(view: View) -> Reason | None:
     """Compares the rate of one direction with that of each NIC."""
     nics = view.hardware.nics
-    if nics is None or nics.count < 2 or not view.is_rate or view.inside:
+    if nics is None or nics.number < 2 or not view.is_rate or view.inside:
         return None
     if view.figure.clues.tool == "perftest" or not LEAST <= view.one_way / nics.gbs <= MOST:
         return None
     return Reason(
         f"the rate of one of {nics.words}: the others are idle, or share its PCIe lanes",
-        "NCCL_DEBUG=INFO ... (NET/IB : Using), UCX_NET_DEVICES, UCX_MAX_RNDV_RAILS",
+        log(view),
     )
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """GPUs with NVLink at the rate of PCIe."""
 
-from nearpeak.appraisal.view import LOG, TOPOLOGY, Reason, Rule, View, pcie_gbs
+from nearpeak.appraisal.view import Reason, Rule, View, pcie_gbs
 
 
 def find(view: View) -> Reason | None:
@@ -10,11 +10,15 @@ def find(view: View) -> Reason | None:
     if not (gpu and gpu.nvlink and view.hardware.link == "nvlink" and view.is_rate):
         return None
     lanes = 1.1 * pcie_gbs(gpu.pcie)
-    if not (view.inside and view.figure.on_gpus) or view.one_way > lanes or "SHM" in view.figure.clues.routes:
+    if (
+        not (view.inside and view.figure.on_gpus)
+        or view.one_way > lanes
+        or "SHM" in view.figure.clues.routes
+    ):
         return None
     return Reason(
         f"no more than PCIe {gpu.pcie}.0 x16 sustains: NVLink is down, or was not used",
-        f"{TOPOLOGY}; nvidia-smi nvlink -s; {LOG} ...",
+        "nvidia-smi nvlink -s",
     )
 
 

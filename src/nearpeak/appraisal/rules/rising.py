@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rates that still rise at the largest size, or a table of small sizes only."""
 
-from nearpeak.appraisal.view import LARGE_BYTES, Reason, Rule, View
+from nearpeak.appraisal.figure import LARGE_BYTES
+from nearpeak.appraisal.view import Reason, Rule, View, again
 from nearpeak.numbers import size
 
 LIMIT = 1.1  # times the rate at half the size
-OPTIONS = {"nccl-tests": "-e 8G", "osu": "-m 1:67108864", "perftest": "-a", "imb": "-msglog 26"}
+OPTIONS = {"osu": "-m 1:67108864", "imb": "-m 1:67108864"}
 
 
 def find(view: View) -> Reason | None:
@@ -19,10 +20,13 @@ def find(view: View) -> Reason | None:
     small = figure.message_bytes < LARGE_BYTES
     if not small and not (earlier and last.gbs >= LIMIT * earlier[-1].gbs):
         return None
-    option = OPTIONS.get(figure.clues.tool, "larger sizes")
     largest = size(figure.message_bytes)
     text = f"{largest} is too small for" if small else f"it still rises at {largest}, short of"
-    return Reason(f"{text} the rate of the path", f"the same with {option}", open="what it reaches at larger messages")
+    return Reason(
+        f"{text} the rate of the path",
+        again(view, options=OPTIONS.get(figure.clues.tool, "")),
+        open="what it reaches at larger messages",
+    )
 
 
 RULE = Rule(4, find, "rates that still rise at the largest size, or sizes below 1 MiB only")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Collectives of several cards: they share the ways of the CPUs, and no lane is a bound of all."""
 
-from nearpeak.appraisal.view import LOG, TOPOLOGY, Reason, Rule, View
+from nearpeak.appraisal.view import TOPOLOGY, Reason, Rule, View
 from nearpeak.terms.ratings import GOOD
 
 LEAST = 0.2  # of the rate of PCIe: less is not for sharing alone
@@ -17,8 +17,8 @@ def find(view: View) -> Reason | None:
         return None
     return Reason(
         "cards share the ways through the CPUs, or copy through host memory",
-        f"{TOPOLOGY}; {LOG} ... (P2P or SHM)",
-        open="which switches and sockets lie between the cards",
+        TOPOLOGY,
+        open="what lies between the cards",
     )
 
 

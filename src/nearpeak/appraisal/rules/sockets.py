@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """TCP sockets between hosts: a debug log names them, or the rate is that of a slow port."""
 
-from nearpeak.appraisal.view import LOG, Reason, Rule, View
+from nearpeak.appraisal.view import Reason, Rule, View, log
 
 PORTS = (1, 10, 25)  # Gb/s, of Ethernet ports without RDMA as a rule
 LEAST, MOST = 0.8, 1.0  # of the nominal rate
@@ -21,7 +21,7 @@ def find(view: View) -> Reason | None:
         if LEAST <= view.figure.value * 8 / gbits <= MOST:
             return Reason(
                 f"the rate is that of one Ethernet port of {gbits} Gb/s, as over TCP",
-                f"{LOG} mpirun ... (look for NET/Socket or NET/IB)",
+                log(view),
             )
     return None
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """GPUs of one host exchange data through host memory."""
 
-from nearpeak.appraisal.view import LOG, TOPOLOGY, Reason, Rule, View
+from nearpeak.appraisal.view import TOPOLOGY, Reason, Rule, View, log
 from nearpeak.terms.ratings import FAIR, GOOD
 
 
@@ -21,7 +21,7 @@ def find(view: View) -> Reason | None:
         return None
     return Reason(
         "copies through host memory, or between sockets, and not from GPU to GPU",
-        f"{TOPOLOGY}; {LOG} ... (P2P or SHM)",
+        log(view),
     )
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Allreduce between two hosts: trees send less between them than the bus bandwidth counts."""
 
-from nearpeak.appraisal.view import Reason, Rule, View
+from nearpeak.appraisal.view import Reason, Rule, View, again
 
 GOOD_OF_RINGS, ABOVE_RINGS = 0.8, 1.02  # of the rate of the NICs
 
@@ -15,9 +15,9 @@ def find(view: View) -> Reason | None:
         return None
     return Reason(
         "between two hosts trees send less than busbw counts: it may exceed the NICs' rate",
-        "NCCL_ALGO=RING ...",
+        again(view, "NCCL_ALGO=RING"),
         near=True,
-        open="" if share >= ABOVE_RINGS else "whether these are rings or trees, which may reach more",
+        open="" if share >= ABOVE_RINGS else "rings from trees",
     )
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Allreduce at the rate of rings, where NVSwitch could add up."""
 
-from nearpeak.appraisal.references import FEWEST_ADDED
 from nearpeak.appraisal.known import known
-from nearpeak.appraisal.view import LOG, Reason, Rule, View
+from nearpeak.appraisal.references import FEWEST_ADDED
+from nearpeak.appraisal.view import NCCL_LOG, Reason, Rule, View, again
 
 LEAST, MOST = 0.85, 1.1  # of the rate of rings
 
@@ -22,7 +22,7 @@ def find(view: View) -> Reason | None:
         return None
     return Reason(
         "the rate of rings: NVLink SHARP was not used (off, an older NCCL, or NCCL_ALGO)",
-        f"{LOG} NCCL_ALGO=NVLS ... (look for NVLS)",
+        again(view, f"{NCCL_LOG} NCCL_ALGO=NVLS"),
     )
 
 
