@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The figures of an imported table that an appraisal is of: one for each curve."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import median
@@ -22,19 +22,28 @@ US = "us"
 
 
 class Moved(NamedTuple):
-    """The blocks that a collective operation moves, by its number of ranks."""
+    """The blocks that a collective operation moves."""
 
-    counted: Callable[[int], float]  # in its size, as tools print it
-    bus: Callable[[int], float]  # in its bus bandwidth
+    of_all: bool  # its size, as tools print it, is of the blocks of all ranks
+    twice: bool = False  # allreduce moves 2 (ranks - 1) / ranks blocks
+
+    def counted(self, ranks: int) -> float:
+        """The blocks in its size."""
+        return ranks if self.of_all else 1
+
+    def bus(self, ranks: int) -> float:
+        """The blocks in its bus bandwidth."""
+        if self.twice:
+            return 2 * (ranks - 1) / ranks
+        return ranks - 1 if self.of_all else 1
 
 
 # As doc/PERFORMANCE.md of nccl-tests defines them.
 MOVED = {
-    "allreduce": Moved(lambda ranks: 1, lambda ranks: 2 * (ranks - 1) / ranks),
-    **dict.fromkeys(("bcast", "reduce"), Moved(lambda ranks: 1, lambda ranks: 1)),
+    "allreduce": Moved(of_all=False, twice=True),
+    **dict.fromkeys(("bcast", "reduce"), Moved(of_all=False)),
     **dict.fromkeys(
-        ("allgather", "alltoall", "gather", "reduce_scatter_block", "scatter"),
-        Moved(lambda ranks: ranks, lambda ranks: ranks - 1),
+        ("allgather", "alltoall", "gather", "reduce_scatter_block", "scatter"), Moved(of_all=True)
     ),
 }
 

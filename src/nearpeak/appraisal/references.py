@@ -9,6 +9,7 @@ from nearpeak.appraisal.known import Gpu, Hardware, known
 from nearpeak.results.results import Source
 
 SWITCHED = 8  # GPUs of a host, from which on NVSwitch joins them
+ABOVE_RINGS = 1.1  # of their rate: no ring reaches it
 FEWEST_ADDED = 4  # ranks whose allreduce NVSwitch may add up
 
 
@@ -64,13 +65,12 @@ def _by_nvlink(figure: Figure, gpu: Gpu, hardware: Hardware) -> Iterator[Referen
     link = known("ring" if figure.collective else "copy", gpu)
     if link is None or link.share is None:
         return
-    ranks = figure.ranks or 2
+    ranks, rings = figure.ranks or 2, nominal * link.share
     added = known("switch", gpu)
-    by_switch = figure.benchmark == "allreduce" and added and added.gbs and ranks >= FEWEST_ADDED
-    if added and added.gbs and by_switch:
+    adds = figure.benchmark == "allreduce" and ranks >= FEWEST_ADDED
+    if added and added.gbs and adds and figure.value > ABOVE_RINGS * rings:
         yield Reference(added.gbs, "NVLink SHARP", added.source)
-        if ranks >= SWITCHED:
-            return
+        return
     for links in _links(gpu, hardware) if ranks == 2 else (gpu.links,):
         words = f"{links} NVLinks" if links != gpu.links else "NVLink"
         words += ", rings of NCCL" if figure.collective else ""

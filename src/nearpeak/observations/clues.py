@@ -26,8 +26,8 @@ NETWORK = re.compile(r".*\bNCCL INFO NET/(?:IB|\w+) ?: Using (?P<nics>(?:.*\[\d+
 NIC = re.compile(r"\[\d+\]\S+")
 LOCAL, REMOTE = (re.compile(rf"\s*{end} address: LID (?P<lid>\w+) ") for end in ("local", "remote"))
 GID = re.compile(r"\s*GID: (?P<gid>[0-9a-fA-F:]+)")
-LINK_TYPE = re.compile(r".*\bLink type\s*:\s*(?P<type>IB|Ethernet)")
-QUEUE_PAIRS = re.compile(r".*\bNumber of qps\s*:\s*(?P<number>\d+)")
+# nccl-tests: `warmup iters: 5 iters: 20`.
+ITERATIONS = re.compile(r".*\bwarmup iters:? \d+ iters:? (?P<number>\d+)")
 # ucx_perftest's server, of a client of the same host.
 SELF = re.compile(r".*\bAccepted connection from (?:127\.|\[?::1\b|localhost)")
 DEBUG = re.compile(
@@ -47,8 +47,7 @@ class Clues:
     routes: frozenset[str] = frozenset()  # "P2P", "SHM", "NVLS", "NET/IB", "NET/Socket"
     nics: int | None = None  # that NCCL uses on the host of its first rank
     looped: bool = False  # both ends of the connection were one port
-    link_type: str = ""  # of perftest: "IB" or "Ethernet"
-    queue_pairs: int | None = None
+    iterations: int | None = None  # of each size
     debug: bool = False  # a library said that it was built for debugging
 
 
@@ -59,7 +58,6 @@ def clues_of(lines: Sequence[str], tool: str) -> Clues:
     hosts = {match["host"] for match in devices if match["host"]}
     one_host = first_match(SELF.match, lines) or tool == "nvbandwidth"
     network = first_match(NETWORK.match, lines)
-    link_type = first_match(LINK_TYPE.match, lines)
     return Clues(
         tool=tool,
         gpus=tuple(names),
@@ -67,8 +65,7 @@ def clues_of(lines: Sequence[str], tool: str) -> Clues:
         routes=frozenset(match["route"] for match in matches(ROUTE.match, lines)),
         nics=len(set(NIC.findall(network["nics"]))) if network else None,
         looped=_looped(lines),
-        link_type=link_type["type"] if link_type else "",
-        queue_pairs=first_number(QUEUE_PAIRS.match, lines),
+        iterations=first_number(ITERATIONS.match, lines),
         debug=first_match(DEBUG.match, lines) is not None,
     )
 

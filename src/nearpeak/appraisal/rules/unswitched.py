@@ -4,6 +4,7 @@
 from nearpeak.appraisal.known import known
 from nearpeak.appraisal.references import FEWEST_ADDED
 from nearpeak.appraisal.view import NCCL_LOG, Reason, Rule, View, again
+from nearpeak.numbers import number
 
 LEAST, MOST = 0.85, 1.1  # of the rate of rings
 
@@ -21,9 +22,10 @@ def find(view: View) -> Reason | None:
     if not LEAST <= figure.value / rings <= MOST:
         return None
     return Reason(
-        "the rate of rings: NVLink SHARP was not used (off, an older NCCL, or NCCL_ALGO)",
+        f"the rate of rings; NVLink SHARP reaches {number(added.gbs)} GB/s, where NCCL uses it",
         again(view, f"{NCCL_LOG} NCCL_ALGO=NVLS"),
+        near=True,
     )
 
 
-RULE = Rule(4, find, "allreduce at the rate of rings on GPUs whose NVSwitch could add up")
+RULE = Rule(1, find, "allreduce at the rate of rings on GPUs whose NVSwitch could add up")
