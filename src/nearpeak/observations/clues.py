@@ -22,8 +22,9 @@ LISTED = re.compile(
 PERFTEST_GPU = re.compile(r".*\bdevice name = \[(?P<name>[^\]]+)\]")
 # NCCL_DEBUG=INFO: `Channel 00/0 : 1[0] -> 0[0] via SHM/direct/direct`.
 ROUTE = re.compile(r".*\bNCCL INFO .*\bvia (?P<route>NET/\w+|[A-Z0-9]+\b)")
-NETWORK = re.compile(r".*\bNCCL INFO NET/(?:IB|\w+) ?: Using (?P<nics>(?:.*\[\d+\]\S+)+)")
-NIC = re.compile(r"\[\d+\]\S+")
+# `NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/RoCE`; numbers in brackets are taken off as tags are.
+NETWORK = re.compile(r".*\bNCCL INFO NET/\w+ ?: Using (?P<nics>.*)")
+NIC = re.compile(r"[\w-]+:\d+/(?:IB|RoCE)\b")
 LOCAL, REMOTE = (re.compile(rf"\s*{end} address: LID (?P<lid>\w+) ") for end in ("local", "remote"))
 GID = re.compile(r"\s*GID: (?P<gid>[0-9a-fA-F:]+)")
 # nccl-tests: `warmup iters: 5 iters: 20`.
@@ -63,7 +64,7 @@ def clues_of(lines: Sequence[str], tool: str) -> Clues:
         gpus=tuple(names),
         hosts=len(hosts) or (1 if one_host else None),
         routes=frozenset(match["route"] for match in matches(ROUTE.match, lines)),
-        nics=len(set(NIC.findall(network["nics"]))) if network else None,
+        nics=(len(NIC.findall(network["nics"])) or None) if network else None,
         looped=_looped(lines),
         iterations=first_number(ITERATIONS.match, lines),
         debug=first_match(DEBUG.match, lines) is not None,

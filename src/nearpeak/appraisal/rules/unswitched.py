@@ -2,11 +2,11 @@
 """Allreduce at the rate of rings, where NVSwitch could add up."""
 
 from nearpeak.appraisal.known import known
-from nearpeak.appraisal.references import FEWEST_ADDED
+from nearpeak.appraisal.references import ABOVE_RINGS, FEWEST_ADDED
 from nearpeak.appraisal.view import NCCL_LOG, Reason, Rule, View, again
 from nearpeak.numbers import number
 
-LEAST, MOST = 0.85, 1.1  # of the rate of rings
+LEAST = 0.85  # of the rate of rings
 
 
 def find(view: View) -> Reason | None:
@@ -19,7 +19,7 @@ def find(view: View) -> Reason | None:
     rings = ring.share * gpu.nvlink
     if figure.benchmark != "allreduce" or (figure.ranks or 0) < FEWEST_ADDED:
         return None
-    if not LEAST <= figure.value / rings <= MOST:
+    if not LEAST <= figure.value / rings <= ABOVE_RINGS:
         return None
     return Reason(
         f"the rate of rings; NVLink SHARP reaches {number(added.gbs)} GB/s, where NCCL uses it",

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reruns the verdicts of `nearpeak import` on public threads.
+
+`python benchmarks/import_verdicts.py` prints a table in Markdown (docs/methods/import-verdicts.md).
+Nothing is measured: the inputs are in tests/appraisal/threads, written by hand after the threads.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from nearpeak.appraisal.judge import appraise
+from nearpeak.appraisal.known import Hardware, named
+from nearpeak.findings.build import results_of
+from nearpeak.observations.merged import File, merge
+from nearpeak.report.appraisals import lines
+from nearpeak.results.results import Appraisal
+
+FOLDER = Path(__file__).parents[1] / "tests" / "appraisal" / "threads"
+
+
+class Thread(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A public thread with a table, and the verdict that it should get."""
+
+    file: str
+    thread: str  # repository and number
+    asked: str
+    machine: str  # as --machine takes it; empty: the table alone
+    state: str
+    rule: str  # of the first reason; empty: none
+    answer: str
+    agrees: str
+    found: str
+
+    @property
+    def address(self) -> str:
+        """Its address."""
+        return f"https://github.com/{self.thread.replace('#', '/issues/')}"
+
+
+class Threads(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """All of them."""
+
+    thread: list[Thread]
+
+
+def threads() -> list[Thread]:
+    """Read threads.toml."""
+    return msgspec.toml.decode((FOLDER / "threads.toml").read_bytes(), type=Threads).thread
+
+
+def appraised(thread: Thread) -> Appraisal:
+    """The verdict on the table of a thread."""
+    observations = merge([File(thread.file, FOLDER / f"{thread.file}.txt")])
+    hardware = named(thread.machine) if thread.machine else Hardware()
+    return appraise(results_of(observations), observations, hardware)[0]
+
+
+def table() -> Iterator[str]:
+    """Yield the rows of the table."""
+    yield "| Thread, hardware named | Asked | Verdict | Later answer | Agrees | Found |"
+    yield "|---|---|---|---|---|---|"
+    for thread in threads():
+        appraisal = appraised(thread)
+        verdict = next(line for line in lines(appraisal) if line.startswith("Verdict: "))
+        rules = ", ".join(f"`{reason.rule}`" for reason in appraisal.reasons[:1])
+        short = verdict.removeprefix("Verdict: ").removesuffix(".").partition(". ")[0]
+        short = short.removesuffix(" what such hardware sustains").partition(":")[0]
+        name = f"[{thread.thread}]({thread.address})"
+        cells = [
+            f"{name}, {thread.machine}" if thread.machine else name,
+            thread.asked,
+            f"{short}; {rules}" if rules else short,
+            thread.answer,
+            thread.agrees,
+            thread.found,
+        ]
+        yield f"| {' | '.join(cells)} |"
+
+
+if __name__ == "__main__":
+    print("\n".join(table()))

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Verdicts: states, what is missing, and the order of several."""
+
+import pytest
+from made_tables import H100, MIB, appraisals, appraised, bus_us, nccl, nvbandwidth, osu, rules
+
+
+@pytest.mark.parametrize(
+    ("gbs", "state"), [(470.0, "near"), (350.0, "near"), (100.0, "below"), (900.0, "near")]
+)
+def test_a_figure_is_compared_with_known_hardware(gbs: float, state: str) -> None:
+    """Of allreduce none is above: NVSwitch adds up."""
+    appraisal = appraised(nccl(H100, [bus_us(8192 * MIB, gbs, 8)]))
+    assert (appraisal.state, appraisal.machine) == (state, "h100x8-nvlink")
+    assert appraisal.value == pytest.approx(gbs, rel=0.001)
+
+
+def test_more_than_hardware_sustains_is_named() -> None:
+    copies = [(size * MIB, 600_000.0) for size in (1, 2, 4)]
+    assert appraised(osu("Bandwidth", copies, "DD"), "h100x8-nvlink").state == "above"
+
+
+def test_without_hardware_a_table_alone_cannot_tell() -> None:
+    appraisal = appraised(osu("Bandwidth", [(MIB, 9000.0), (4 * MIB, 9100.0)], "DD"))
+    assert (appraisal.state, appraisal.sustained) == ("unsure", [])
+    assert appraisal.missing.startswith("which GPUs and links it was")
+    assert appraisal.command.startswith("nearpeak study")
+
+
+def test_hosts_without_nics_cannot_tell() -> None:
+    text = nccl(H100, [bus_us(8192 * MIB, 300, 16)], hosts=2)
+    appraisal = appraised(text)
+    assert appraisal.state == "unsure"
+    assert "NICs" in appraisal.missing
+    assert appraised(text, "8x400g").sustained[0].path == "8 NICs of 400 Gb/s"
+
+
+def test_a_log_says_how_many_nics_there_are() -> None:
+    log = "node0:1:2 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/IB [RO]; OOB eno1"
+    text = nccl(H100, [bus_us(8192 * MIB, 40, 16)], hosts=2, log=log)
+    assert appraised(text).missing == "the rate of the 2 NICs of a host (--machine 2x200g)"
+
+
+def test_boards_that_differ_are_all_named() -> None:
+    """Two A100 have four NVLinks between them, or twelve through NVSwitch."""
+    text = nccl("NVIDIA A100-SXM4-40GB", [bus_us(8192 * MIB, 75, 2)], per_host=2)
+    appraisal = appraised(text)
+    assert (appraisal.state, len(appraisal.sustained)) == ("unsure", 2)
+    assert appraised(text, "a100x4-nv4").state == "near"
+
+
+def test_a_model_that_is_not_known_is_named() -> None:
+    appraisal = appraised(nccl("AMD Instinct MI300X", [bus_us(8192 * MIB, 300, 8)]))
+    assert (appraisal.state, appraisal.machine) == ("unsure", "")
+    assert "AMD Instinct MI300X" in appraisal.missing
+
+
+def test_wrong_data_is_no_figure() -> None:
+    text = "# OSU MPI Bandwidth Test v7.4\n# Size Bandwidth (MB/s) Validation\n"
+    assert appraisals(f"{text}1048576 9000.00 Fail\n") == []
+    mixed = f"{text}1048576 9000.00 Pass\n2097152 9000.00 Fail\n"
+    assert appraised(mixed, "1x100g").state == "wrong data"
+
+
+def test_ranks_of_collectives_may_be_unknown() -> None:
+    text = "# OSU MPI Allreduce Latency Test v5.7\n# Size Avg Latency(us)\n8 4.00\n"
+    appraisal = appraised(text)
+    assert (appraisal.state, appraisal.missing) == ("unsure", "how many ranks there were")
+
+
+def test_the_worst_of_several_is_first() -> None:
+    matrix = [["N/A", "380.00", "90.00"], ["380.00", "N/A", "380.00"], ["380.00", "380.00", "N/A"]]
+    pairs = nvbandwidth(H100, "device_to_device_memcpy_write_ce", matrix)
+    host = nvbandwidth(H100, "host_to_device_memcpy_ce", [["12.00", "12.00", "12.00"]])
+    text = "\n".join([pairs, *host.splitlines()[4:]])
+    shown = appraisals(text, "h100x8-nvlink")
+    assert [(one.case.buffers, one.state) for one in shown] == [("P,D", "below"), ("D,D", "near")]
+
+
+def test_reasons_of_a_figure_near_its_ceiling_are_only_remarks() -> None:
+    appraisal = appraised(nccl(H100, [bus_us(8192 * MIB, 470, 8)]))
+    assert rules(appraisal) == []

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a figure could reach on known hardware."""
+
+import pytest
+from made_tables import A100_CARD, H100, MIB, appraised, bus_us, nccl, nvbandwidth, osu, perftest
+
+COPIES = [(MIB, 9_000.0), (4 * MIB, 9_100.0)]
+
+
+@pytest.mark.parametrize(
+    ("text", "machine", "paths"),
+    [
+        (osu("Bandwidth", COPIES, "DD"), "h100x8-nvlink", ["NVLink"]),
+        (osu("Bandwidth", COPIES, "DD"), "a100x2-nvlink", ["NVLink", "4 NVLinks"]),
+        (osu("Bandwidth", COPIES, "DD"), "h100x8-nvlink+8x400g", ["8 NICs of 400 Gb/s"]),
+        (osu("Bandwidth", COPIES, "HD"), "h100x8-nvlink", ["PCIe 5.0 x16"]),
+        (osu("Bandwidth", COPIES), "h100x8-nvlink", []),
+        (osu("Bi-Directional Bandwidth", COPIES), "1x100g", ["1 NIC of 100 Gb/s, both ways"]),
+        (perftest([(MIB, 9_000.0)]), "8x100g", ["1 NIC of 100 Gb/s"]),
+        (nccl(A100_CARD, [bus_us(512 * MIB, 25, 8)]), "", ["PCIe 4.0 x16"]),
+        (nccl(H100, [bus_us(512 * MIB, 300, 8)]), "", ["NVLink, rings of NCCL"]),
+        (nccl(H100, [bus_us(512 * MIB, 450, 8)]), "", ["NVLink SHARP"]),
+        (nvbandwidth(H100, "host_to_device_memcpy_ce", [["50.00"]]), "", ["PCIe 5.0 x16"]),
+    ],
+)
+def test_a_path_has_its_references(text: str, machine: str, paths: list[str]) -> None:
+    assert [one.path for one in appraised(text, machine).sustained] == paths
+
+
+def test_both_ways_are_twice_the_rate() -> None:
+    one = appraised(osu("Bandwidth", COPIES), "1x100g").sustained[0].value
+    both = appraised(osu("Bi-Directional Bandwidth", COPIES), "1x100g").sustained[0].value
+    assert both == pytest.approx(2 * one)

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Remarks of outputs on the machine and the route."""
+
+import pytest
+
+from nearpeak.observations.clues import clues_of
+from nearpeak.observations.printed import lines_of
+
+LOG = "n1:11:12 [0] NCCL INFO"
+
+
+def test_ranks_name_their_gpus_and_hosts() -> None:
+    lines = lines_of(
+        "#  Rank  0 Group  0 Pid   11 on  n1 device  0 [0x0a] NVIDIA H100 80GB HBM3\n"
+        "#   Rank  1 Pid   12 on  n2 device  0 [0000:0a:00] NVIDIA H100 80GB HBM3\n"
+    )
+    clues = clues_of(lines, "nccl-tests")
+    assert (clues.gpus, clues.hosts) == (("NVIDIA H100 80GB HBM3",) * 2, 2)
+
+
+def test_a_host_without_a_name_is_none() -> None:
+    lines = lines_of("#  Rank  0 Group  0 Pid   11 on     device  0 [0x0a] A40\n")
+    assert clues_of(lines, "nccl-tests").hosts is None
+
+
+def test_a_list_of_devices_counts_each_once() -> None:
+    lines = lines_of("Device 0: NVIDIA A40 (00000000:0a:00)\nDevice 1: NVIDIA A40\n" * 2)
+    clues = clues_of(lines, "nvbandwidth")
+    assert (clues.gpus, clues.hosts) == (("NVIDIA A40",) * 2, 1)
+
+
+def test_perftest_names_the_gpu_that_it_picked() -> None:
+    lines = lines_of("[pid = 3, dev = 0] device name = [NVIDIA A30]\n")
+    assert clues_of(lines, "perftest").gpus == ("NVIDIA A30",)
+
+
+@pytest.mark.parametrize(
+    ("line", "route"),
+    [
+        (f"{LOG} Channel 00/0 : 0[a] -> 1[b] via P2P/direct pointer", "P2P"),
+        (f"{LOG} Channel 00/0 : 0[a] -> 1[b] via SHM/direct/direct", "SHM"),
+        (f"{LOG} Channel 00/0 : 1[0] -> 0[0] [receive] via NET/Socket/0", "NET/Socket"),
+        (f"{LOG} Channel 00/0 : 1[0] -> 0[0] [send] via NET/IB/0/GDRDMA", "NET/IB"),
+    ],
+)
+def test_a_log_names_routes(line: str, route: str) -> None:
+    assert clues_of(lines_of(line), "nccl-tests").routes == {route}
+
+
+@pytest.mark.parametrize(
+    ("line", "nics"),
+    [
+        (f"{LOG} NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/RoCE [RO]; OOB eno1:192.0.2.1<0>", 2),
+        (f"{LOG} NET/Socket : Using [0]eno1:192.0.2.1<0>", None),
+        ("", None),
+    ],
+)
+def test_a_log_counts_nics(line: str, nics: int | None) -> None:
+    assert clues_of(lines_of(line), "nccl-tests").nics == nics
+
+
+@pytest.mark.parametrize(
+    ("addresses", "looped"),
+    [
+        (("LID 0x01 QPN", "LID 0x01 QPN"), True),
+        (("LID 0x01 QPN", "LID 0x02 QPN"), False),
+        (("LID 0000 QPN\n GID: 00:01", "LID 0000 QPN\n GID: 00:01"), True),
+        (("LID 0000 QPN\n GID: 00:01", "LID 0000 QPN\n GID: 00:02"), False),
+        (("LID 0000 QPN", "LID 0000 QPN"), False),
+    ],
+)
+def test_a_port_may_be_both_ends(addresses: tuple[str, str], looped: bool) -> None:
+    lines = lines_of(f" local address: {addresses[0]}\n remote address: {addresses[1]}\n")
+    assert clues_of(lines, "perftest").looped is looped
+
+
+def test_repetitions_and_debugging_are_named() -> None:
+    lines = lines_of("# nThread 1 warmup iters: 5 iters: 20\nUCX was compiled with debug mode\n")
+    clues = clues_of(lines, "nccl-tests")
+    assert (clues.iterations, clues.debug) == (20, True)
+
+
+def test_a_server_of_the_same_host_is_one_host() -> None:
+    assert clues_of(["Accepted connection from 127.0.0.1:5"], "ucx_perftest").hosts == 1
+    assert clues_of(["Accepted connection from 192.0.2.1:5"], "ucx_perftest").hosts is None
