@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reruns the verdicts of `nearpeak import` on public threads.
 
-`python benchmarks/import_verdicts.py` prints a table in Markdown (docs/methods/import-verdicts.md).
-Nothing is measured: the inputs are in tests/appraisal/threads, written by hand after the threads.
+`python benchmarks/import_verdicts.py` prints the tables of docs/methods/import-verdicts.md. Nothing
+is measured: the inputs are in tests/appraisal/threads, written by hand after the threads.
 """
 
 from collections.abc import Iterator
@@ -11,12 +11,21 @@ from pathlib import Path
 import msgspec
 
 from nearpeak.appraisal.judge import appraise
-from nearpeak.appraisal.known import Hardware, named
+from nearpeak.appraisal.known import Hardware, data, named
+from nearpeak.appraisal.rules import all_rules
 from nearpeak.findings.build import results_of
+from nearpeak.numbers import number, percent
 from nearpeak.observations.merged import File, merge
 from nearpeak.report.appraisals import lines
 from nearpeak.results.results import Appraisal
 
+PATHS = {
+    "copy": "NVLink, messages and copies",
+    "ring": "NVLink, rings of NCCL (busbw)",
+    "switch": "NVLink SHARP, allreduce (busbw)",
+    "pcie": "PCIe, 16 lanes",
+    "nic": "a NIC",
+}
 FOLDER = Path(__file__).parents[1] / "tests" / "appraisal" / "threads"
 
 
@@ -79,5 +88,24 @@ def table() -> Iterator[str]:
         yield f"| {' | '.join(cells)} |"
 
 
+def rule_table() -> Iterator[str]:
+    """Yield the rows of the table of rules."""
+    yield "| Rule | Looks for |"
+    yield "|---|---|"
+    for name, rule in all_rules().items():
+        yield f"| `{name}` | {rule.about} |"
+
+
+def known_table() -> Iterator[str]:
+    """Yield the rows of the table of known rates."""
+    yield "| Path | GPUs | Rate | Source |"
+    yield "|---|---|---|---|"
+    for one in data().ceiling:
+        rate = f"{number(one.gbs)} GB/s" if one.gbs else f"{percent(one.share)} % of nominal"
+        text, address = one.source.text, one.source.address
+        source = f"[{text}]({address})" if address else text
+        yield f"| {PATHS[one.of]} | {', '.join(one.gpus) or 'all'} | {rate} | {source} |"
+
+
 if __name__ == "__main__":
-    print("\n".join(table()))
+    print("\n".join([*known_table(), "", *rule_table(), "", *table()]))

@@ -74,6 +74,7 @@ TRACE = ROOT / "examples" / "lammps" / "trace.json"
 CONFORMANCE = ROOT / "examples" / "conform" / "h200x2-intel" / "conform.json"
 LAYER = ROOT / "benchmarks" / "recorded" / "cloverleaf-h200.txt"
 OSU = ROOT / "tests" / "observations" / "sources" / "osu"  # output of the OSU micro-benchmarks
+NCCL = ROOT / "tests" / "appraisal" / "threads" / "nccl-tests-293.txt"  # of nccl-tests
 
 
 class Quoted(NamedTuple):
@@ -137,6 +138,7 @@ def remade(command: str) -> str:
         Path("examples").symlink_to(ROOT / "examples")
         for benchmark in ("latency", "bw"):
             shutil.copy(OSU / f"{benchmark}.txt", f"osu_{benchmark}.txt")
+        shutil.copy(NCCL, "all_reduce.txt")
         machine = from_sysfs(RECORDED_MACHINE)
         patch.setattr(discovery, "discover", lambda: machine)
         env = {"COLUMNS": str(WIDTH)}

@@ -38,7 +38,7 @@ def test_hosts_without_nics_cannot_tell() -> None:
 def test_a_log_says_how_many_nics_there_are() -> None:
     log = "node0:1:2 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/IB [RO]; OOB eno1"
     text = nccl(H100, [bus_us(8192 * MIB, 40, 16)], hosts=2, log=log)
-    assert appraised(text).missing == "the rate of the 2 NICs of a host (--machine 2x200g)"
+    assert appraised(text).missing == "the rate of 2 NICs of a host (--machine 2x200g)"
 
 
 def test_boards_that_differ_are_all_named() -> None:

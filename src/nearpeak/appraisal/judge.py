@@ -9,6 +9,7 @@ from nearpeak.appraisal.known import Hardware, recognised
 from nearpeak.appraisal.references import references
 from nearpeak.appraisal.rules import all_rules
 from nearpeak.appraisal.view import Reason, View
+from nearpeak.numbers import count
 from nearpeak.observations.observed import Observations
 from nearpeak.results.results import (
     Appraisal,
@@ -88,9 +89,10 @@ def _completed(named: Hardware, recognised: Hardware) -> Hardware:
 
 
 def _of_study(beside: Imported, study: str) -> Sustained:
-    source = Source(text=f"measured without MPI on this machine: {study}", address="")
+    source = Source(text=f"measured without MPI: {study}", address="")
     value = beside.ceiling.value if beside.ceiling else 0.0
-    return Sustained(value=value, path=beside.place.path, source=source, share=beside.fraction)
+    path = f"{beside.place.path}, as {study} measured"
+    return Sustained(value=value, path=path, source=source, share=beside.fraction)
 
 
 def _state(view: View, sustained: list[Sustained], reasons: list[Reason]) -> AppraisalState:
@@ -147,8 +149,9 @@ def _missing(view: View, reasons: Iterable[Reason]) -> str:
     if figure.of_time and figure.ranks is None:
         return "how many ranks there were"
     if (figure.hosts or 0) > 1 or figure.clues.tool == "perftest":
-        many = f"{figure.clues.nics} NICs of a host" if figure.clues.nics else "NICs, and how many"
-        return f"the rate of the {many} (--machine {figure.clues.nics or 4}x200g)"
+        nics = figure.clues.nics
+        which = f"of {count(nics, 'NIC')} of a host" if nics else "of the NICs, and how many"
+        return f"the rate {which} (--machine {nics or 4}x200g)"
     if figure.on_hosts or figure.of_time:
         return "which machine it was, and how many hosts"
     if figure.clues.gpus and hardware.gpu is None:

@@ -29,6 +29,13 @@ With --beside STUDY the figures stand in the study's report, on its paths,
 with its libraries and its ceilings. Where a file was measured, --path says,
 unless it fits but one path; nvbandwidth's GPUs are known by themselves.
 
+It ends with a verdict of at most five lines: what the figure is, what such
+hardware sustains and the share of it, the likely reason, and what to run next;
+or what the table alone cannot tell. The hardware is that of --beside, of the
+file, or of --machine: GPUs by model, number and link (h100x8-nvlink,
+a100x4-nv4, a100pciex8-pcie), NICs of a host by number and rate (4x200g), or
+both (a100x8-nvlink+4x200g).
+
 With -o it writes results.json and report.html.
 
 {sentence("import")}
@@ -38,6 +45,8 @@ Examples:
   nearpeak import osu_latency.txt
 
   mpirun -n 2 osu_latency | nearpeak import mpich=-
+
+  nearpeak import all_reduce.txt --machine h100x8-nvlink+8x400g
 
   nearpeak import mpich=osu_bw.1 mpich=osu_bw.2 openmpi=osu_bw.3 -o here
 

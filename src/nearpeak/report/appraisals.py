@@ -20,12 +20,12 @@ SHOWN = 1  # on a terminal; the page has all of them
 
 
 def blocks(results: Results, most: int | None = None) -> Iterator[Block]:
-    """Yields a list of lines for each appraisal, and how many more there are."""
+    """Yields the lines of each appraisal, and how many more there are."""
     for appraisal in results.appraisals[:most]:
         yield Items(list(lines(appraisal)), "", most=5)
     rest = len(results.appraisals) - (most or len(results.appraisals))
     if rest > 0:
-        yield Prose(f"{count(rest, 'more verdict')}: with -o on the page, and in results.json.")
+        yield Prose(f"{count(rest, 'more verdict')}: with --verbose, or -o.")
 
 
 def lines(appraisal: Appraisal) -> Iterator[str]:
