@@ -279,3 +279,65 @@ def test_it_does_not_write_over_a_study(nearpeak: Nearpeak, study: Path, tmp_pat
     assert (code, out) == (2, "")
     assert err == "nearpeak: -o study: holds a study, whose results would be lost; give another\n"
     assert {path.name: path.read_bytes() for path in study.iterdir() if path.is_file()} == before
+
+
+NCCL = Path(__file__).parents[1] / "appraisal" / "threads" / "nccl-tests-119.txt"
+
+
+def test_a_verdict_is_the_end_of_the_output(nearpeak: Nearpeak) -> None:
+    code, out, err = nearpeak("import", str(NCCL), "--machine", "4x200g", "-o", "here")
+    assert (code, err) == (0, "")
+    *_, figure, known, verdict = out.strip().splitlines()
+    assert figure.startswith("  Figure: nccl-tests allreduce")
+    assert known.endswith("94.6 GB/s by 4 NICs of 200 Gb/s.")
+    assert verdict == "  Verdict: 101 %, near what such hardware sustains."
+    [appraisal] = json.loads(Path("here/results.json").read_text())["appraisals"]
+    assert (appraisal["state"], appraisal["machine"]) == ("near", "a100x8-nvlink+4x200g")
+    assert appraisal["sustained"][0]["source"]["text"]
+    page = Path("here/report.html").read_text()
+    assert "Is this good?" in page
+    assert "94.6 GB/s by 4 NICs of 200 Gb/s" in page
+
+
+def test_a_verdict_is_that_of_standard_input(
+    nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(NCCL.read_bytes())))
+    code, out, _ = nearpeak("import", "-", "--machine", "4x200g")
+    assert (code, "Verdict: 101 %" in out) == (0, True)
+
+
+def test_a_machine_that_is_not_known_writes_nothing(nearpeak: Nearpeak, tmp_path: Path) -> None:
+    code, out, err = nearpeak("import", str(NCCL), "--machine", "h10x8-nvlink", "-o", "here")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "did you mean 'h100'?" in err
+    assert not (tmp_path / "here").exists()
+
+
+@pytest.mark.parametrize(("mbs", "verdict"), [(350_000.0, "near"), (180_000.0, "below")])
+def test_beside_a_study_its_ceiling_is_the_reference(
+    nearpeak: Nearpeak, tmp_path: Path, mbs: float, verdict: str
+) -> None:
+    """OMB's windows reuse one buffer: only where the study's do not, there is no percentage."""
+    table = f"# OSU MPI-CUDA Latency Test v7.2\n{DEVICES}\n# Size Latency (us)\n16777216 {{:.2f}}\n"
+    us = 16777216 / mbs
+    (tmp_path / "latency.txt").write_text(table.format(us))
+    study = str(Path(__file__).parents[2] / "examples" / "h200x2-shipped")
+    words = ("import", "latency.txt", "--beside", study, "--path", "gpu-gpu nvlink")
+    code, out, _ = nearpeak(*words)
+    assert code == 0
+    assert f"gpu-gpu nvlink, as {study} measured" in out.replace("\n", " ").replace("  ", " ")
+    assert f"%, {verdict} " in out
+
+
+DEVICES = "# Send Buffer on DEVICE (D) and Receive Buffer on DEVICE (D)"
+
+
+def test_a_name_of_a_gpu_cannot_steer_the_terminal_or_the_page(
+    nearpeak: Nearpeak, tmp_path: Path
+) -> None:
+    text = NCCL.read_text().replace("NVIDIA A100-SXM4-40GB", "<b>\x1b[31mGPU")
+    (tmp_path / "hostile.txt").write_text(text.replace("pod01", "node"))
+    code, out, _ = nearpeak("import", "hostile.txt", "-o", "here")
+    assert (code, "\x1b" in out) == (0, False)
+    assert "<b>GPU" not in Path("here/report.html").read_text()

@@ -15,7 +15,7 @@ from nearpeak.results.best import quoted_size
 from nearpeak.results.order import guests
 from nearpeak.results.results import Cell, Results
 from nearpeak.terms.buffers import MEMORY
-from nearpeak.terms.identity import Case, Place, Who
+from nearpeak.terms.identity import Case, Curve, Place, Who
 
 LARGE_BYTES = 1 << 20  # from here on a rate is one of the path, and not of its start
 US = "us"
@@ -75,6 +75,11 @@ class Figure:
     def who(self) -> Who:
         """The name of the file."""
         return self.cell.who
+
+    @property
+    def key(self) -> tuple[Who, str, Curve]:
+        """Its file, the group of its paths, and its curve."""
+        return self.who, self.place.group, self.case.curve
 
     @property
     def place(self) -> Place:

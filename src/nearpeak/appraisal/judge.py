@@ -9,6 +9,7 @@ from nearpeak.appraisal.known import Hardware, recognised
 from nearpeak.appraisal.references import references
 from nearpeak.appraisal.rules import all_rules
 from nearpeak.appraisal.view import Reason, View
+from nearpeak.grouping import firsts
 from nearpeak.numbers import count
 from nearpeak.observations.observed import Observations
 from nearpeak.results.results import (
@@ -34,12 +35,17 @@ def appraise(
 
     `hardware`: as the user named it; `study`: the folder whose ceilings are the references.
     """
-    beside = {(one.who, one.case.curve): one for one in results.imported}
+    imported = sorted(results.imported, key=_share)
+    beside = firsts(imported, lambda one: (one.who, one.place.group, one.case.curve))
     appraisals = [
-        _appraised(figure, hardware, beside.get((figure.who, figure.case.curve)), study)
+        _appraised(figure, hardware, beside.get(figure.key), study)
         for figure in figures_of(results, observations)
     ]
     return sorted(appraisals, key=_urgency)
+
+
+def _share(imported: Imported) -> float:
+    return 1.0 if imported.fraction is None else imported.fraction
 
 
 def _urgency(appraisal: Appraisal) -> tuple[int, float]:
@@ -51,23 +57,21 @@ def _urgency(appraisal: Appraisal) -> tuple[int, float]:
 def _appraised(figure: Figure, named: Hardware, beside: Imported | None, study: str) -> Appraisal:
     hardware = _completed(named, recognised(figure.clues))
     view = View(figure, hardware, references(figure, hardware))
-    sustained = [
-        Sustained(value=one.gbs, path=one.words, source=one.source, share=share)
-        for one, share in zip(view.references, view.shares, strict=True)
-    ]
-    if beside is not None and beside.ceiling is not None and not figure.collective:
-        sustained = [_of_study(beside, study)]
-    found = {name: rule.find(view) for name, rule in all_rules().items()}
-    reasons = {name: reason for name, reason in found.items() if reason}
+    outcomes = {name: rule.find(view) for name, rule in all_rules().items()}
+    reasons = {name: reason for name, reason in outcomes.items() if reason}
+    # Ceilings of a study are those of messages.
+    of_study = beside if beside and beside.ceiling and not figure.collective else None
+    sustained = [_of_study(of_study, study)] if of_study else _of_hardware(view)
     state = _state(view, sustained, list(reasons.values()))
-    said = _said(state, reasons)
+    likely = _likely(state, reasons)
+    commands = [reason.command for reason in likely if reason.command]
     return Appraisal(
         who=figure.who,
         place=figure.place,
-        case=figure.case,
+        case=of_study.case if of_study else figure.case,
         tool=figure.clues.tool,
         unit="us" if figure.of_time else "GB/s",
-        value=figure.value,
+        value=of_study.value if of_study else figure.value,
         best=figure.best if figure.matrix else None,
         ranks=figure.ranks,
         hosts=figure.hosts,
@@ -75,14 +79,21 @@ def _appraised(figure: Figure, named: Hardware, beside: Imported | None, study: 
         named=hardware.named,
         state=state,
         sustained=sustained,
-        reasons=said,
+        reasons=likely,
         missing=_missing(view, reasons.values()) if state == "unsure" else "",
-        command=next((one.command for one in said if one.command), _next(state)),
+        command=[*commands, "" if state == "near" else STUDY][0],
     )
 
 
+def _of_hardware(view: View) -> list[Sustained]:
+    return [
+        Sustained(value=one.gbs, path=one.label, source=one.source, share=share)
+        for one, share in zip(view.references, view.shares, strict=True)
+    ]
+
+
 def _completed(named: Hardware, recognised: Hardware) -> Hardware:
-    """What the user names, with GPUs that the file names where the user names only NICs."""
+    """Adds the GPUs that the file names to the NICs that the user names."""
     if named.gpu or not recognised.gpu:
         return named
     return replace(recognised, nics=named.nics, named=named.named)
@@ -98,13 +109,12 @@ def _of_study(beside: Imported, study: str) -> Sustained:
 def _state(view: View, sustained: list[Sustained], reasons: list[Reason]) -> AppraisalState:
     if view.figure.wrong:
         return "wrong data"
-    shares = [one.share for one in sustained if one.share is not None]
-    states = {_standing(view, share) for share in shares}
-    if any(reason.low for reason in reasons):
+    states: set[AppraisalState] = {
+        _standing(view, one.share) if one.share else "unsure" for one in sustained
+    }
+    state = states.pop() if len(states) == 1 else "unsure"
+    if state != "near" and any(reason.low for reason in reasons):
         return "below"
-    if len(states) != 1 or len(shares) < len(sustained):
-        return "unsure"
-    [state] = states
     return "unsure" if _unseen(state, reasons) else state
 
 
@@ -128,19 +138,19 @@ def _may_exceed(view: View) -> bool:
     return figure.benchmark == "allreduce" and (figure.hosts == 2 or adds)
 
 
-def _said(state: AppraisalState, reasons: dict[str, Reason]) -> list[LikelyReason]:
-    """Those that are told: none of a figure that is near what can be."""
+def _likely(state: AppraisalState, reasons: dict[str, Reason]) -> list[LikelyReason]:
+    """The first of the reasons; of a figure that is near what can be, only remarks on it."""
     certain = {name: one for name, one in reasons.items() if one.certain or one.near}
     others = {name: one for name, one in reasons.items() if one.open or not one.near}
-    told = certain if state == "near" else others
+    shown = certain if state == "near" else others
     return [
         LikelyReason(rule=name, text=one.text, certain=one.certain, command=one.command)
-        for name, one in list(told.items())[:MOST_REASONS]
+        for name, one in list(shown.items())[:MOST_REASONS]
     ]
 
 
 def _missing(view: View, reasons: Iterable[Reason]) -> str:
-    """What the table does not tell, in words."""
+    """Names, in words, what the table does not tell."""
     figure, hardware = view.figure, view.hardware
     if unseen := next((reason.open for reason in reasons if reason.open), ""):
         return unseen
@@ -157,7 +167,3 @@ def _missing(view: View, reasons: Iterable[Reason]) -> str:
     if figure.clues.gpus and hardware.gpu is None:
         return f"what {figure.clues.gpus[0]} sustains: no figures of it are known here"
     return "which GPUs and links it was (--machine h100x8-nvlink, 1x200g)"
-
-
-def _next(state: AppraisalState) -> str:
-    return "" if state == "near" else STUDY

@@ -66,7 +66,7 @@ class Nics(NamedTuple):
         return self.gbits / 8
 
     @property
-    def words(self) -> str:
+    def label(self) -> str:
         """`4 NICs of 200 Gb/s`."""
         return f"{count(self.number, 'NIC')} of {self.gbits} Gb/s"
 
@@ -104,7 +104,7 @@ def data() -> Data:
     return msgspec.toml.decode(FILE.read_bytes(), type=Data)
 
 
-def known(of: Of, gpu: Gpu | None) -> Known | None:
+def measured_ceiling(of: Of, gpu: Gpu | None) -> Known | None:
     """The first ceiling of a kind that is of this model or of all; None without one."""
     fits = (one for one in data().ceiling if one.of == of)
     return next((one for one in fits if not one.gpus or (gpu and gpu.id in one.gpus)), None)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from nearpeak.appraisal.figure import Figure
-from nearpeak.appraisal.known import Gpu, Hardware, known
+from nearpeak.appraisal.known import Gpu, Hardware, measured_ceiling
 from nearpeak.results.results import Source
 
 SWITCHED = 8  # GPUs of a host, from which on NVSwitch joins them
@@ -15,10 +15,10 @@ FEWEST_ADDED = 4  # ranks whose allreduce NVSwitch may add up
 
 @dataclass(frozen=True)
 class Reference:
-    """What one path sustains."""
+    """The rate that one path sustains."""
 
     gbs: float
-    words: str  # the path: "NVLink, rings of NCCL"
+    label: str  # the path: "NVLink, rings of NCCL"
     source: Source
 
 
@@ -27,10 +27,10 @@ def references(figure: Figure, hardware: Hardware) -> list[Reference]:
     if figure.of_time:
         return []
     between = _between_hosts(figure, hardware)
-    found = list((_of_network if between else _inside)(figure, hardware))
+    candidates = list((_of_network if between else _inside)(figure, hardware))
     if not figure.both_ways:
-        return found
-    return [replace(one, gbs=2 * one.gbs, words=f"{one.words}, both ways") for one in found]
+        return candidates
+    return [replace(one, gbs=2 * one.gbs, label=f"{one.label}, both ways") for one in candidates]
 
 
 def _between_hosts(figure: Figure, hardware: Hardware) -> bool:
@@ -41,13 +41,13 @@ def _between_hosts(figure: Figure, hardware: Hardware) -> bool:
 
 def _of_network(figure: Figure, hardware: Hardware) -> Iterator[Reference]:
     """Yields the rate of all NICs of a host together; perftest uses one."""
-    nic = known("nic", None)
+    nic = measured_ceiling("nic", None)
     if hardware.nics is None or nic is None or nic.share is None:
         return
     nics = hardware.nics
     if figure.clues.tool == "perftest":
         nics = nics._replace(number=1)
-    yield Reference(nics.number * nics.gbs * nic.share, nics.words, nic.source)
+    yield Reference(nics.number * nics.gbs * nic.share, nics.label, nic.source)
 
 
 def _inside(figure: Figure, hardware: Hardware) -> Iterator[Reference]:
@@ -62,19 +62,19 @@ def _inside(figure: Figure, hardware: Hardware) -> Iterator[Reference]:
 
 def _by_nvlink(figure: Figure, gpu: Gpu, hardware: Hardware) -> Iterator[Reference]:
     nominal = gpu.nvlink or 0.0
-    link = known("ring" if figure.collective else "copy", gpu)
+    link = measured_ceiling("ring" if figure.collective else "copy", gpu)
     if link is None or link.share is None:
         return
     ranks, rings = figure.ranks or 2, nominal * link.share
-    added = known("switch", gpu)
+    added = measured_ceiling("switch", gpu)
     adds = figure.benchmark == "allreduce" and ranks >= FEWEST_ADDED
     if added and added.gbs and adds and figure.value > ABOVE_RINGS * rings:
         yield Reference(added.gbs, "NVLink SHARP", added.source)
         return
     for links in _links(gpu, hardware) if ranks == 2 else (gpu.links,):
-        words = f"{links} NVLinks" if links != gpu.links else "NVLink"
-        words += ", rings of NCCL" if figure.collective else ""
-        yield Reference(nominal * links / gpu.links * link.share, words, link.source)
+        label = f"{links} NVLinks" if links != gpu.links else "NVLink"
+        label += ", rings of NCCL" if figure.collective else ""
+        yield Reference(nominal * links / gpu.links * link.share, label, link.source)
 
 
 def _links(gpu: Gpu, hardware: Hardware) -> tuple[int, ...]:
@@ -87,6 +87,6 @@ def _links(gpu: Gpu, hardware: Hardware) -> tuple[int, ...]:
 
 
 def _by_pcie(gpu: Gpu) -> Iterator[Reference]:
-    lanes = known("pcie", gpu)
+    lanes = measured_ceiling("pcie", gpu)
     if lanes and lanes.share:
         yield Reference(lanes.share * gpu.pcie_gbs, f"PCIe {gpu.pcie}.0 x16", lanes.source)

@@ -32,7 +32,7 @@ def lines(appraisal: Appraisal) -> Iterator[str]:
     """Yields the figure, what such hardware sustains, the verdict, the reason, and a command."""
     yield f"Figure: {_figure(appraisal)}."
     if sustained := appraisal.sustained:
-        yield f"Known: {_known(appraisal, sustained)}."
+        yield f"Known: {_paths(appraisal, sustained)}."
     yield f"Verdict: {verdict(appraisal)}."
     if appraisal.reasons:
         reason = appraisal.reasons[0]
@@ -72,11 +72,11 @@ def _figure(appraisal: Appraisal) -> str:
     ranks = appraisal.ranks if appraisal.tool not in NO_RANKS else None
     where = [count(ranks, "rank") + " in" if ranks else "", memory]
     where.append(f"on {count(appraisal.hosts, 'host')}" if appraisal.hosts else "")
-    words = " ".join(filter(None, [appraisal.tool, case.benchmark, size(case.x) + ",", *where]))
-    return f"{words}: {value}"
+    subject = " ".join(filter(None, [appraisal.tool, case.benchmark, size(case.x) + ",", *where]))
+    return f"{subject}: {value}"
 
 
-def _known(appraisal: Appraisal, sustained: list[Sustained]) -> str:
+def _paths(appraisal: Appraisal, sustained: list[Sustained]) -> str:
     paths = " or ".join(
         f"{number(one.value)} {unit(appraisal.unit)} by {one.path}" for one in sustained
     )

@@ -732,7 +732,7 @@ class LikelyReason(msgspec.Struct, kw_only=True):
 
 
 class Sustained(msgspec.Struct, kw_only=True):
-    """What a path of such hardware sustains."""
+    """The rate, or the time, that a path of such hardware sustains."""
 
     value: float  # in the unit of the figure
     path: str  # the path, in words

@@ -26,8 +26,8 @@ def find(view: View) -> Reason | None:
     if not figure.of_time or figure.ranks != 2 or figure.case.x > SMALL_BYTES:
         return None
     levels = HOST if figure.on_hosts else GPU
-    words, low = next((words, low) for most, words, low in levels if figure.value <= most)
-    return Reason(words, low=low)
+    text, low = next((text, low) for most, text, low in levels if figure.value <= most)
+    return Reason(text, low=low)
 
 
 RULE = Rule(7, find, "the level of latencies of small messages")

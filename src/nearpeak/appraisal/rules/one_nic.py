@@ -14,7 +14,7 @@ def find(view: View) -> Reason | None:
     if view.figure.clues.tool == "perftest" or not LEAST <= view.one_way / nics.gbs <= MOST:
         return None
     return Reason(
-        f"the rate of one of {nics.words}: the others are idle, or share its PCIe lanes",
+        f"the rate of one of {nics.label}: the others are idle, or share its PCIe lanes",
         log(view),
     )
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Allreduce at the rate of rings, where NVSwitch could add up."""
 
-from nearpeak.appraisal.known import known
+from nearpeak.appraisal.known import measured_ceiling
 from nearpeak.appraisal.references import ABOVE_RINGS, FEWEST_ADDED
 from nearpeak.appraisal.view import NCCL_LOG, Reason, Rule, View, again
 from nearpeak.numbers import number
@@ -11,8 +11,8 @@ LEAST = 0.85  # of the rate of rings
 
 def find(view: View) -> Reason | None:
     """Compares the rate with that of rings."""
-    gpu, ring = view.hardware.gpu, known("ring", None)
-    added = known("switch", gpu)
+    gpu, ring = view.hardware.gpu, measured_ceiling("ring", None)
+    added = measured_ceiling("switch", gpu)
     if not (gpu and gpu.nvlink and ring and ring.share and added and view.inside):
         return None
     figure = view.figure
