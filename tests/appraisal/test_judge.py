@@ -2,7 +2,20 @@
 """Verdicts: states, what is missing, and the order of several."""
 
 import pytest
-from made_tables import H100, MIB, appraisals, appraised, bus_us, nccl, nvbandwidth, osu, rules
+from made_tables import (
+    H100,
+    MIB,
+    appraisals,
+    appraised,
+    bus_us,
+    nccl,
+    nvbandwidth,
+    osu,
+    perftest,
+    rules,
+)
+
+from nearpeak.errors import UserError
 
 
 @pytest.mark.parametrize(
@@ -53,6 +66,26 @@ def test_a_model_that_is_not_known_is_named() -> None:
     appraisal = appraised(nccl("AMD Instinct MI300X", [bus_us(8192 * MIB, 300, 8)]))
     assert (appraisal.state, appraisal.machine) == ("unsure", "")
     assert "AMD Instinct MI300X" in appraisal.missing
+
+
+def test_a_port_that_sends_to_itself_is_no_network() -> None:
+    looped = appraised(perftest([(MIB, 11_500.0)], ("0x05", "0x05")), "1x100g")
+    assert (looped.state, looped.missing) == ("unsure", "what the network sustains")
+
+
+def test_messages_in_host_memory_leave_the_caches() -> None:
+    text = osu("Bandwidth", [(16384, 20e3), (65536, 22e3), (4 * MIB, 8e3)])
+    assert (appraised(text).state, rules(appraised(text))) == ("unsure", ["falls"])
+
+
+def test_other_gpus_than_those_of_the_file_are_refused() -> None:
+    with pytest.raises(UserError, match="the file is of H100 SXM"):
+        appraised(nccl(H100, [bus_us(512 * MIB, 300, 8)]), "a100x8-nvlink")
+
+
+def test_old_boards_may_have_half_of_the_links_in_rings() -> None:
+    text = nccl("Tesla V100-SXM2-16GB", [bus_us(512 * MIB, 60, 4)], per_host=4)
+    assert (appraised(text).state, len(appraised(text).sustained)) == ("unsure", 2)
 
 
 def test_wrong_data_is_no_figure() -> None:

@@ -9,6 +9,7 @@ from nearpeak.appraisal.known import Hardware, recognised
 from nearpeak.appraisal.references import references
 from nearpeak.appraisal.rules import all_rules
 from nearpeak.appraisal.view import Reason, View
+from nearpeak.errors import UserError
 from nearpeak.grouping import firsts
 from nearpeak.numbers import count
 from nearpeak.observations.observed import Observations
@@ -93,7 +94,12 @@ def _of_hardware(view: View) -> list[Sustained]:
 
 
 def _completed(named: Hardware, recognised: Hardware) -> Hardware:
-    """Adds the GPUs that the file names to the NICs that the user names."""
+    """Adds the GPUs that the file names to the NICs that the user names.
+
+    Raises UserError if the user names other GPUs than the file.
+    """
+    if named.gpu and recognised.gpu and named.gpu != recognised.gpu:
+        raise UserError(f"--machine {named.id}: the file is of {recognised.gpu.name}")
     if named.gpu or not recognised.gpu:
         return named
     return replace(recognised, nics=named.nics, named=named.named)

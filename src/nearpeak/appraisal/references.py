@@ -71,15 +71,18 @@ def _by_nvlink(figure: Figure, gpu: Gpu, hardware: Hardware) -> Iterator[Referen
     if added and added.gbs and adds and figure.value > ABOVE_RINGS * rings:
         yield Reference(added.gbs, "NVLink SHARP", added.source)
         return
-    for links in _links(gpu, hardware) if ranks == 2 else (gpu.links,):
+    for links in _links(gpu, hardware, ranks):
         label = f"{links} NVLinks" if links != gpu.links else "NVLink"
         label += ", rings of NCCL" if figure.collective else ""
         yield Reference(nominal * links / gpu.links * link.share, label, link.source)
 
 
-def _links(gpu: Gpu, hardware: Hardware) -> tuple[int, ...]:
-    """The numbers of links that two GPUs may have between them: all, where NVSwitch joins eight of
-    a model that others join in fours or in twos directly."""
+def _links(gpu: Gpu, hardware: Hardware, ranks: int) -> tuple[int, ...]:
+    """The numbers of links that a GPU may use: between two of them all, where NVSwitch joins eight
+    of a model that others join in fours or in twos directly; of rings, on the oldest, perhaps half.
+    """
+    if ranks > 2:
+        return (gpu.links,) if len(gpu.pair) <= 2 else gpu.pair[:2]
     if hardware.lanes:
         return (hardware.lanes,)
     switched = (hardware.count or 0) >= SWITCHED and len(gpu.pair) == 2

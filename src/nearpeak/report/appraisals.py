@@ -56,7 +56,7 @@ def verdict(appraisal: Appraisal) -> str:
             f"unsure{f' ({of})' if of else ''}. This table alone cannot tell: {appraisal.missing}"
         )
     if appraisal.state == "below" and not shares:
-        return "low, whatever the hardware is"
+        return "low, unless the network between is slow"
     if appraisal.state == "wrong data" or not shares:
         return STATES[appraisal.state]
     return f"{percent(max(shares))} %, {STATES[appraisal.state]}"

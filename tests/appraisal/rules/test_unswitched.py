@@ -10,7 +10,7 @@ from made_tables import H100, MIB, appraised, bus_us, nccl, rules
     [
         (nccl(H100, [bus_us(512 * MIB, 360, 8)]), "", True),
         (nccl(H100, [bus_us(512 * MIB, 470, 8)]), "", False),
-        (nccl(H100, [bus_us(512 * MIB, 360, 8)]), "h800x8-nvlink", False),
+        (nccl("NVIDIA A100-SXM4-40GB", [bus_us(512 * MIB, 235, 8)]), "", False),
     ],
 )
 def test_allreduce_at_the_rate_of_rings(text: str, machine: str, said: bool) -> None:

@@ -21,11 +21,14 @@ def find(view: View) -> Reason | None:
         for point in points
         if point.size_bytes > best.size_bytes and point.gbs < LIMIT * best.gbs
     )
+    # In one host, larger messages leave the caches.
+    in_host = view.figure.on_hosts and not view.between
+    why = "caches, or another protocol" if in_host else "another protocol, or loss"
     return Reason(
         f"falls from {number(best.gbs)} GB/s at {size(best.size_bytes)} to {number(first.gbs)} at"
-        f" {size(first.size_bytes)}: another protocol, or loss",
+        f" {size(first.size_bytes)}: {why}",
         log(view),
-        low=True,
+        low=not in_host,
     )
 
 

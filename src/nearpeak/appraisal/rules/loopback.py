@@ -12,6 +12,7 @@ def find(view: View) -> Reason | None:
         "both ends are one port: the data crossed PCIe twice and no network",
         again(view),
         certain=True,
+        near=True,
         open="what the network sustains",
     )
 

@@ -10,7 +10,7 @@ def find(view: View) -> Reason | None:
     figure = view.figure
     if figure.clues.tool != "perftest" or figure.on_hosts or figure.of_time:
         return None
-    if view.share is not None and view.share >= GOOD:
+    if view.share is None or view.share >= GOOD:
         return None
     return Reason(
         "GPU and NIC below different PCIe bridges or sockets, or ACS between them",
