@@ -15,9 +15,9 @@ TITLES = {"p50": "50 %", "p90": "90 %", "p99": "99 %", "p999": "99.9 %"}
 
 def table(results: Results) -> Table:
     """By path, a row for each library, operation and size: at a small, a medium and a large one."""
-    known = [(cell, cell.percentiles) for cell in results.cells if cell.percentiles]
-    sizes = sample_sizes(cell.case.x for cell, _ in known)
-    shown = [pair for pair in known if pair[0].case.x in sizes]
+    measured = [(cell, cell.percentiles) for cell in results.cells if cell.percentiles]
+    sizes = sample_sizes(cell.case.x for cell, _ in measured)
+    shown = [pair for pair in measured if pair[0].case.x in sizes]
     by_path = grouped(shown, lambda pair: pair[0].place.path)
     return Table(
         title="Percentiles of latency.",

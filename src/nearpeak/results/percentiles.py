@@ -12,23 +12,23 @@ BEYOND = 5  # iterations of a launch that are longer than a percentile which it 
 SHARES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
 
 
-def over_launches(known: Mapping[Block, Percentiles]) -> TimePercentiles | None:
+def over_launches(launches: Mapping[Block, Percentiles]) -> TimePercentiles | None:
     """The medians over the launches; None without any."""
-    if not known:
+    if not launches:
         return None
     return TimePercentiles(
-        iterations=sum(of.iterations for of in known.values()),
-        longest=max(of.longest for of in known.values()),
-        **{name: _median(known, name) for name in SHARES},
+        iterations=sum(of.iterations for of in launches.values()),
+        longest=max(of.longest for of in launches.values()),
+        **{name: _median(launches, name) for name in SHARES},
     )
 
 
-def _median(known: Mapping[Block, Percentiles], name: str) -> Estimated | None:
+def _median(launches: Mapping[Block, Percentiles], name: str) -> Estimated | None:
     """The median of a percentile over the launches that have enough iterations beyond it."""
     beyond = 1 - SHARES[name]
-    told = {
+    values = {
         block: float(getattr(of, name))
-        for block, of in known.items()
+        for block, of in launches.items()
         if of.iterations * beyond >= BEYOND
     }
-    return estimated(told) if told else None
+    return estimated(values) if values else None

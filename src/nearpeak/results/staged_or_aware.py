@@ -40,9 +40,9 @@ def find(cells: Sequence[Cell]) -> list[StagedOrAware]:
 def _fastest(aware: Cell, copied: Iterable[Cell]) -> Cell:
     """The best of the copies that the same library carried; of all, where it carried none."""
     copies = list(copied)
-    own = [cell for cell in copies if cell.who == aware.who] or copies
+    by_same_library = [cell for cell in copies if cell.who == aware.who]
     pick = min if aware.better == "lower" else max
-    return pick(own, key=lambda cell: estimated(cell.by_block).value)
+    return pick(by_same_library or copies, key=lambda cell: estimated(cell.by_block).value)
 
 
 def _against(aware: Cell, copied: Cell) -> AwareAgainstStaged | None:
