@@ -4,6 +4,7 @@
 Tests import it by its name: `from fake_nvml import FakeNvml` (tests/conftest.py).
 """
 
+from collections import Counter
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -36,6 +37,8 @@ class FakeNvml:
     def __init__(self) -> None:
         self.refused: dict[str, str] = {}
         self.open = False
+        self.calls = Counter[str]()
+        self.asked_fields = 0
         self.fields: dict[tuple[int, int], int] = {(pynvml.NVML_FI_DEV_NVLINK_LINK_COUNT, 0): 18}
         for link in range(18):
             self.fields[pynvml.NVML_FI_DEV_NVLINK_GET_STATE, link] = 1
@@ -90,12 +93,14 @@ class FakeNvml:
             if name in self.refused:
                 raise NvmlError(self.refused[name])
             assert self.open or name == "nvmlInit"
+            self.calls[name] += 1
             answer = self.answers[name]
             return answer(*arguments) if callable(answer) else answer
 
         return call
 
     def _field(self, field: int, scope: int) -> FieldValue:
+        self.asked_fields += 1
         number = self.fields.get((field, scope))
         status = pynvml.NVML_ERROR_NOT_SUPPORTED if number is None else 0
         return FieldValue(status, SimpleNamespace(uiVal=number or 0))

@@ -28,7 +28,8 @@ class Reader:
     def __init__(self) -> None:
         self.asked: list[tuple[list[int], list[str]]] = []
 
-    def read(self, cpus: Any, gpus: Any) -> None:
+    def read(self, cpus: Any, gpus: Any, *, recount: bool) -> None:
+        assert not recount  # of a launch that begins
         self.asked.append((list(cpus), list(gpus)))
 
 
@@ -184,7 +185,7 @@ def test_the_state_of_a_launch_is_that_of_its_own_cpus_and_gpus(
 ) -> None:
     plan = standins.small_plan(paths=(standins.gpu_path(),), buffers="D,D")
     planned = next(launch for launch in plan.launches if launch.role == "mpi")
-    sessions.launch_state(reader, plan, planned)
+    sessions.launch_state(reader, plan, planned, begins=True)
     assert reader.asked == [([0, 1], ["GPU-0", "GPU-1"])]
 
 
@@ -196,5 +197,5 @@ def test_another_host_has_its_own_state(standins: ModuleType, reader: Reader) ->
     )
     plan = standins.small_plan(paths=(msgspec.structs.replace(path, ends=ends),))
     planned = next(launch for launch in plan.launches if launch.role == "mpi")
-    sessions.launch_state(reader, plan, planned)
+    sessions.launch_state(reader, plan, planned, begins=True)
     assert reader.asked == [([0], [])]

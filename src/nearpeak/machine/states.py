@@ -102,15 +102,18 @@ class StateReader:
             self._watch.close()
             self._watch = None
 
-    def read(self, cpus: Iterable[int], gpus: Iterable[str]) -> State:
-        """The state of these logical CPUs (of the first 16) and GPUs (uuid, or NVML's index)."""
+    def read(self, cpus: Iterable[int], gpus: Iterable[str], *, recount: bool = True) -> State:
+        """The state of these logical CPUs (of the first 16) and GPUs (uuid, or NVML's index).
+
+        Without `recount`, errors of GPUs that were just counted are not counted again.
+        """
         wanted = list(cpus)[:MOST_CPUS]
         stolen = self._stolen()
         until = time.monotonic() + FREQUENCY_SECONDS
         return State(
             cpus=[self._cpu(cpu, stolen.get(cpu), until) for cpu in wanted],
             load=self._load(),
-            gpus=[self._gpu(gpu) for gpu in gpus],
+            gpus=[self._gpu(gpu, recount) for gpu in gpus],
         )
 
     def _cpu(self, cpu: int, stolen: float | None, until: float) -> CpuState:
@@ -135,7 +138,7 @@ class StateReader:
         fields = self._tree.text("proc/loadavg").split()
         return float(fields[0]) if fields else None
 
-    def _gpu(self, gpu: str) -> GpuState:
+    def _gpu(self, gpu: str, recount: bool) -> GpuState:
         if self._watch is None:
             self._watch = GpuWatch(self._nvml())
-        return self._watch.read(gpu)
+        return self._watch.read(gpu, recount=recount)

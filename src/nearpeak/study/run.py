@@ -223,7 +223,7 @@ class StudyRun:
         plain = make_command(self._plan, planned, self._tools)
         session = self._session.session
         begin = launch_record(self._plan, planned, number, shell_line(plain), utc_now(), session)
-        begin.state = launch_state(self._states, self._plan, planned)
+        begin.state = launch_state(self._states, self._plan, planned, begins=True)
         self._record(begin)
         launch = self._recording.launches[-1]
         command = make_command(self._plan, planned, self._tools, jsonl)
@@ -249,7 +249,7 @@ class StudyRun:
             message=printable(message),
             given_up_after=failures if gives_up else 0,
             log=str(log),
-            state=launch_state(self._states, self._plan, planned),
+            state=launch_state(self._states, self._plan, planned, begins=False),
         )
         kept = [self._folder / log, *([jsonl] if reader.rejected else ())]
         with self._writing():  # the evidence of the record comes onto the disk before it

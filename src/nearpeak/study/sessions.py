@@ -54,8 +54,8 @@ def differences(before: Fingerprint, now: Fingerprint) -> list[str]:
     ]
 
 
-def launch_state(reader: StateReader, plan: Plan, planned: PlannedLaunch) -> State:
-    """Returns the state of the parts of this host that a launch uses."""
+def launch_state(reader: StateReader, plan: Plan, planned: PlannedLaunch, *, begins: bool) -> State:
+    """Returns the state of the parts of this host that a launch uses, which begins or has ended."""
     local_names = (None, "localhost", socket.gethostname())
     first = planned.groups[0]
     wanted = wanted_place(plan, planned, first)
@@ -69,4 +69,5 @@ def launch_state(reader: StateReader, plan: Plan, planned: PlannedLaunch) -> Sta
     return reader.read(
         dict.fromkeys(cpu for cpu in in_turn if cpu is not None),
         dict.fromkeys(end.gpu for end in ends if end.gpu and end.host in local_names),
+        recount=not begins,
     )

@@ -5,9 +5,11 @@ from typing import Any
 
 import pytest
 
+from nearpeak.machine.gpus import watch as watch_module
 from nearpeak.machine.gpus.watch import GpuState, GpuWatch
 
 UUID = "GPU-00000002-5ec2-e700-0000-abcdefabcdef"
+OTHER = "GPU-00000001-5ec2-e700-0000-abcdefabcdef"
 
 
 def test_all_that_is_told(nvml: Any) -> None:
@@ -37,6 +39,34 @@ def test_errors_of_each_link_where_the_driver_has_no_totals(nvml: Any) -> None:
     assert watch.read(UUID).errors == {"ecc corrected": 0, "ecc uncorrected": 0} | counts
     nvml.fields[161, 4] = 3
     assert watch.read(UUID).errors["nvlink replay"] == 8
+
+
+def test_a_launch_of_two_gpus_counts_errors_once_and_keeps_its_handles(nvml: Any) -> None:
+    watch = GpuWatch(nvml)
+    for _ in range(2):  # the first launch finds what the driver answers
+        nvml.calls.clear()
+        nvml.asked_fields = 0
+        for recount in (False, True):
+            for gpu in (OTHER, UUID):
+                watch.read(gpu, recount=recount)
+    assert (nvml.calls.total(), nvml.asked_fields) == (26, 2 * 3 * 18)
+    assert nvml.calls["nvmlDeviceGetHandleByUUID"] == 0
+    assert nvml.calls["nvmlDeviceGetFieldValues"] == 2  # one for each GPU
+
+
+def test_errors_that_were_counted_just_now_are_kept(
+    nvml: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 100.0
+    monkeypatch.setattr(watch_module.time, "monotonic", lambda: now)
+    watch = GpuWatch(nvml)
+    watch.read(UUID)
+    nvml.fields[161, 4] = 2
+    assert watch.read(UUID, recount=False).errors["nvlink replay"] == 0
+    assert watch.read(UUID).errors["nvlink replay"] == 2
+    nvml.fields[161, 4] = 3
+    now += 1.5
+    assert watch.read(UUID, recount=False).errors["nvlink replay"] == 3
 
 
 def test_a_gpu_of_another_host_is_named_by_its_index(nvml: Any) -> None:

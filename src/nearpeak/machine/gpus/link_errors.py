@@ -15,22 +15,23 @@ TOTALS = {38: "crc", 52: "replay", 59: "recovery"}
 # NVML_FI_DEV_NVLINK_ERROR_DL_REPLAY, _RECOVERY and _CRC: of a link, on Hopper (seen with driver
 # 580); NVML_FI_DEV_NVLINK_COUNT_LINK_RECOVERY_EVENTS: of NVLink 5.
 OF_LINK = {161: "replay", 162: "recovery", 163: "crc", 215: "recovery"}
+Field = tuple[int, int]  # with its scope: a link, or 0
+EVERY_TOTAL: list[Field] = [(field, 0) for field in TOTALS]
+EVERY_LINK: list[Field] = [(field, link) for link in range(MAX_LINKS) for field in OF_LINK]
 PCIE_REPLAYS = 94  # NVML_FI_DEV_PCIE_REPLAY_COUNTER
 
 
 class LinkErrors:
-    """Reads the counts of GPUs; asks each only for what it has answered before."""
+    """Reads the counts of GPUs, in one call; asks each only for what it has answered before."""
 
     def __init__(self) -> None:
-        self._answered: dict[str, list[tuple[int, int]]] = {}
+        self._answered: dict[tuple[str, str], list[Field]] = {}
 
     def of_links(self, asker: NvmlClient, device: Any, gpu: str) -> dict[tuple[int, str], int]:
         """The errors of each NVLink, by its number and their kind; empty where it has no counts."""
-        links = range(MAX_LINKS)
-        every = [(field, link) for link in links for field in OF_LINK]
-        asked = self._answered.get(gpu, every)
+        asked = self._answered.get(("links", gpu), EVERY_LINK)
         values = asker.fields(device, asked)
-        self._answered[gpu] = list(values)
+        self._answered["links", gpu] = list(values)
         counts = Counter[tuple[int, str]]()
         for (field, link), count in values.items():
             counts[link, OF_LINK[field]] += count
@@ -38,12 +39,14 @@ class LinkErrors:
 
     def of_gpu(self, asker: NvmlClient, device: Any, gpu: str) -> dict[str, int]:
         """The errors of all NVLinks of a GPU together, by their kind."""
-        totals = asker.fields(device, [(field, 0) for field in TOTALS])
-        if totals:
-            return {TOTALS[field]: count for (field, _), count in totals.items()}
+        asked = self._answered.get(("gpu", gpu), [*EVERY_TOTAL, *EVERY_LINK])
+        values = asker.fields(device, asked)
+        totals = {name: count for name, count in values.items() if name in EVERY_TOTAL}
+        values = totals or values
+        self._answered["gpu", gpu] = list(values)
         counts = Counter[str]()
-        for (_, kind), count in self.of_links(asker, device, gpu).items():
-            counts[kind] += count
+        for (field, _), count in values.items():
+            counts[(TOTALS | OF_LINK)[field]] += count
         return dict(counts)
 
 
