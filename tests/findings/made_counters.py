@@ -63,12 +63,12 @@ def gpu(index: int) -> Gpu:
     )  # fmt: skip
 
 
-def nic(name: str, kind: str = "infiniband", rate_gbs: float | None = 50.0) -> Nic:
+def nic(
+    name: str, kind: str = "infiniband", rate_gbs: float | None = 50.0, **known: str | None
+) -> Nic:
     """An adapter that is up: of RDMA where it is of no other kind."""
-    return Nic(
-        name=name, kind=kind, numa_node=0, rate_gbs=rate_gbs, addresses=[],
-        verbs=name if kind == "infiniband" else None,
-    )  # fmt: skip
+    known.setdefault("verbs", name if kind == "infiniband" else None)
+    return Nic(name=name, kind=kind, numa_node=0, rate_gbs=rate_gbs, addresses=[], **known)
 
 
 def with_nics(machine: Machine, *nics: Nic) -> Machine:

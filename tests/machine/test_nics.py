@@ -87,17 +87,22 @@ def test_efa(root: Path, put: Put) -> None:
     assert nics(root)["rdmap65s0:1"].kind == "efa"
 
 
-def test_slingshot(root: Path, put: Put) -> None:
+@pytest.mark.parametrize(
+    ("speed", "rate_gbs"), [("bs200G", 25.0), ("CK_400G", 50.0), ("unknown", None)]
+)
+def test_slingshot(root: Path, put: Put, speed: str, rate_gbs: float | None) -> None:
     interface(put, root, "hsn0", PCI)
     for number, pci in enumerate((PCI, "0000:42:00.0")):
         put(root, f"{CXI}/cxi{number}/device", f"../../../{pci}")
         put(root, f"{CXI}/cxi{number}/device/numa_node", "0")
+    put(root, f"{CXI}/cxi1/device/port/0/link/speed", speed)
     found = nics(root)
     assert {name: nic.kind for name, nic in found.items()} == {
         "hsn0": "slingshot",
         "cxi1": "slingshot",  # without an interface here
     }
-    assert (found["hsn0"].rate_gbs, found["cxi1"].rate_gbs) == (25.0, None)
+    assert (found["hsn0"].rate_gbs, found["cxi1"].rate_gbs) == (25.0, rate_gbs)
+    assert (found["hsn0"].counted_as, found["cxi1"].counted_as) == ("cxi0", "cxi1")
 
 
 @pytest.mark.parametrize(

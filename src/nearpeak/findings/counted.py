@@ -3,14 +3,15 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import TypeVar
 
 from nearpeak.findings.evidence import Noticed, View
 from nearpeak.grouping import grouped
-from nearpeak.machine.machine import Machine
+from nearpeak.machine.machine import Machine, Nic
 from nearpeak.machine.rails import rails_of, without_tcp
 from nearpeak.numbers import listed, number
-from nearpeak.observations.observed import Observation
+from nearpeak.observations.observed import Counted, Observation
 from nearpeak.results.counted import times
 from nearpeak.results.results import Cell, Fact
 from nearpeak.terms.counters import KINDS, LABELS, Link, LinkKind, OnLink
@@ -52,7 +53,7 @@ def in_cells(
         ):
             continue
         launches = [
-            times(seen.counted)
+            times(without_rdma(seen.counted, view.observations.machine))
             for seen in observed.get((cell.who, cell.place, cell.case), [])
             if seen.counted
         ]
@@ -67,6 +68,36 @@ def in_cells(
             )
             best[group] = cell, noticed
     yield from (noticed for _, noticed in best.values())
+
+
+def without_rdma(counted: Counted, machine: Machine) -> Counted:
+    """The bytes without those that an Ethernet interface and the port of its RDMA device both
+    counted: the interfaces of some RoCE drivers count RDMA too.
+
+    An interface of IP over InfiniBand or of Slingshot counts TCP only.
+    """
+    links = dict(counted.links)
+    for nic in machine.nics:
+        if nic.kind == "ethernet" and nic.verbs:
+            for port in [link for link in links if link.name == nic.verbs]:
+                links |= _less(links, _interfaces(machine, nic, port.host), links[port])
+    return replace(counted, links=links)
+
+
+def _interfaces(machine: Machine, nic: Nic, host: str) -> list[Link]:
+    """The interfaces whose bytes may be those of this adapter's port: of a bond, any may be a
+    part."""
+    parts = [nic] if nic.pci else [each for each in machine.nics if each.kind == "ethernet"]
+    return [Link("network", host, part.name) for part in parts]
+
+
+def _less(links: Mapping[Link, OnLink], some: Iterable[Link], by: OnLink) -> dict[Link, OnLink]:
+    """The bytes on some links without as many others."""
+    return {
+        link: OnLink(max(0, on.sent - by.sent), max(0, on.received - by.received), on.at_least)
+        for link in some
+        if (on := links.get(link))
+    }
 
 
 def by_kind(cell: Cell, kinds: Iterable[LinkKind]) -> list[Fact]:
@@ -106,7 +137,7 @@ def on_adapters(view: View) -> Iterator[tuple[Who, DataPath, list[dict[Link, flo
         lambda seen: (seen.launch.who, seen.launch.place.path),
     )
     alike = {key: _alike(machine, sum_of_large(several)) for key, several in observed.items()}
-    rails = {nic.verbs for nic in rails_of(machine).values()}
+    rails = {nic.counted_as for nic in rails_of(machine).values()}
     used = {link for several in alike.values() for links in several for link in _carrying(links)}
     for (who, path_id), several in alike.items():
         path = paths[path_id]
@@ -126,7 +157,7 @@ def on_adapters(view: View) -> Iterator[tuple[Who, DataPath, list[dict[Link, flo
 def _alike(machine: Machine, sums: Mapping[Link, OnLink]) -> list[dict[Link, OnLink]]:
     """The adapters by host, kind and rate, without those whose rate is not known: of ports that are
     down it is not."""
-    rates = {nic.verbs: nic.rate_gbs for nic in without_tcp(machine)}
+    rates = {nic.counted_as: nic.rate_gbs for nic in without_tcp(machine)}
     rated = [link for link in sums if rates.get(link.name) is not None]
     groups = grouped(rated, lambda link: (link.host, link.kind, rates[link.name]))
     return [{link: sums[link] for link in links} for links in groups.values()]

@@ -284,7 +284,7 @@ def _fact(view: View, rule: Rule, noticed: Noticed) -> Finding:
         facts=[
             *noticed.facts,
             *(contradicted(rule.settings, noticed.who, observations) if of_message else []),
-            *given(rule.reasons, noticed.who, observations),
+            *given(rule.reasons, noticed.who, observations, noticed.place),
         ],
         message=noticed.message,
         remedy=Remedy(

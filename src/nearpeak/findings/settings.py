@@ -2,7 +2,8 @@
 """Settings that rules name, and the settings of a library that are in force."""
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
 from typing import Literal, NamedTuple
 
 from nearpeak.observations.observed import Observations
@@ -22,6 +23,8 @@ UCX_PREFIX = "UCX_"  # of variables
 # Shows that Open MPI runs over UCX if no variable of UCX is set.
 OVER_UCX = ("OMPI_MCA_pml", "ucx")
 UCX_NO = dict.fromkeys(("no", "off", "0"), "n")  # other words of UCX for `n`
+UCX_LIST = "UCX_TLS"  # the transports that UCX may use
+UCX_IPC = {"cuda_ipc": "nvidia", "rocm_ipc": "amd"}  # transport -> vendor of its GPUs
 CONDITION = "env "  # prefix of variables in the conditions of a launch
 
 
@@ -95,15 +98,43 @@ def contradicted(
     ]
 
 
-def given(settings: Iterable[Setting], who: Who | None, observations: Observations) -> list[Fact]:
-    """Variables in force with the values of the settings, in any spelling of UCX's `n`."""
+def given(
+    settings: Iterable[Setting], who: Who | None, observations: Observations, place: Place | None
+) -> list[Fact]:
+    """Variables in force with the effect of the settings, in any spelling of UCX."""
     set_ = in_force(who, observations)
-    return [
-        Fact(of="variable", name=setting.name, value=set_[setting.name])
+    vendors = {gpu.vendor for gpu in observations.machine.gpus}
+    device = place is not None and place.hosts == 1 and "gpu" in place.ends
+    values = {
+        setting.name: set_[setting.name]
         for setting in _fitting(settings, who, observations)
         if setting.name in set_
-        and UCX_NO.get(set_[setting.name], set_[setting.name]) == setting.value
-    ]
+        and _same(setting, set_[setting.name], vendors)
+        and (device or not setting.of_device)
+    }
+    return [Fact(of="variable", name=name, value=value) for name, value in values.items()]
+
+
+def _same(setting: Setting, value: str, vendors: Container[str]) -> bool:
+    """True if a value has the effect of a setting on a machine with GPUs of these vendors."""
+    if setting.name != UCX_LIST:
+        return UCX_NO.get(value, value) == setting.value
+    transport = setting.value.removeprefix("^")
+    return UCX_IPC[transport] in vendors and leaves_out(value, transport)
+
+
+def leaves_out(transports: str, one: str) -> bool:
+    """True if a list of `UCX_TLS` keeps UCX from one transport of GPUs.
+
+    The list has names, patterns, and groups such as `cuda`; behind `^` are those that UCX leaves
+    out.
+    """
+    listed = transports.removeprefix("^").split(",")
+    names = ["all", one, one.partition("_")[0]]
+    if transports.startswith("^"):
+        names.remove("all")
+    named = any(fnmatchcase(name, each.strip()) for name in names for each in listed)
+    return named == transports.startswith("^")
 
 
 def in_force(who: Who | None, observations: Observations) -> dict[str, str]:

@@ -49,9 +49,15 @@ class Nic(msgspec.Struct, kw_only=True, frozen=True):
     rate_gbs: float | None  # of the link in GB/s, one direction, as it says; null: it does not
     addresses: list[FreeText]  # IP addresses
     verbs: FreeText | None = None  # RDMA device and port: `mlx5_0:1`; null: none, or not known
+    cxi: FreeText | None = None  # Slingshot device: `cxi0`; null: none, or not known
     pci: Public | None = None  # PCI address: `0000:4d:00.0`; null: no PCI device, or not known
     upstream: list[Public] = []  # PCI bridges above it, from the root port down; empty: not known
     host_gbs: float | None = None  # theoretical payload of its PCIe link, each way; null: not known
+
+    @property
+    def counted_as(self) -> str | None:
+        """The name of the link that counts what it moves without TCP; None where it does not."""
+        return self.verbs or self.cxi
 
     @property
     def path_gbs(self) -> float | None:

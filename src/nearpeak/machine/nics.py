@@ -15,6 +15,7 @@ from nearpeak.machine.tree import Tree
 NET = "sys/class/net"
 INFINIBAND = "sys/class/infiniband"
 CXI = "sys/class/cxi"  # of Slingshot's driver
+CXI_SPEED = "device/port/0/link/speed"
 NDEV = "gid_attrs/ndevs/0"  # of a port: the network interface that its first address belongs to
 PHYSFN = "device/physfn"  # of a virtual function: a link to the physical one
 EFA = "DRIVER=efa"  # in `device/uevent` of an RDMA device
@@ -55,7 +56,7 @@ def physical_function(tree: Tree, folder: str) -> str:
 def _network_interfaces(tree: Tree, near: Near) -> Iterator[tuple[str, Nic]]:
     ip_addresses = _addresses() if tree.live else {}
     adapters = _ethernet_adapters(tree)
-    slingshot = {device_address(tree, f"{CXI}/{name}") for name in tree.names(CXI)}
+    slingshot = {device_address(tree, f"{CXI}/{name}"): name for name in tree.names(CXI)}
     for name in tree.names(NET):
         folder = f"{NET}/{name}"
         kind = _kind(tree, folder)
@@ -76,6 +77,7 @@ def _network_interfaces(tree: Tree, near: Near) -> Iterator[tuple[str, Nic]]:
                 rate_gbs=megabits / 8000 if megabits else None,
                 addresses=ip_addresses.get(name, []),
                 verbs=adapters.get(name),
+                cxi=slingshot.get(place["pci"]),
                 **place,
             ),
         )
@@ -138,11 +140,18 @@ def _slingshot(tree: Tree, near: Near) -> Iterator[tuple[str, Nic]]:
                     name=name,
                     kind="slingshot",
                     numa_node=near(folder),
-                    rate_gbs=None,
+                    rate_gbs=_slingshot_gbs(tree, folder),
                     addresses=[],
+                    cxi=name,
                     **place,
                 ),
             )
+
+
+def _slingshot_gbs(tree: Tree, folder: str) -> float | None:
+    """The rate of a Slingshot adapter by its driver, which writes `bs200G` or `BS_200G`."""
+    speed = re.search(r"(\d+)G$", tree.text(f"{folder}/{CXI_SPEED}"))
+    return float(speed[1]) / 8 if speed else None
 
 
 def _place(tree: Tree, folder: str) -> dict[str, Any]:

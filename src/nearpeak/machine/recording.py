@@ -17,7 +17,16 @@ from nearpeak.machine.gpus.fabric import CHANNELS, without_cluster
 from nearpeak.machine.gpus.nvidia import FACTS, nvidia_facts
 from nearpeak.machine.gpus.pci import DEVICES, bridges, device_address
 from nearpeak.machine.machine import Machine, Nic
-from nearpeak.machine.nics import CXI, EFA, INFINIBAND, NDEV, NET, PHYSFN, physical_function
+from nearpeak.machine.nics import (
+    CXI,
+    CXI_SPEED,
+    EFA,
+    INFINIBAND,
+    NDEV,
+    NET,
+    PHYSFN,
+    physical_function,
+)
 from nearpeak.machine.provenance import AMDGPU, BIOS, MICROCODE, PRODUCT
 from nearpeak.machine.rdma_doctor import GDRCOPY, LIMITS, LOCKED, MODULES, PEER_MEMORY
 from nearpeak.machine.sysfs import CPU, NODE, NVIDIA, arm_cores
@@ -178,6 +187,7 @@ def _devices(tree: Tree, machine: Machine) -> Files:
             yield f"{shown}/device/uevent", EFA
     for name in tree.names(CXI):
         yield from _place(tree, f"{CXI}/{name}", f"{CXI}/{name}", adapters.get(name))
+        yield from _copied(tree, [f"{CXI}/{name}/{CXI_SPEED}"])
 
 
 def _place(tree: Tree, folder: str, shown: str, nic: Nic | None) -> Files:

@@ -49,6 +49,17 @@ def test_nothing_where_all_are_at_work_or_few_of_them_by_design(by_hand: Any, id
     assert of_ports(by_hand, idle) == []
 
 
+@pytest.mark.parametrize(("idle", "said"), [(1, True), (0, False)])
+def test_an_adapter_of_four_of_slingshot(by_hand: Any, idle: int, said: bool) -> None:
+    counts = {Link("slingshot", "a", f"cxi{n}"): 0.0 if n < idle else 0.3 for n in range(4)}
+    nics = [nic(f"hsi{n}", "slingshot", 25.0, cxi=f"cxi{3 - n}") for n in range(4)]
+    machine = with_rails(by_hand.MACHINE, *nics)
+    found = noticed(
+        by_hand, RULE, between_hosts(4), *[counted(counts)] * 2, machine=machine, buffers="H,H"
+    )
+    assert facts(found) == (["cxi0 of a: carried nothing"] if said else [])
+
+
 def test_nothing_of_fewer_ranks_than_adapters(by_hand: Any) -> None:
     assert of_ports(by_hand, 1, ranks=7) == []
 

@@ -85,5 +85,20 @@ def test_without_gpus_an_adapter_that_another_case_uses_is_judged(
     assert (by_hand.noticed("one_nic", machine=machine, **both) != []) == said
 
 
+@pytest.mark.parametrize(("times", "said"), [((1.0, 0.001), True), ((0.5, 0.5), False)])
+def test_one_of_two_adapters_of_slingshot(
+    by_hand: Any, times: tuple[float, ...], said: bool
+) -> None:
+    machine = with_rails(
+        by_hand.MACHINE,
+        nic("hsn0", "slingshot", 25.0, cxi="cxi1"),
+        nic("cxi0", "slingshot", 25.0, cxi="cxi0"),  # without an interface
+    )
+    launches = [counted({Link("slingshot", "a", f"cxi{n}"): each for n, each in enumerate(times)})]
+    found = noticed(by_hand, "one_nic", between_hosts(2), *launches, machine=machine, buffers="H,H")
+    one = ["cxi0 of a: 99.9 % of the bytes on 2 adapters of its rate"]
+    assert facts(found) == (one if said else [])
+
+
 def test_nothing_where_no_adapter_carries_the_messages(by_hand: Any) -> None:
     assert adapters(by_hand, between_hosts(2), 1e-4, 0.0) == []

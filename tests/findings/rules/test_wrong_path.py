@@ -44,14 +44,31 @@ def test_messages_that_nvlink_should_carry_and_pcie_does(by_hand: Any) -> None:
     assert found[0].sure
 
 
-@pytest.mark.parametrize(("value", "said"), [("^cuda_ipc", True), ("all", False)])
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        *[("^cuda_ipc", True), ("^cuda_ipc,rocm_ipc", True), ("^gdr_copy,cuda*", True)],
+        *[("tcp,cuda_copy", True), ("sm,self", True), ("^cuda", True)],
+        *[("all", False), ("^rocm_ipc", False), ("sm,cuda_copy,cuda_ipc", False)],
+        *[("rc,cuda", False), ("^tcp", False), ("*", False)],
+    ],
+)
 def test_a_variable_that_may_be_the_reason_is_named(by_hand: Any, value: str, said: bool) -> None:
     library = replace(by_hand.library("openmpi"), given=Settings(env={"UCX_TLS": value}))
     launches = [counted(on_gpus(0.0, 1.08))] * 2
     study = studied(by_hand, nvlink_path(), *launches, machine=with_gpus(by_hand.MACHINE))
     (found,) = find_in(by_hand.view(libraries=[library], **study))
-    assert ("It is run with UCX_TLS=^cuda_ipc." in sentence(found)) == said
+    assert (f"It is run with UCX_TLS={value}." in sentence(found)) == said
     assert "NVLink: 0 times the payload; PCIe: 1.08 times the payload." in sentence(found)
+
+
+def test_a_list_without_ipc_is_no_reason_of_messages_between_hosts(by_hand: Any) -> None:
+    library = replace(by_hand.library("openmpi"), given=Settings(env={"UCX_TLS": "tcp"}))
+    machine = with_nics(with_gpus(by_hand.MACHINE), nic("mlx5_0:1"))
+    launches = [counted({PORT: 0.0, INTERFACE: 1.05})] * 2
+    study = studied(by_hand, between_hosts(), *launches, machine=machine, buffers="H,H")
+    (found,) = find_in(by_hand.view(libraries=[library], **study))
+    assert "It is run with" not in sentence(found)
 
 
 def test_a_counter_that_wrapped_gives_a_lower_bound(by_hand: Any) -> None:
@@ -128,6 +145,34 @@ def test_tcp_between_hosts_of_slingshot(by_hand: Any) -> None:
         "Slingshot: 1.09 times the payload",
         "network: 1.06 times the payload",
     ]
+
+
+ROCE = nic("eth0", "ethernet", verbs="mlx5_0:1", pci="0000:17:00.0")
+
+
+def test_rdma_that_the_interface_of_roce_counts_too_is_no_tcp(by_hand: Any) -> None:
+    assert of_hosts(by_hand, {PORT: 1.02, INTERFACE: 1.05}, ROCE) == []
+    assert of_hosts(by_hand, {PORT: 0.4, INTERFACE: 0.45}, ROCE) == []
+    other = {PORT: 1.02, Link("infiniband", "b", "mlx5_0:1"): 0.0, INTERFACE: 0.0}
+    assert of_hosts(by_hand, {**other, Link("network", "b", "eth0"): 1.05}, ROCE) != []
+
+
+def test_tcp_over_the_interface_of_roce(by_hand: Any) -> None:
+    assert of_hosts(by_hand, {PORT: 0.0, INTERFACE: 1.05}, ROCE) == [
+        "InfiniBand or RoCE: 0 times the payload",
+        "network: 1.05 times the payload",
+    ]
+    assert of_hosts(by_hand, {PORT: 0.3, INTERFACE: 1.05}, ROCE) != []
+    elsewhere = {PORT: 1.0, INTERFACE: 0.0, Link("network", "a", "eth9"): 1.05}
+    assert of_hosts(by_hand, elsewhere, ROCE) != []
+
+
+def test_the_parts_of_a_bond_count_its_rdma_too(by_hand: Any) -> None:
+    bond = nic("bond0", "ethernet", verbs="mlx5_bond_0:1")
+    parts = [nic(name, "ethernet", pci=f"0000:17:00.{name[-1]}") for name in ("eth0", "eth1")]
+    counts = {Link("infiniband", "a", "mlx5_bond_0:1"): 1.0, Link("network", "a", "bond0"): 1.05}
+    counts |= {Link("network", "a", part.name): 0.6 for part in parts}
+    assert of_hosts(by_hand, counts, bond, *parts) == []
 
 
 def test_tcp_is_right_without_an_adapter_that_is_up_and_where_it_is_forced(by_hand: Any) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RDMA adapters of several that carry nothing."""
+"""Adapters of several that carry nothing."""
 
 from collections.abc import Iterator
 
@@ -28,14 +28,15 @@ def sentence(it: Phrases) -> str:
 
 RULE = Rule(
     name="idle_link",
-    tells="Of several RDMA adapters of one kind and rate in a host some carry nothing, and more of"
-    " them carry large messages, on a path with at least as many ranks of each host.",
+    tells="Of several adapters for RDMA or Slingshot of one kind and rate in a host some carry"
+    " nothing, and more of them carry large messages, on a path with at least as many ranks of each"
+    " host.",
     find=find,
     origin="hardware",
     headline="some adapters carry nothing: {it.all_facts}",
     sentence=sentence,
     action="See whether the library may use the adapter.",
-    remedy="See whether the adapter works (ibstat), and whether the library may use it"
-    " (UCX_NET_DEVICES).",
+    remedy="See whether the adapter works (ibstat, cxi_stat), and whether the library may use it"
+    " (UCX_NET_DEVICES, MPICH_OFI_NIC_POLICY).",
     sources=[Reference(PORT_COUNTERS, hosts="several")],
 )

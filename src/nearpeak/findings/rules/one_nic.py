@@ -35,9 +35,9 @@ def sentence(it: Phrases) -> str:
 
 RULE = Rule(
     name="one_nic",
-    tells=f"A host has several RDMA adapters of one kind and rate, and one of them counted"
-    f" {100 * ALL:.0f} % or more of the bytes of all large messages on a path between hosts with"
-    " two ranks of each or more. One rank may take one adapter by design.",
+    tells=f"A host has several adapters for RDMA or Slingshot of one kind and rate, and one of them"
+    f" counted {100 * ALL:.0f} % or more of the bytes of all large messages on a path between hosts"
+    " with two ranks of each or more. One rank may take one adapter by design.",
     find=find,
     origin="settings",
     headline="one adapter of several carries the messages: {it.all_facts}",

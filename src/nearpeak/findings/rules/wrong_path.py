@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from nearpeak.findings.counted import ADAPTERS, MOST, Times, in_cells
 from nearpeak.findings.evidence import Noticed, Rule, View
 from nearpeak.findings.sentences import Phrases
-from nearpeak.findings.settings import Setting
+from nearpeak.findings.settings import UCX_IPC, UCX_LIST, Setting
 from nearpeak.findings.sources import SLURM_GPUS, Reference, issue
 from nearpeak.machine.machine import Machine
 from nearpeak.machine.rails import without_tcp
@@ -77,7 +77,14 @@ RULE = Rule(
     remedy="Look at why the library does not use the link of the path: which transports it may use,"
     " whether it may open the memory of the other GPU (IPC), and which network devices it takes.",
     reasons=[
-        Setting("ucx", "UCX_TLS", "^cuda_ipc", "no CUDA IPC between ranks"),
+        Setting(
+            "ucx",
+            UCX_LIST,
+            f"^{transport}",
+            f"no IPC between ranks; as any list without {transport}",
+            of_device=True,
+        )
+        for transport in UCX_IPC
     ],
     sources=[
         SLURM_GPUS,
