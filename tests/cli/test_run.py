@@ -573,8 +573,8 @@ def test_run_warns_only_of_settings_files_that_the_library_may_read(
     nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = [
-        Diagnosis(severity="bad", id="settings-file", message=f"/root/{file} changes it", hint="")
-        for file in ("ucx.conf", ".nccl.conf")
+        Diagnosis(severity="bad", id="settings-file", message=file, settings_prefix=prefix)
+        for file, prefix in (("ucx.conf", "UCX_"), (".nccl.conf", "NCCL_"))
     ]
     monkeypatch.setattr(doctor, "examine", lambda **_: found)
     for library, files in (("one", ["ucx.conf"]), ("ceiling", [])):

@@ -166,12 +166,9 @@ def observed(launch: Launch, cell: Cell) -> Observation:
     )  # fmt: skip
 
 
-def diagnosed(
-    name: str, message: str, severity: str = "warn", variables: Sequence[str] = ()
-) -> Machine:
+def diagnosed(name: str, message: str, severity: str = "warn", **known: Any) -> Machine:
     """The machine, of which doctor said this."""
-    known = list(variables)
-    said = [Diagnosis(severity=severity, id=name, message=message, variables=known)]
+    said = [Diagnosis(severity=severity, id=name, message=message, **known)]
     return msgspec.structs.replace(MACHINE, diagnoses=said)
 
 

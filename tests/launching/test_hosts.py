@@ -87,7 +87,7 @@ def test_a_host_of_a_flux_instance_is_reached_by_its_broker(
     flux.write_text(f"#!/bin/sh\n[ $1 = hostlist ] && echo {here} a && exit\n{said}\n")
     flux.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    monkeypatch.setenv("FLUX_URI", "local:///run/flux")
+    monkeypatch.setenv("FLUX_URI", f"local://{tmp_path}")
     told = describe(dgx, [here, "a"], None)
     assert told[here] == dgx
     assert str(told["a"]).startswith(f"by exec --noinput --rank=1 {sys.executable} -c ")

@@ -99,6 +99,7 @@ def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., N
     """Puts stand-ins for commands on PATH, each with what it prints, by its arguments."""
     allocation._allocation.cache_clear()
     allocation._flux_id.cache_clear()
+    allocation.flux_hosts.cache_clear()
     for name in ("SLURM_JOB_ID", "FLUX_URI", "FLUX_JOB_ID", "PBS_JOBID", "PBS_NODEFILE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")

@@ -296,15 +296,18 @@ def test_stray_settings_files(recorded: Recorded, put: Put, tmp_path: Path) -> N
     finding = find(root, "settings-file", files=[stray])
     assert finding.severity == "bad"
     assert finding.message.startswith(f"{stray} changes UCX's settings:")
-    for name, owner in ((".nccl.conf", "NCCL"), ("mca-params.conf", "Open MPI")):
+    for name, owner, prefix in (
+        (".nccl.conf", "NCCL", "NCCL_"),
+        ("mca-params.conf", "Open MPI", "OMPI_MCA_"),
+    ):
         file = tmp_path / name
         file.write_text("")
-        assert (
-            f"{name} changes {owner}'s settings"
-            in find(root, "settings-file", files=[file]).message
-        )
+        finding = find(root, "settings-file", files=[file])
+        assert f"{name} changes {owner}'s settings" in finding.message
+        assert finding.settings_prefix == prefix
     put(root, "etc/ucx/ucx.conf", "")
-    assert find(root, "settings-file").severity == "warn"
+    finding = find(root, "settings-file")
+    assert (finding.severity, finding.settings_prefix) == ("warn", "UCX_")
 
 
 def test_settings_that_launches_would_inherit(recorded: Recorded) -> None:

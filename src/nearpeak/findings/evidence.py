@@ -18,6 +18,7 @@ from nearpeak.findings.settings import Setting
 from nearpeak.findings.sources import Reference
 from nearpeak.findings.weights import Weigh, by_family
 from nearpeak.libraries.library import Settings
+from nearpeak.machine.machine import Diagnosis
 from nearpeak.observations.observed import Block, Launch, Observations
 from nearpeak.results import reference
 from nearpeak.results.bounds import LOCALLY_COMPLETE, SYNC
@@ -212,8 +213,15 @@ class View:
         """The problems that doctor reported before the study."""
         return [
             Fact(of="doctor", name=diagnosis, value=entry.message)
+            for entry in self.diagnoses(diagnosis)
+        ]
+
+    def diagnoses(self, name: str) -> list[Diagnosis]:
+        """The problems of this name that doctor reported before the study."""
+        return [
+            entry
             for entry in self.observations.machine.diagnoses
-            if entry.id == diagnosis and entry.severity != "ok"
+            if entry.id == name and entry.severity != "ok"
         ]
 
     def attainable(self, cell: Cell) -> dict[Block, float]:

@@ -10,7 +10,7 @@ import re
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -122,7 +122,7 @@ def by_srun() -> bool:
 def flux_broker(host: str) -> int | None:
     """The rank of the first broker on a host of the Flux instance that this process runs in; None:
     there is none."""
-    hosts = _flux_hosts() if manager() == FLUX else []
+    hosts = flux_hosts(os.environ.get("FLUX_URI", "")) if manager() == FLUX else []
     return hosts.index(host) if host in hosts else None
 
 
@@ -241,14 +241,19 @@ def _flux_id(uri: str) -> str:
     return _output(["flux", "getattr", "jobid"]).strip() or uri
 
 
-def _flux_hosts() -> list[str]:
-    """flux-hostlist(1): `instance`, the hosts of the brokers in the order of these."""
-    return _output(["flux", "hostlist", "--expand", "instance"]).split()
+@functools.cache
+def flux_hosts(_uri: str, program: str = "flux") -> Sequence[str]:
+    """The hosts of the brokers of the Flux instance with this address, in the order of these.
+
+    Asks once: they stay, and the instance does not answer while it ends. flux-hostlist(1):
+    `instance`.
+    """
+    return _output([program, "hostlist", "--expand", "instance"]).split()
 
 
 def _flux_nodes() -> tuple[str, ...]:
     """A host may have several brokers."""
-    return tuple(dict.fromkeys(_flux_hosts()))
+    return tuple(dict.fromkeys(flux_hosts(os.environ["FLUX_URI"])))
 
 
 def _flux_left(_number: str) -> float | None:

@@ -64,11 +64,11 @@ SETTINGS = (
     "NCCL_",
 )
 VARIABLES = "settings-variables"  # the diagnosis that names the variables every launch inherits
+UCX = "UCX_"  # prefix of its variables
 SETTINGS_FILE = "settings-file"  # the diagnosis of a file with settings
-CHANGES = " changes "  # stands behind the file in its message
 # Files of settings by their names: whose they are, and the prefix of these settings as variables.
 OWNERS = {
-    "ucx.conf": ("UCX", "UCX_"),
+    "ucx.conf": ("UCX", UCX),
     "mca-params.conf": ("Open MPI", "OMPI_MCA_"),
     ".nccl.conf": ("NCCL", "NCCL_"),
 }
@@ -383,18 +383,20 @@ def _settings_files(patient: Patient) -> Iterator[Diagnosis]:
     files = list(filter(is_file, patient.settings_files))
     system = patient.tree.exists(SYSTEM_UCX)
     for path in files:
-        owner, _ = OWNERS[path.name]
-        yield bad(
+        owner, prefix = OWNERS[path.name]
+        diagnosis = bad(
             SETTINGS_FILE,
-            f"{path}{CHANGES}{owner}'s settings: `default` would not be the default",
+            f"{path} changes {owner}'s settings: `default` would not be the default",
             "move it away, and give its settings to the study by name instead",
         )
+        yield msgspec.structs.replace(diagnosis, settings_prefix=prefix)
     if system:
-        yield warn(
+        diagnosis = warn(
             SETTINGS_FILE,
-            f"/{SYSTEM_UCX}{CHANGES}UCX's settings for every user of this machine",
+            f"/{SYSTEM_UCX} changes UCX's settings for every user of this machine",
             "look at its settings; results are valid for these settings only",
         )
+        yield msgspec.structs.replace(diagnosis, settings_prefix=UCX)
     if not files and not system:
         yield ok(SETTINGS_FILE, "no stray settings file")
 

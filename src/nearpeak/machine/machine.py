@@ -135,6 +135,8 @@ class Diagnosis(msgspec.Struct, kw_only=True, frozen=True):
     message: FreeText  # what it saw
     hint: FreeText = ""  # what to do; empty if all is well
     variables: list[FreeText] = []  # environment variables that it is about
+    # prefix of the variables that set the same as a file that it is about: `UCX_`; empty: no file
+    settings_prefix: Public = ""
 
 
 class Machine(msgspec.Struct, kw_only=True, frozen=True):

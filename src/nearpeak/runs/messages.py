@@ -46,7 +46,7 @@ def agreed(question: str) -> bool:
 def warn(diagnoses: "Iterable[Diagnosis]", to: TextIO, libraries: "Iterable[Library]") -> None:
     """Prints what doctor found bad, before anything is measured; files with settings only if one of
     the `libraries` may read them."""
-    from nearpeak.libraries.variables import may_read_file
+    from nearpeak.libraries.variables import may_read
     from nearpeak.machine.doctor import SETTINGS_FILE
 
     families = {*map(_family, libraries)}
@@ -56,7 +56,7 @@ def warn(diagnoses: "Iterable[Diagnosis]", to: TextIO, libraries: "Iterable[Libr
         if diagnosis.severity == "bad"
         and (
             diagnosis.id != SETTINGS_FILE
-            or any(may_read_file(family, diagnosis.message) for family in families)
+            or any(may_read(family, diagnosis.settings_prefix) for family in families)
         )
     ]
     show((f"machine:    {diagnosis.message}; {diagnosis.hint}" for diagnosis in bad), to)

@@ -20,18 +20,18 @@ def test_what_doctor_found(by_hand: Any, name: str, severity: str, count: int) -
 
 
 @pytest.mark.parametrize(
-    ("file", "families"),
+    ("prefix", "families"),
     [
-        (".nccl.conf", {"nccl", "rccl"}),
-        ("mca-params.conf", {"openmpi"}),
-        ("ucx.conf", {"openmpi", "intel", "nccl", "rccl"}),
-        ("dir1", {"openmpi", "intel", "nccl", "rccl"}),  # published without its name
+        ("NCCL_", {"nccl", "rccl"}),
+        ("OMPI_MCA_", {"openmpi"}),
+        ("UCX_", {"openmpi", "intel", "nccl", "rccl"}),
+        ("", {"openmpi", "intel", "nccl", "rccl"}),  # of a study that did not record it
     ],
 )
 def test_a_file_counts_where_a_library_may_read_it(
-    by_hand: Any, file: str, families: set[str]
+    by_hand: Any, prefix: str, families: set[str]
 ) -> None:
-    machine = by_hand.diagnosed("settings-file", f"/home/a user/{file} changes anything", "bad")
+    machine = by_hand.diagnosed("settings-file", "-", "bad", settings_prefix=prefix)
     known = [by_hand.library(family) for family in ("openmpi", "intel", "nccl", "rccl")]
     found = {
         library.family
@@ -40,5 +40,5 @@ def test_a_file_counts_where_a_library_may_read_it(
     }
     assert found == families
     ceilings = [by_hand.library("ceiling", native=True)]
-    anyone = file == "dir1"
+    anyone = prefix == ""
     assert bool(by_hand.noticed("settings_files", machine=machine, libraries=ceilings)) == anyone

@@ -6,17 +6,18 @@ from collections.abc import Iterator
 from nearpeak.findings.evidence import Noticed, Rule, View
 from nearpeak.findings.sentences import diagnosed
 from nearpeak.findings.sources import OPEN_MPI_SETTINGS, UCX_SETTINGS
-from nearpeak.libraries.variables import may_read_file
+from nearpeak.libraries.variables import may_read
 from nearpeak.machine.doctor import SETTINGS_FILE
+from nearpeak.results.results import Fact
 
 
 def find(view: View) -> Iterator[Noticed]:
     """The files that doctor found before the study, and that a measured library may read."""
     families = {*view.families.values()}
     facts = [
-        fact
-        for fact in view.doctor(SETTINGS_FILE)
-        if any(may_read_file(family, fact.value) for family in families)
+        Fact(of="doctor", name=SETTINGS_FILE, value=entry.message)
+        for entry in view.diagnoses(SETTINGS_FILE)
+        if any(may_read(family, entry.settings_prefix) for family in families)
     ]
     if facts:
         yield Noticed(facts)

@@ -5,23 +5,21 @@ After flux-run(1), flux-shell-options(7), flux-hostlist(1), flux-environment(7) 
 Flux framework.
 """
 
-import functools
 import json
 import os
 import socket
 from itertools import pairwise
 from pathlib import Path
 
-from nearpeak.asking import answer_of
 from nearpeak.errors import UserError
 from nearpeak.libraries.families import all_families
 from nearpeak.libraries.launchers import Job
 from nearpeak.libraries.library import Library
+from nearpeak.machine.allocation import flux_hosts
 
 PROGRAM = "flux"
 RANK, LOCAL_RANK = "FLUX_TASK_RANK", "FLUX_TASK_LOCAL_ID"
 JOB = "a Flux instance alone, and this is none: start nearpeak in one (flux alloc or flux batch)"
-LIMIT_SECONDS = 20.0  # for a command of Flux to answer
 # Plugins of Flux's shell by which ranks find each other instead of Flux's PMI.
 PMIX, CRAY = "pmix", "cray-pals"
 
@@ -71,7 +69,7 @@ def _pmi(library: Library) -> str:
 
 def _in_order(flux: Path, hosts: list[str]) -> list[str]:
     """The hosts in the order of the instance, in which a job numbers them."""
-    instance = _instance(str(flux), os.environ["FLUX_URI"])
+    instance = flux_hosts(os.environ["FLUX_URI"], str(flux))
     for host in hosts:
         if host not in instance:
             raise UserError(
@@ -80,9 +78,3 @@ def _in_order(flux: Path, hosts: list[str]) -> list[str]:
                 " name hosts of it, as `flux hostlist instance` does"
             )
     return sorted(hosts, key=instance.index)
-
-
-@functools.cache
-def _instance(flux: str, _uri: str) -> list[str]:
-    """The hosts of this instance. Asks once: they stay, and it does not answer while it ends."""
-    return answer_of([flux, "hostlist", "--expand", "instance"], LIMIT_SECONDS).split()
