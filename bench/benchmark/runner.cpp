@@ -218,7 +218,7 @@ std::optional<WrongData> Runner::verify_rounds(Case& made, std::uint64_t rounds,
 bool Runner::measure_and_verify(const CaseName& name, SamplingPolicy policy, bool trial, Case& made,
                                 Measurement& measurement) {
   policy.min_warmup = made.cycle();
-  begin_counting(trial, policy);
+  begin_counting(!trial && judged(name), policy);
   const bool whole = common_.verify && !trial;
   made.begin_round(0, whole ? Part::kAll : Part::kStamps);
   cache_line_ns_.clear();
@@ -227,7 +227,7 @@ bool Runner::measure_and_verify(const CaseName& name, SamplingPolicy policy, boo
   measurement = sampler_.measure(policy, made);
   group_.barrier();
   if (!common_.verify) {
-    if (!trial) end_counting(made, measurement, 0);
+    end_counting(made, measurement, 0);
     return true;
   }
   std::optional<WrongData> wrong;
@@ -243,17 +243,28 @@ bool Runner::measure_and_verify(const CaseName& name, SamplingPolicy policy, boo
   const Part last = cheap ? Part::kAll : Part::kStamps;
   if (!wrong) wrong = verify_rounds(made, rounds, Part::kStamps, last);
   if (wrong) wrong_data(name, *wrong);
-  if (!wrong && !trial) end_counting(made, measurement, rounds);
+  if (!wrong) end_counting(made, measurement, rounds);
   return !wrong;
 }
 
-void Runner::begin_counting(bool trial, SamplingPolicy& policy) {
+// A reading takes milliseconds. Trials are no case, and of smaller messages the bytes of protocols
+// are no small part: no rule judges them (SMALLEST in findings/counted.py).
+bool Runner::judged(const CaseName& name) {
+  constexpr std::size_t kSmallest = std::size_t{64} << 10;
+  return name.over.unit != XAxis{}.unit || name.size_bytes >= kSmallest;
+}
+
+void Runner::begin_counting(bool counts, SamplingPolicy& policy) {
   counted_.reset();
-  if (!counters_) return;
-  if (!trial && uncounted_) counters_->read();
-  uncounted_ = true;  // until it has been
+  counts_ = counters_ && counts;
+  if (!counts_) {
+    read_before_ = false;
+    return;
+  }
+  if (!read_before_) counters_->read();
+  read_before_ = false;  // until the case is over
   if (const auto seconds = counters_->wraps_s()) {
-    constexpr double kRound = 0.7;  // of the time in which a counter wraps
+    constexpr double kRound = 0.3;  // of the time in which a counter wraps
     policy.between = [this] { glance(); };
     policy.longest_round_s = kRound * *seconds;
   }
@@ -261,9 +272,9 @@ void Runner::begin_counting(bool trial, SamplingPolicy& policy) {
 }
 
 void Runner::end_counting(const Case& made, const Measurement& measurement, std::uint64_t rounds) {
-  if (!counters_) return;
+  if (!counts_) return;
   counted_ = CountedCase{counters_->read()};
-  uncounted_ = false;
+  read_before_ = true;
   const auto operation = made.payload();
   if (!group_.everywhere(operation.has_value())) return;
   // The first use is one operation, however many an iteration has.
@@ -274,7 +285,7 @@ void Runner::end_counting(const Case& made, const Measurement& measurement, std:
 }
 
 void Runner::glance() {
-  if (counters_) counters_->glance();
+  if (counts_) counters_->glance();
 }
 
 void Runner::record(const std::vector<CaseResult>& results) {
@@ -555,7 +566,7 @@ void Runner::pick_fastest_method(const Benchmark& benchmark, const CaseContext& 
 void Runner::measure(const CaseName& name, std::uint64_t window, Sampled& sampled,
                      const std::function<double(double us)>& value) {
   group_.barrier();  // the others are ready
-  uncounted_ = true;
+  read_before_ = false;
   CaseResult result;
   result.measurement = sampler_.measure(usual_policy(common_), sampled);
   group_.barrier();

@@ -79,9 +79,11 @@ class Runner {
   std::unique_ptr<Case> make_case(const Benchmark& benchmark, const CaseContext& context);
   bool measure_and_verify(const CaseName& name, SamplingPolicy policy, bool trial, Case& made,
                           Measurement& measurement);
-  // The time from one case to the next counts for the latter, as what it makes ready belongs to it;
-  // that of trials does not.
-  void begin_counting(bool trial, SamplingPolicy& policy);
+  // Whether a rule may judge the bytes that links count while this case is measured.
+  static bool judged(const CaseName& name);
+  // The time from one counted case to the next counts for the latter, as what it makes ready
+  // belongs to it.
+  void begin_counting(bool counts, SamplingPolicy& policy);
   // `rounds`: of verification, after what was measured.
   void end_counting(const Case& made, const Measurement& measurement, std::uint64_t rounds);
   void glance();
@@ -114,7 +116,8 @@ class Runner {
   RecordWriter writer_;
   std::optional<Counters> counters_;
   std::optional<CountedCase> counted_;  // of what was measured last
-  bool uncounted_ = false;              // something was done since the last reading that is no case
+  bool counts_ = false;                 // what is measured now
+  bool read_before_ = false;            // the counters, since what was measured before
   Table table_;
   std::string shown_metric_;
   std::string fastest_;  // method in the first trials of the last case

@@ -7,6 +7,7 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 
 #include "sampling/clock.hpp"
@@ -14,7 +15,7 @@
 namespace nearpeak {
 namespace {
 
-constexpr double kGlance = 0.3;      // of the time in which a counter may wrap
+constexpr double kGlance = 0.7;      // of the time in which a counter may wrap
 constexpr std::size_t kPerLink = 4;  // numbers that ranks tell each other: as in Counters::read()
 
 // The same in all containers of a machine, and on no other machine, unlike the host's name and the
@@ -40,10 +41,41 @@ std::string gpu_key(const CounterScope& scope) {
   return pci_vendor(scope) == kAmd ? scope.pci.substr(0, scope.pci.rfind('.')) : scope.gpu;
 }
 
-// Whether this rank is the first with this text.
-bool is_first(Group& group, const std::string& text) {
-  const auto all = group.gather(text);
-  return std::find(all.begin(), all.end(), text) - all.begin() == group.rank();
+// Where a rank is, and its GPU, as ranks tell it each other.
+struct RankScope {
+  std::string machine;
+  std::string network;  // namespace
+  std::string gpu_key;  // empty: no GPU
+  std::string gpu;
+  std::string pci;
+};
+
+std::vector<RankScope> places_of(Group& group, const CounterScope& scope) {
+  const std::string machine = machine_key(scope);
+  const std::string gpu = scope.gpu.empty() ? "" : machine + " " + gpu_key(scope);
+  const auto texts = group.gather(machine + '\n' + machine + ' ' + namespace_key(scope) + '\n' +
+                                  gpu + '\n' + scope.gpu + '\n' + scope.pci);
+  std::vector<RankScope> places;
+  for (const std::string& text : texts) {
+    std::istringstream lines(text);
+    RankScope& place = places.emplace_back();
+    for (std::string* part :
+         {&place.machine, &place.network, &place.gpu_key, &place.gpu, &place.pci})
+      std::getline(lines, *part);
+  }
+  return places;
+}
+
+// The first rank with the same text as `rank`.
+std::size_t first_with(const std::vector<RankScope>& places, std::string RankScope::* part,
+                       std::size_t rank) {
+  std::size_t first = 0;
+  while (places[first].*part != places[rank].*part) ++first;
+  return first;
+}
+
+bool has_gpu_first(const std::vector<RankScope>& places, std::size_t rank) {
+  return !places[rank].gpu_key.empty() && first_with(places, &RankScope::gpu_key, rank) == rank;
 }
 
 // Links and reasons as lines, for other ranks. Reasons have no tabs or lines of their own.
@@ -100,44 +132,65 @@ std::optional<double> wraps_in(const CountedLink& link) {
 
 }  // namespace
 
-Counters::Counters(Group& group, CounterScope scope) : group_(group) {
+Counters::Counters(Group& group, const CounterScope& scope) : group_(group) {
   const std::int64_t begin = now_ns();
-  const std::string machine = machine_key(scope);
-  scope.adapters = is_first(group, machine);
-  scope.interfaces = is_first(group, machine + " " + namespace_key(scope));
-  if (!is_first(group, machine + " " + gpu_key(scope))) scope.gpu.clear();
-  opened_ = open_sources(scope);
+  open(scope);
   const auto texts = group.gather(to_text(opened_));
   for (int rank = 0; rank < group.size(); ++rank)
     take_text(texts[static_cast<std::size_t>(rank)], rank, links_, unread_);
   for (const auto& source : opened_.sources)
     for (std::size_t i = 0; i < source->links().size(); ++i) own_.push_back({source.get(), i});
   most_ = group.largest(own_.size());
-  opening_us_ = group.largest(static_cast<double>(now_ns() - begin) / 1e3);
-  for (Own& own : own_) own.last_ns = now_ns();
-  read();
+  last_ns_ = now_ns();
+  opening_us_ = group.largest(static_cast<double>(last_ns_ - begin) / 1e3);
 }
 
-void Counters::take(CounterSource& source, const std::vector<std::optional<LinkBytes>>& bytes) {
+void Counters::open(const CounterScope& scope) {
+  const auto places = places_of(group_, scope);
+  const auto rank = static_cast<std::size_t>(group_.rank());
+  const std::size_t reader = first_with(places, &RankScope::machine, rank);
+  opened_ = open_sources({.adapters = reader == rank,
+                          .interfaces = first_with(places, &RankScope::network, rank) == rank,
+                          .root = scope.root});
+  for (std::size_t other = rank; reader == rank && other < places.size(); ++other)
+    if (places[other].machine == places[rank].machine && has_gpu_first(places, other))
+      open_gpu({.gpu = places[other].gpu, .pci = places[other].pci, .root = scope.root},
+               other == rank);
+  std::string seen;
+  for (const auto& source : opened_.sources) seen += source->links().front().name + '\n';
+  const auto seen_by = group_.gather(seen);
+  if (reader != rank && has_gpu_first(places, rank) &&
+      seen_by[reader].find(scope.gpu + '\n') == std::string::npos)
+    open_gpu({.gpu = scope.gpu, .pci = scope.pci, .root = scope.root}, true);
+}
+
+// Another rank may see a GPU of which nothing is counted here, and has the reason.
+void Counters::open_gpu(const CounterScope& scope, bool own) {
+  OpenedSources gpu = open_sources(scope);
+  if (gpu.sources.empty() && !own) return;
+  std::move(gpu.sources.begin(), gpu.sources.end(), std::back_inserter(opened_.sources));
+  std::move(gpu.unread.begin(), gpu.unread.end(), std::back_inserter(opened_.unread));
+}
+
+void Counters::take(CounterSource& source, bool wrapping) {
+  const auto bytes = wrapping ? source.read_wrapping() : source.read();
   const std::int64_t now = now_ns();
   for (Own& own : own_) {
     if (own.source != &source) continue;
     const CountedLink& link = source.links()[own.index];
+    if (wrapping && link.wraps_at == 0) continue;
     const auto& read = bytes[own.index];
     own.lost = own.lost || !read;
     if (own.lost) continue;
-    own.since.sent += after(own.last.sent, read->sent, link.wraps_at);
-    own.since.received += after(own.last.received, read->received, link.wraps_at);
+    const LinkBytes last = own.last.value_or(*read);
+    own.since.sent += after(last.sent, read->sent, link.wraps_at);
+    own.since.received += after(last.received, read->received, link.wraps_at);
     const double seconds = static_cast<double>(now - own.last_ns) / 1e9;
     const auto wraps_s = wraps_in(link);
-    if (link.wraps_at != 0 && (!wraps_s || seconds >= *wraps_s)) own.at_least = true;
+    if (own.last && link.wraps_at != 0 && (!wraps_s || seconds >= *wraps_s)) own.at_least = true;
     own.last = *read;
     own.last_ns = now;
   }
-}
-
-void Counters::read_own() {
-  for (const auto& source : opened_.sources) take(*source, source->read());
 }
 
 std::optional<double> Counters::wraps_s() const {
@@ -152,8 +205,8 @@ void Counters::glance() {
   const std::int64_t now = now_ns();
   for (const Own& own : own_) {
     const auto seconds = wraps_in(own.source->links()[own.index]);
-    if (seconds && static_cast<double>(now - own.last_ns) / 1e9 >= kGlance * *seconds)
-      take(*own.source, own.source->read());
+    if (own.last && seconds && static_cast<double>(now - own.last_ns) / 1e9 >= kGlance * *seconds)
+      take(*own.source, true);
   }
   glances_ns_ += now_ns() - now;
 }
@@ -162,7 +215,7 @@ CountedLinks Counters::read() {
   CountedLinks counted;
   const std::int64_t begin = now_ns();
   counted.seconds = static_cast<double>(begin - last_ns_) / 1e9;
-  read_own();
+  for (const auto& source : opened_.sources) take(*source, false);
   const double took_us = static_cast<double>(now_ns() - begin + glances_ns_) / 1e3;
   glances_ns_ = 0;
   // As doubles, which have every number of bytes below 9 PB.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was counted on the links of all ranks between two readings. Each rank reads its own GPU, one
-// rank of each GPU, machine and network namespace reads what several have.
+// What was counted on the links of all ranks between two readings. The first rank of a machine
+// reads its adapters and the GPUs of all its ranks: NVML takes longer where several processes ask
+// it at once. A GPU that it does not see, as in another container, is read by the first rank that
+// has it.
 #pragma once
 
 #include <optional>
@@ -38,7 +40,7 @@ struct CountedLinks {
 class Counters {
  public:
   // `scope`: of this rank's GPU. Collective, as everything but glance().
-  Counters(Group& group, CounterScope scope);
+  Counters(Group& group, const CounterScope& scope);
 
   const std::vector<RankLink>& links() const { return links_; }
   const std::vector<RankUnread>& unread() const { return unread_; }
@@ -47,8 +49,7 @@ class Counters {
   // ranks.
   std::optional<double> wraps_s() const;
 
-  // What has been counted since the reading before; on the leader. The first one is done by the
-  // constructor.
+  // What has been counted since the reading before; on the leader. The first one counts nothing.
   CountedLinks read();
   // Reads the counters of this rank that wrap, if it is time for them.
   void glance();
@@ -57,14 +58,16 @@ class Counters {
   struct Own {
     CounterSource* source;
     std::size_t index;  // of its links
-    LinkBytes last = {};
+    std::optional<LinkBytes> last = {};
     LinkBytes since = {};
     std::int64_t last_ns = 0;
     bool at_least = false;
     bool lost = false;  // for good
   };
-  void take(CounterSource& source, const std::vector<std::optional<LinkBytes>>& bytes);
-  void read_own();
+  void open(const CounterScope& scope);
+  // `scope`: of a GPU alone; `own`: of this rank.
+  void open_gpu(const CounterScope& scope, bool own);
+  void take(CounterSource& source, bool wrapping);
 
   Group& group_;
   OpenedSources opened_;

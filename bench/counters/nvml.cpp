@@ -85,100 +85,92 @@ const Nvml& nvml() {
   return one;
 }
 
-// Fields of one GPU: a pair for each link.
-class Fields {
- public:
-  explicit Fields(Handle device) : device_(device) {}
+// A kind of links, and the fields that count what it sends and receives.
+struct Fields {
+  const char* kind;
+  unsigned sent;
+  unsigned received;
+  unsigned scope;
+  std::uint64_t unit;
+  std::uint64_t wraps_at;
+};
+constexpr std::array kCounted{
+    Fields{kNvlink, kNvlinkSent, kNvlinkReceived, kAllLinks, kKiB, 0},
+    Fields{kPcie, kPcieSent, kPcieReceived, 0, 1, kPcieWraps},
+};
 
-  void add(unsigned sent, unsigned received, unsigned scope) {
-    values_.push_back({sent, scope, 0, 0, 0, 0, 0});
-    values_.push_back({received, scope, 0, 0, 0, 0, 0});
+// All links of one GPU: NVML is called once for all fields of a reading.
+class Gpu final : public CounterSource {
+ public:
+  // Reads once; leaves out what the driver does not count, with the reason.
+  Gpu(Handle device, const std::string& gpu, std::vector<Unread>& unread)
+      : device_(device), fields_(kCounted.begin(), kCounted.end()) {
+    const auto bytes = read();
+    std::vector<Fields> counted;
+    for (std::size_t i = 0; i < fields_.size(); ++i) {
+      const Fields& link = fields_[i];
+      if (!bytes[i]) {
+        unread.push_back({link.kind, "NVML does not count it on this GPU (error " +
+                                         std::to_string(errors_[i]) + ")"});
+        continue;
+      }
+      counted.push_back(link);
+      const double rate = link.wraps_at == 0 ? 0 : nvml().pcie_bytes_per_s(device);
+      links_.push_back({link.kind, gpu, link.wraps_at, rate});
+    }
+    fields_ = std::move(counted);
   }
 
-  // Of each pair the values; nothing where one cannot be read.
-  std::vector<std::optional<LinkBytes>> read() {
-    const int status = nvml().read(device_, values_);
+  const std::vector<CountedLink>& links() const override { return links_; }
+  std::vector<std::optional<LinkBytes>> read() override { return ask(fields_); }
+  // Of NVLink alone a reading takes five times as long as of PCIe.
+  std::vector<std::optional<LinkBytes>> read_wrapping() override {
+    std::vector<Fields> wrapping;
+    for (const Fields& link : fields_)
+      if (link.wraps_at != 0) wrapping.push_back(link);
+    const auto read = ask(wrapping);
     std::vector<std::optional<LinkBytes>> all;
-    for (std::size_t i = 0; i < values_.size(); i += 2) {
+    auto next = read.begin();
+    for (const Fields& link : fields_) all.push_back(link.wraps_at != 0 ? *next++ : std::nullopt);
+    return all;
+  }
+
+ private:
+  std::vector<std::optional<LinkBytes>> ask(const std::vector<Fields>& fields) {
+    std::vector<FieldValue> values;
+    for (const Fields& link : fields) {
+      values.push_back({link.sent, link.scope, 0, 0, 0, 0, 0});
+      values.push_back({link.received, link.scope, 0, 0, 0, 0, 0});
+    }
+    const int status = nvml().read(device_, values);
+    std::vector<std::optional<LinkBytes>> all;
+    errors_.clear();
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+      const FieldValue& sent = values[2 * i];
+      const FieldValue& received = values[2 * i + 1];
+      errors_.push_back(status != 0 ? status : sent.status != 0 ? sent.status : received.status);
       auto& bytes = all.emplace_back();
-      error_ = status != 0              ? status
-               : values_[i].status != 0 ? values_[i].status
-                                        : values_[i + 1].status;
-      if (error_ == 0) bytes = LinkBytes{values_[i].value, values_[i + 1].value};
+      if (errors_.back() == 0)
+        bytes = LinkBytes{in_bytes(sent, fields[i]), in_bytes(received, fields[i])};
     }
     return all;
   }
-  int error() const { return error_; }  // of the pair read last
+  // Drivers leave the upper half of a value of 32 bits as it was.
+  static std::uint64_t in_bytes(const FieldValue& value, const Fields& link) {
+    return (link.wraps_at != 0 ? value.value % link.wraps_at : value.value) * link.unit;
+  }
 
- private:
   Handle device_;
-  std::vector<FieldValue> values_;
-  int error_ = 0;
-};
-
-void in_bytes(std::vector<std::optional<LinkBytes>>& all, std::uint64_t unit) {
-  for (auto& bytes : all)
-    if (bytes) bytes = LinkBytes{bytes->sent * unit, bytes->received * unit};
-}
-
-class Nvlink final : public CounterSource {
- public:
-  Nvlink(Handle device, const std::string& gpu) : all_(device), links_{{kNvlink, gpu}} {
-    all_.add(kNvlinkSent, kNvlinkReceived, kAllLinks);
-  }
-
-  const std::vector<CountedLink>& links() const override { return links_; }
-  std::vector<std::optional<LinkBytes>> read() override {
-    auto bytes = all_.read();
-    in_bytes(bytes, kKiB);
-    return bytes;
-  }
-  int error() const { return all_.error(); }
-
- private:
-  Fields all_;
+  std::vector<Fields> fields_;
+  std::vector<int> errors_;  // of the links read last
   std::vector<CountedLink> links_;
 };
-
-class Pcie final : public CounterSource {
- public:
-  Pcie(Handle device, const std::string& gpu)
-      : both_(device), links_{{kPcie, gpu, kPcieWraps, nvml().pcie_bytes_per_s(device)}} {
-    both_.add(kPcieSent, kPcieReceived, 0);
-  }
-
-  const std::vector<CountedLink>& links() const override { return links_; }
-  std::vector<std::optional<LinkBytes>> read() override {
-    auto bytes = both_.read();
-    // Drivers leave the upper half of such a value as it was.
-    for (auto& link : bytes)
-      if (link) link = LinkBytes{link->sent % kPcieWraps, link->received % kPcieWraps};
-    return bytes;
-  }
-  int error() const { return both_.error(); }
-
- private:
-  Fields both_;
-  std::vector<CountedLink> links_;
-};
-
-template <class Source>
-void add_counted(Handle device, const CounterScope& scope, OpenedSources& opened) {
-  auto source = std::make_unique<Source>(device, scope.gpu);
-  if (source->read().front())
-    opened.sources.push_back(std::move(source));
-  else
-    opened.unread.push_back(
-        {source->links().front().kind,
-         "NVML does not count it on this GPU (error " + std::to_string(source->error()) + ")"});
-}
 
 const RegisterSource nvml_source([](const CounterScope& scope, OpenedSources& opened) {
   if (scope.gpu.empty() || pci_vendor(scope) == kAmd) return;
   try {
-    const Handle device = nvml().device(scope.gpu);
-    add_counted<Nvlink>(device, scope, opened);
-    add_counted<Pcie>(device, scope, opened);
+    auto gpu = std::make_unique<Gpu>(nvml().device(scope.gpu), scope.gpu, opened.unread);
+    if (!gpu->links().empty()) opened.sources.push_back(std::move(gpu));
   } catch (const BackendUnavailable& error) {
     for (const char* kind : {kNvlink, kPcie}) opened.unread.push_back({kind, error.what()});
   }

@@ -43,6 +43,8 @@ class CounterSource {
   virtual const std::vector<CountedLink>& links() const = 0;
   // Bytes on each link since some time in the past; nothing for one that cannot be read now.
   virtual std::vector<std::optional<LinkBytes>> read() = 0;
+  // The same of those links alone that wrap, where that is cheaper.
+  virtual std::vector<std::optional<LinkBytes>> read_wrapping() { return read(); }
 };
 
 // Whose counters to read.

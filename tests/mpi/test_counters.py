@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bytes that links count while a library is measured, beside the payload."""
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,7 @@ def test_shared_memory_is_counted_on_no_link(launcher: Any) -> None:
     assert out < record["counted"]["payload"]["sent_bytes"][0] / 10
 
 
-def test_each_rank_reads_its_own_gpu(launcher: Any, fake_nvml: Path) -> None:
+def test_the_first_rank_reads_the_gpus_of_all(launcher: Any, fake_nvml: Path) -> None:
     env = {
         "NEARPEAK_NVML_LIBRARY": str(fake_nvml),
         "NEARPEAK_FAKE_NVML": "nvlink=1000,pcie=64",
@@ -65,13 +66,35 @@ def test_each_rank_reads_its_own_gpu(launcher: Any, fake_nvml: Path) -> None:
     assert len(set(uuids)) == 2
     gpus = [link for link in environment["counters"]["links"] if link["kind"] in ("nvlink", "pcie")]
     assert [(link["rank"], link["kind"], link["name"]) for link in gpus] == [
-        (rank, kind, uuid) for rank, uuid in enumerate(uuids) for kind in ("nvlink", "pcie")
+        (0, kind, uuid) for uuid in uuids for kind in ("nvlink", "pcie")
     ]
     (record,) = done.of("samples")
     sent, received = counted_by_kind(done, record)["nvlink"]
     assert sent > 0
     assert received > 0
     assert sent % (1000 * 1024) == received % (1000 * 1024) == 0
+
+
+def test_a_launch_asks_nvml_once_for_each_gpu_and_only_where_messages_are_large(
+    launcher: Any, fake_nvml: Path, tmp_path: Path
+) -> None:
+    calls = tmp_path / "calls.txt"
+    env = {
+        "NEARPEAK_NVML_LIBRARY": str(fake_nvml),
+        "NEARPEAK_FAKE_NVML": "generation=1,width=1",  # wraps after 14 s: nothing between readings
+        "NEARPEAK_FAKE_NVML_CALLS": str(calls),
+    }
+    line = ("latency", "--buffers", "D,D", "--sizes", "8,1K,64K,256K", *QUICK)
+    done = launcher.run(*line, fake="reachable=1", env=env)
+    assert done.measured() == {"latency"}
+    counted = {record["size_bytes"]: "counted" in record for record in done.of("samples")}
+    assert counted == {8: False, 1024: False, 65536: True, 262144: True}
+    gpus, readings = 2, 4  # when it is opened, before the first large size, and after each
+    assert Counter(calls.read_text().splitlines()) == {
+        "nvmlInit_v2": 1,
+        "nvmlDeviceGetHandleByUUID": gpus,
+        "nvmlDeviceGetFieldValues 4": gpus * readings,
+    }
 
 
 def test_ranks_that_share_a_gpu_read_it_once(launcher: Any, fake_nvml: Path) -> None:
@@ -87,7 +110,7 @@ def test_ranks_that_share_a_gpu_read_it_once(launcher: Any, fake_nvml: Path) -> 
 def test_what_cannot_be_read_says_why_once(launcher: Any) -> None:
     env = {"NEARPEAK_NVML_LIBRARY": "/nowhere/libnvidia-ml.so"}
     done = launcher.run(
-        "latency", "--buffers", "D,D", "--sizes", "8,64K", *QUICK, fake="reachable=1", env=env
+        "latency", "--buffers", "D,D", "--sizes", "64K", *QUICK, fake="reachable=1", env=env
     )
     (environment,) = done.of("environment")
     unread = environment["counters"]["unread"]

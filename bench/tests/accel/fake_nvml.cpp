@@ -5,10 +5,14 @@
 //   receives, from 0 and from 4096 below 4 GiB on
 //   generation=N  width=N  of PCIe (5 and 16; generation 0: not known)
 //   none=FIELD  the driver does not count this field   broken=1  nvmlInit_v2 fails
+//   hidden=N  it does not have this device
+// Each call adds its name to the file that NEARPEAK_FAKE_NVML_CALLS names, with the number of
+// fields.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <sstream>
 #include <string>
 
@@ -61,13 +65,22 @@ Gpu* gpus() {
   return all;
 }
 
+void called(const std::string& name) {
+  if (const char* const path = std::getenv("NEARPEAK_FAKE_NVML_CALLS"))
+    std::ofstream(path, std::ios::app) << name + "\n";
+}
+
 }  // namespace
 
-EXPORT int nvmlInit_v2() { return setting("broken", 0) != 0 ? kUnknown : 0; }
+EXPORT int nvmlInit_v2() {
+  called("nvmlInit_v2");
+  return setting("broken", 0) != 0 ? kUnknown : 0;
+}
 
 EXPORT int nvmlDeviceGetHandleByUUID(const char* uuid, void** device) {
-  for (int i = 0; i < 2; ++i)
-    if (gpus()[i].uuid == uuid) {
+  called("nvmlDeviceGetHandleByUUID");
+  for (unsigned i = 0; i < 2; ++i)
+    if (gpus()[i].uuid == uuid && setting("hidden", 2) != i) {
       *device = &gpus()[i];
       return 0;
     }
@@ -75,6 +88,7 @@ EXPORT int nvmlDeviceGetHandleByUUID(const char* uuid, void** device) {
 }
 
 EXPORT int nvmlDeviceGetFieldValues(void* device, int count, FieldValue* values) {
+  called("nvmlDeviceGetFieldValues " + std::to_string(count));
   Gpu& gpu = *static_cast<Gpu*>(device);
   ++gpu.readings;
   for (int i = 0; i < count; ++i) {
