@@ -5,7 +5,7 @@ import msgspec
 import pytest
 
 from nearpeak.machine.machine import Gpu, Machine, Nic, unknown
-from nearpeak.machine.rails import below_switches, nearness, rails_of
+from nearpeak.machine.rails import below_switches, joined, nearness, rails_of
 
 ROOT, SWITCH = "0000:15:01.0", "0000:16:00.0"
 
@@ -43,7 +43,7 @@ def machine(gpus: list[Gpu], nics: list[Nic]) -> Machine:
 
 
 def names(gpus: list[Gpu], nics: list[Nic]) -> dict[int, str]:
-    return {index: nic.name for index, nic in rails_of(machine(gpus, nics)).items()}
+    return {index: joined(some).name for index, some in rails_of(machine(gpus, nics)).items()}
 
 
 @pytest.mark.parametrize(
@@ -76,6 +76,29 @@ def test_the_adapter_of_each_gpu(
         index: f"mlx5_{nic}:1" if isinstance(nic, int) else nic for index, nic in expected.items()
     }
     assert names(gpus, nics) == wanted
+
+
+@pytest.mark.parametrize(
+    ("many", "expected"),
+    [
+        (1, [[0], [0]]),
+        (2, [[0], [1]]),
+        (4, [[0, 2], [1, 3]]),
+    ],
+)
+def test_adapters_of_efa_are_dealt_out(many: int, expected: list[list[int]]) -> None:
+    gpus = [gpu(0, 0, ROOT), gpu(1, 0, ROOT)]
+    nics = [msgspec.structs.replace(port(n, 0, ROOT), kind="efa") for n in range(many)]
+    rails = rails_of(machine(gpus, nics)).values()
+    assert [[nic.name for nic in some] for some in rails] == [
+        [f"mlx5_{n}:1" for n in numbers] for numbers in expected
+    ]
+
+
+def test_a_rail_of_several_adapters_has_the_rate_of_all() -> None:
+    rail = joined([port(0), port(1), port(2)])
+    assert (rail.name, rail.rate_gbs, rail.verbs) == ("mlx5_0:1 and 2 more", 150.0, None)
+    assert joined([port(0)]) == port(0)
 
 
 def test_common_bridges_are_nearer_than_a_common_node() -> None:

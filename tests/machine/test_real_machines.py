@@ -36,6 +36,7 @@ def words(machine: Machine) -> str:
         ("mi300a", 4, "AMD Instinct MI300A", 96, 4, {("xgmi", None): 6}),
         ("azure-ndv5", 8, "NVIDIA H100 80GB HBM3", 96, 2, {("nvlink", 450.0): 28}),
         ("aws-p4d", 8, "NVIDIA A100-SXM4-40GB", 48, 2, {("nvlink", 300.0): 28}),
+        ("aws-p5", 8, "NVIDIA H100 80GB HBM3", 48, 1, {("nvlink", 450.0): 28}),
         ("dgx2", 16, "Tesla V100-SXM3-32GB-H", 4, 2, {("nvlink", 150.0): 120}),
         ("gh200-quad", 4, "NVIDIA GH200 120GB", 288, 36, {("nvlink", 150.0): 6}),
         ("gb200-tray", 4, "NVIDIA GB200", 144, 34, {("nvlink", 900.0): 6}),
@@ -76,7 +77,19 @@ def test_counts_names_and_links(
     ],
 )
 def test_rails(load: Load, name: str, names: list[str]) -> None:
-    assert [nic.name for nic in rails_of(load(name)).values()] == names
+    assert [nic.name for (nic,) in rails_of(load(name)).values()] == names
+
+
+def test_a_gpu_has_all_efa_adapters_below_its_switch(load: Load) -> None:
+    machine = load("aws-p5")
+    rails = rails_of(machine)
+    assert [len(nics) for nics in rails.values()] == [4] * 8
+    assert [nic.name for nic in rails[3]] == [f"rdmap{bus}s0:1" for bus in range(130, 134)]
+    found = {path.id: path for path in discover_paths(machine, ["recorded", "b"], True)[0]}
+    path = found["gpu-gpu two-nodes"]
+    assert "through rdmap79s0:1 and 3 more, GPU 0" in path.summary
+    assert (path.theoretical_gbs, path.adapter, path.nic) == (50.0, None, None)
+    assert not [name for name in found if "far-nic" in name or "two-nodes pair" in name]
 
 
 def test_switches_with_two_gpus_and_an_adapter(load: Load) -> None:

@@ -338,10 +338,10 @@ def _nics(this_machine: Machine) -> Table:
 
 
 def _gpus(this_machine: Machine) -> Table:
-    from nearpeak.machine.rails import rails_of
+    from nearpeak.machine.rails import joined, rails_of
 
     columns = ["GPU", "Name", "PCI", "NUMA node", "Memory", "Its GB/s", "To the CPU", "GB/s"]
-    rails = rails_of(this_machine)
+    rails = {index: joined(nics).name for index, nics in rails_of(this_machine).items()}
     table = _table(*columns, *(["NIC"] if rails else []))
     for gpu in this_machine.gpus:
         table.add_row(
@@ -353,7 +353,7 @@ def _gpus(this_machine: Machine) -> Table:
             _rate(gpu.memory_gbs),
             gpu.host_link,
             _rate(gpu.host_gbs),
-            *([rails[gpu.index].name if gpu.index in rails else "none near"] if rails else []),
+            *([rails.get(gpu.index, "none near")] if rails else []),
         )
     return table
 

@@ -137,7 +137,7 @@ def on_adapters(view: View) -> Iterator[tuple[Who, DataPath, list[dict[Link, flo
         lambda seen: (seen.launch.who, seen.launch.place.path),
     )
     alike = {key: _alike(machine, sum_of_large(several)) for key, several in observed.items()}
-    rails = {nic.counted_as for nic in rails_of(machine).values()}
+    rails = {nic.counted_as for nics in rails_of(machine).values() for nic in nics}
     used = {link for several in alike.values() for links in several for link in _carrying(links)}
     for (who, path_id), several in alike.items():
         path = paths[path_id]

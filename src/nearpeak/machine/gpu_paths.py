@@ -19,7 +19,7 @@ from nearpeak.machine.places import (
     same_package,
     towards,
 )
-from nearpeak.machine.rails import nearness, rails_of
+from nearpeak.machine.rails import EFA, joined, nearness, rails_of
 from nearpeak.machine.rates import least
 from nearpeak.numbers import count
 from nearpeak.terms.path import NO_DEVICE, DataPath, Endpoint, NoPath
@@ -303,7 +303,7 @@ def _pairs(machine: Machine, cores: Cores) -> list[DataPath]:
 def _loopback(machine: Machine, cores: Cores) -> list[DataPath | NoPath]:
     """The path from the GPU nearest to its RDMA adapter through that and back: perftest measures
     it on one host."""
-    rails = [(gpu, nic) for gpu, nic in _rails(machine) if nic.verbs]
+    rails = [(gpu, nic) for gpu, nic in _rails(machine) if nic.perftest_port]
     if not rails:
         return [NoPath(LOOPBACK, "no RDMA adapter is near to a GPU")]
     gpu, nic = max(rails, key=lambda rail: nearness(*rail))
@@ -315,14 +315,14 @@ def _loopback(machine: Machine, cores: Cores) -> list[DataPath | NoPath]:
             summary=f"{_named(gpu)} through {nic.name} to itself, by perftest and no library",
             transport="network",
             ends=(_gpu_end(first, gpu), _gpu_end(second, gpu)),
-            adapter=nic.verbs,
+            adapter=nic.perftest_port,
         )
     ]
 
 
 def _rails(machine: Machine, nics: Sequence[Nic] | None = None) -> list[tuple[Gpu, Nic]]:
     adapters = rails_of(machine, nics)
-    return [(gpu, adapters[gpu.index]) for gpu in machine.gpus if gpu.index in adapters]
+    return [(gpu, joined(adapters[gpu.index])) for gpu in machine.gpus if gpu.index in adapters]
 
 
 def _two_nodes(
@@ -348,7 +348,10 @@ def _two_nodes(
         ends=(host, receiver),
     )
     placed = bool(rails) and gpu.numa_node is not None
-    far = [nic for nic in nics if placed and nic.numa_node not in (None, gpu.numa_node)]
+    forcible = nic.kind != EFA  # libraries use it through libfabric, which UCX_NET_DEVICES misses
+    far = [
+        nic for nic in nics if placed and forcible and nic.numa_node not in (None, gpu.numa_node)
+    ]
     return [
         both,
         mixed,
@@ -358,14 +361,13 @@ def _two_nodes(
         *(
             _rail(machine, cores, hosts, *rail)
             for rail in (rails if ports else _roce_rails(machine))
-            if all_pairs
+            if all_pairs and forcible
         ),
     ]
 
 
 def _roce_rails(machine: Machine) -> list[tuple[Gpu, Nic]]:
-    """GPUs with an RDMA adapter of Ethernet below the same switch. MPI libraries use EFA through
-    libfabric, where UCX_NET_DEVICES forces nothing."""
+    """GPUs with an RDMA adapter of Ethernet below the same switch."""
     rails = _rails(machine)
     return [(gpu, nic) for gpu, nic in rails if nic.kind == "ethernet" and nearness(gpu, nic)[0]]
 
@@ -400,7 +402,7 @@ def _to_second_host(
         transport="network",
         ends=(_gpu_end(first, gpu, hosts[0]), _gpu_end(second, gpu, hosts[1])),
         theoretical_gbs=least([nic.path_gbs, gpu.host_gbs]) if rated else None,
-        adapter=nic.verbs,
+        adapter=nic.perftest_port,
     )
 
 

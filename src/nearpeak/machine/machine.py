@@ -60,6 +60,12 @@ class Nic(msgspec.Struct, kw_only=True, frozen=True):
         return self.verbs or self.cxi
 
     @property
+    def perftest_port(self) -> str | None:
+        """The port through which perftest measures ceilings; None for EFA, which lacks reliable
+        connections."""
+        return None if self.kind == "efa" else self.verbs
+
+    @property
     def path_gbs(self) -> float | None:
         """The theoretical rate of messages through it: its link's, or PCIe's where that is less.
 

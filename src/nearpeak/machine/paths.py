@@ -192,7 +192,7 @@ def _two_nodes(machine: Machine, cores: Cores, hosts: Sequence[str]) -> DataPath
         transport="network",
         ends=_on_hosts(_nearest_first(cores, nic), hosts[:2], 1),
         theoretical_gbs=nic.path_gbs,
-        adapter=nic.verbs,
+        adapter=nic.perftest_port,
     )
 
 

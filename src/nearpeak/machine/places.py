@@ -10,6 +10,7 @@ from typing import NamedTuple
 import msgspec
 
 from nearpeak.machine.machine import Core, Machine, Nic
+from nearpeak.machine.rails import EFA
 from nearpeak.terms.path import Endpoint, NoPath
 
 NO_HOSTS = "no hosts given; name two with --hosts A,B, or start it in a job of two nodes"
@@ -150,16 +151,17 @@ def _packages(machine: Machine, node: int) -> set[int | None]:
 
 
 def fabric_ports(machine: Machine) -> list[Nic]:
-    """The ports by which ranks talk without IP: InfiniBand's, else Slingshot's."""
+    """The ports by which ranks talk without IP: InfiniBand's, else Slingshot's, else EFA's."""
     infiniband = [nic for nic in machine.nics if nic.kind == "infiniband" and ":" in nic.name]
-    return infiniband or [nic for nic in machine.nics if nic.kind == "slingshot"]
+    slingshot = [nic for nic in machine.nics if nic.kind == "slingshot"]
+    return infiniband or slingshot or [nic for nic in machine.nics if nic.kind == EFA]
 
 
 def towards(machine: Machine, hosts: Sequence[str]) -> Nic:
     """The NIC between this host and the other of the first two hosts.
 
-    It is the fastest port of InfiniBand or Slingshot, else that of the route. NO_NIC where neither
-    of the two is this host, or the route is not known.
+    It is the fastest port of InfiniBand, Slingshot or EFA, else that of the route. NO_NIC where
+    neither of the two is this host, or the route is not known.
     """
     local_names = [machine.hostname.partition(".")[0], "localhost"]
     remote = [host for host in hosts[:2] if host.partition(".")[0] not in local_names]

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rails of a machine: the network adapter of each GPU."""
+"""The rails of a machine: the network adapters of each GPU."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+
+import msgspec
 
 from nearpeak.grouping import grouped
 from nearpeak.machine.machine import Gpu, Machine, Nic
+
+EFA = "efa"  # kind of adapters that libraries use together
 
 
 def nearness(gpu: Gpu, nic: Nic) -> tuple[int, bool]:
@@ -14,22 +18,56 @@ def nearness(gpu: Gpu, nic: Nic) -> tuple[int, bool]:
     return bridges, gpu.numa_node is not None and gpu.numa_node == nic.numa_node
 
 
-def rails_of(machine: Machine, nics: Sequence[Nic] | None = None) -> dict[int, Nic]:
-    """The nearest adapter of each GPU, by the GPU's index: another one for each GPU where several
-    are as near. GPUs near to none are left out.
+def rails_of(machine: Machine, nics: Sequence[Nic] | None = None) -> dict[int, list[Nic]]:
+    """The nearest adapters of each GPU, by the GPU's index: another one for each GPU where several
+    are as near; of EFA all, dealt out among the GPUs. GPUs near to none are left out.
 
     `nics`: those to choose from; None for the fastest that move data without TCP.
     """
     choice = _fastest(without_tcp(machine)) if nics is None else nics
-    taken: Counter[str] = Counter()
-    rails: dict[int, Nic] = {}
+    near: dict[int, list[Nic]] = {}
     for gpu in machine.gpus:
         nearest = max((nearness(gpu, nic) for nic in choice), default=(0, False))
         if any(nearest):
-            alike = [nic for nic in choice if nearness(gpu, nic) == nearest]
-            rails[gpu.index] = min(alike, key=lambda nic: taken[nic.name])
-            taken[rails[gpu.index].name] += 1
+            near[gpu.index] = [nic for nic in choice if nearness(gpu, nic) == nearest]
+    taken: Counter[str] = Counter()
+    rails: dict[int, list[Nic]] = {}
+    for index, alike in near.items():
+        first = min(alike, key=lambda nic: taken[nic.name])
+        taken[first.name] += 1
+        rails[index] = [first]
+    for gpus in grouped(near, lambda gpu: tuple(nic.name for nic in near[gpu])).values():
+        if near[gpus[0]][0].kind == EFA:
+            rails |= _dealt(gpus, near[gpus[0]])
     return rails
+
+
+def _dealt(gpus: Sequence[int], nics: Sequence[Nic]) -> dict[int, list[Nic]]:
+    """As many adapters for each of the GPUs as there are; some for several where they are few."""
+    many = len(gpus)
+    return {
+        gpu: list(nics[number::many]) or [nics[number % len(nics)]]
+        for number, gpu in enumerate(gpus)
+    }
+
+
+def joined(nics: Sequence[Nic]) -> Nic:
+    """The adapters of a rail as one, whose rates are those of all together."""
+    if len(nics) == 1:
+        return nics[0]
+    return msgspec.structs.replace(
+        nics[0],
+        name=f"{nics[0].name} and {len(nics) - 1} more",
+        rate_gbs=_sum(nic.rate_gbs for nic in nics),
+        host_gbs=_sum(nic.host_gbs for nic in nics),
+        verbs=None,
+    )
+
+
+def _sum(rates: Iterable[float | None]) -> float | None:
+    """The sum; None where a rate is not known."""
+    known = list(rates)
+    return None if None in known else sum(filter(None, known))
 
 
 def without_tcp(machine: Machine) -> list[Nic]:
