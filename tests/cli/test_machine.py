@@ -103,6 +103,13 @@ def test_gpu_memory_is_marked(pretend: Callable[[str], None]) -> None:
     assert "15.75 GiB (GPU)" in run()
 
 
+def test_cxl_memory_is_marked(pretend: Callable[[str], None]) -> None:
+    pretend("cxl-vm")
+    told = run()
+    assert "256 MiB (CXL)" in told
+    assert "CXL memory of NUMA node 2, cores of node 0 (distance 17)" in told
+
+
 def test_gpus_and_their_links(
     pretend: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:

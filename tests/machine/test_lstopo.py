@@ -28,6 +28,18 @@ MASKS = {
 HWLOC_READS = ("proc/cpuinfo", "proc/meminfo", "proc/driver", "sys/devices/system")
 
 
+@pytest.mark.parametrize(
+    ("subtype", "memory"), [("GPUMemory", "gpu"), ("CXL-DRAM", "cxl"), ("DRAM", "host")]
+)
+def test_kinds_of_memory_by_hwlocs_words(
+    recorded: Callable[[str], Path], subtype: str, memory: str
+) -> None:
+    xml = (MACHINES / "two-sockets-smt.xml").read_text(encoding="utf-8")
+    marked = xml.replace('type="NUMANode"', f'type="NUMANode" subtype="{subtype}"')
+    machine = from_lstopo(marked, recorded("two-sockets-smt"))
+    assert {node.memory for node in machine.numa_nodes} == {memory}
+
+
 def as_sysfs(machine: Machine) -> Machine:
     return msgspec.structs.replace(machine, source="sysfs")
 

@@ -130,6 +130,15 @@ def test_nodes_without_cores_are_no_ends(load: Load) -> None:
         assert words(machine).count("NUMA node ") == cpus
 
 
+def test_memory_of_cxl_devices(load: Load) -> None:
+    machine = load("cxl-vm")
+    assert [node.memory for node in machine.numa_nodes] == ["host", "host", "cxl", "cxl"]
+    local = [name for name, path in paths(machine).items() if path.is_local]
+    assert "host-memory node2 from node0" in local
+    assert "host-memory node2" not in local  # it has no cores
+    assert words(machine).count("CXL") == 2
+
+
 def test_grace_hopper_quad(load: Load) -> None:
     machine = load("gh200-quad")
     near = paths(machine)["host-gpu near"]

@@ -311,7 +311,7 @@ def _nodes(this_machine: Machine) -> Table:
             str(node.index),
             str(cores),
             format_list(node.cpus),
-            f"{size} (GPU)" if node.memory == "gpu" else size,
+            size if node.memory == "host" else f"{size} ({node.memory.upper()})",
             " ".join(str(far) for to, far in sorted(node.distances.items()) if to in listed),
         )
     # A Grace keeps seven for parts of each GPU.

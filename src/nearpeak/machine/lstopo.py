@@ -3,13 +3,14 @@
 
 import os
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from xml.etree import ElementTree
 
 from nearpeak.asking import answer_of
 from nearpeak.machine.machine import Cache, Core, Machine, NumaNode
 from nearpeak.machine.nics import INFINIBAND, NET
-from nearpeak.machine.sysfs import assemble, device_node, distances
+from nearpeak.machine.sysfs import assemble, device_node, distances, memory_kinds
 from nearpeak.machine.tree import Tree, parse_mask, read_tree
 
 SECONDS = 30
@@ -60,7 +61,8 @@ def _machine(top: ElementTree.Element, tree: Tree) -> Machine:
     for node in reversed(ordered):
         owner.update(dict.fromkeys(_cpus(node), int(node.attrib["os_index"])))
     matrix = _distances(top)
-    numa_nodes = [_numa_node(node, owner, matrix, tree) for node in nodes]
+    kinds = memory_kinds(tree)
+    numa_nodes = [_numa_node(node, owner, matrix, tree, kinds) for node in nodes]
     places = _places(top, set(owner.values()))
 
     def near(device: str) -> int | None:
@@ -100,7 +102,11 @@ def _cpus(element: ElementTree.Element) -> list[int]:
 
 
 def _numa_node(
-    node: ElementTree.Element, owner: dict[int, int], matrix: dict[int, dict[int, int]], tree: Tree
+    node: ElementTree.Element,
+    owner: dict[int, int],
+    matrix: dict[int, dict[int, int]],
+    tree: Tree,
+    kinds: Mapping[int, str],
 ) -> NumaNode:
     index = int(node.attrib["os_index"])
     return NumaNode(
@@ -108,8 +114,15 @@ def _numa_node(
         cpus=sorted(cpu for cpu, home in owner.items() if home == index),
         memory_bytes=int(node.get("local_memory", "0")),
         distances=matrix.get(index) or distances(tree, index),
-        memory="gpu" if node.get("subtype") == "GPUMemory" else "host",
+        memory=kinds.get(index) or _memory_kind(node.get("subtype", "")),
     )
+
+
+def _memory_kind(subtype: str) -> str:
+    """The kind of memory by hwloc's word for it: `GPUMemory`, `CXL-DRAM`, ..."""
+    if subtype.startswith("CXL"):
+        return "cxl"
+    return "gpu" if subtype == "GPUMemory" else "host"
 
 
 def _places(top: ElementTree.Element, homes: set[int]) -> dict[str, int | None]:

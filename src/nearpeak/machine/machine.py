@@ -37,7 +37,8 @@ class NumaNode(msgspec.Struct, kw_only=True, frozen=True):
     cpus: list[int]  # its logical CPUs; empty for memory without cores
     memory_bytes: int | None  # its size; null: not known
     distances: dict[int, int]  # to each node, itself included; 10 is local
-    memory: Public = "host"  # `host`, or `gpu`: memory of a GPU that its driver shows as a node
+    # `host`; `cxl`: of CXL devices; `gpu`: of a GPU, which its driver shows as a node
+    memory: Public = "host"
 
 
 class Nic(msgspec.Struct, kw_only=True, frozen=True):

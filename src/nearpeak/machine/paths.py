@@ -326,7 +326,7 @@ def _local(memory: NumaNode, node: int, cores: list[Core]) -> DataPath:
     cpus = [core.cpus[0] for core in cores]
     return DataPath(
         id=f"host-memory node{memory.index}" + ("" if is_local else f" from node{node}"),
-        summary=f"memory of NUMA node {memory.index}, "
+        summary=f"{'CXL ' if memory.memory == 'cxl' else ''}memory of NUMA node {memory.index}, "
         + ("its own cores" if is_local else f"cores of node {node}")
         + (f" (distance {memory.distances[node]})" if node in memory.distances else ""),
         transport="local",

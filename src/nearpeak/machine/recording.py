@@ -29,7 +29,7 @@ from nearpeak.machine.nics import (
 )
 from nearpeak.machine.provenance import AMDGPU, BIOS, MICROCODE, PRODUCT
 from nearpeak.machine.rdma_doctor import GDRCOPY, LIMITS, LOCKED, MODULES, PEER_MEMORY
-from nearpeak.machine.sysfs import CPU, NODE, NVIDIA, arm_cores
+from nearpeak.machine.sysfs import CPU, CXL, DAX, NODE, NVIDIA, arm_cores
 from nearpeak.machine.tree import Tree, format_list, read_tree
 from nearpeak.terms.private import without_address
 
@@ -151,6 +151,9 @@ def _memory(tree: Tree, _: Machine) -> Files:
         yield f"{folder}/distance", tree.text(f"{folder}/distance")
         info = _lines(tree.fields(f"{folder}/meminfo"), [f"Node {node} MemTotal"])
         yield from _filled([(f"{folder}/meminfo", info)])
+    for region in tree.names(CXL, r"dax_region\d+"):
+        devices = tree.names(f"{CXL}/{region}", DAX)
+        yield from _copied(tree, (f"{CXL}/{region}/{name}/target_node" for name in devices))
     modules = ("nvidia", *PEER_MEMORY, GDRCOPY)
     yield from _copied(tree, (f"{MODULES}/{name}/initstate" for name in modules))
     for gpu in tree.names(NVIDIA):

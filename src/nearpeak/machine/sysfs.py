@@ -3,7 +3,7 @@
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -19,6 +19,8 @@ from nearpeak.machine.tree import Tree, parse_list, read_tree
 CPU = "sys/devices/system/cpu"
 NODE = "sys/devices/system/node"
 NVIDIA = f"{DRIVER}/gpus"
+CXL = "sys/bus/cxl/devices"
+DAX = r"dax\d+\.\d+"  # a device of direct access to memory, by its name
 
 NO_MODEL = "unknown"  # of a processor
 FIRMWARE = ("sys/class/dmi/id/sys_vendor", "sys/class/dmi/id/product_name")
@@ -137,7 +139,7 @@ def _numa_nodes(tree: Tree) -> list[NumaNode]:
                 distances={0: 10},
             )
         ]
-    gpu_nodes = _gpu_nodes(tree)
+    kinds = memory_kinds(tree)
     online = {*_online(tree)}  # some kernels list CPUs that are offline, too
     return [
         NumaNode(
@@ -145,7 +147,7 @@ def _numa_nodes(tree: Tree) -> list[NumaNode]:
             cpus=sorted(online.intersection(_cpus_of_node(tree, index))),
             memory_bytes=tree.kibibytes(f"{NODE}/node{index}/meminfo", f"Node {index} MemTotal"),
             distances=distances(tree, index),
-            memory="gpu" if index in gpu_nodes else "host",
+            memory=kinds.get(index, "host"),
         )
         for index in indices
     ]
@@ -153,6 +155,20 @@ def _numa_nodes(tree: Tree) -> list[NumaNode]:
 
 def _cpus_of_node(tree: Tree, index: int) -> list[int]:
     return tree.cpus(f"{NODE}/node{index}/cpulist", f"{NODE}/node{index}/cpumap")
+
+
+def memory_kinds(tree: Tree) -> dict[int, str]:
+    """The kinds of memory of the NUMA nodes that are not the host's own DRAM."""
+    return dict.fromkeys(_cxl_nodes(tree), "cxl") | dict.fromkeys(_gpu_nodes(tree), "gpu")
+
+
+def _cxl_nodes(tree: Tree) -> Iterator[int]:
+    """The nodes of CXL memory that the kernel uses as memory (sysfs-bus-dax: target_node)."""
+    for region in tree.names(CXL, r"dax_region\d+"):
+        for device in tree.names(f"{CXL}/{region}", DAX):
+            node = tree.natural(f"{CXL}/{region}/{device}/target_node")
+            if node is not None:
+                yield node
 
 
 def _gpu_nodes(tree: Tree) -> set[int]:

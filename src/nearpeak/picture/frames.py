@@ -131,7 +131,8 @@ def _memory_words(canvas: Canvas, node: NumaNode, node_width: float) -> str:
         return ""
     marked = ("memory", node.index, 0) in canvas.rows_at
     size = memory_words(canvas.machine, node.memory_bytes)
-    choices = (f"memory {size}", size) if size else ("memory",)
+    kind = "CXL" if node.memory == "cxl" else "memory"
+    choices = (f"{kind} {size}", size) if size else (kind,)
     return first_fit(choices, node_width - 2 * PAD - (PILL + 3) * marked)
 
 
