@@ -10,7 +10,8 @@ For a machine with two GPUs that NVLink joins. For each library a study of messa
 
 Then launches of the same cases with and without counters, in turn, each first in every second
 pair: the median ratio of their times with its interval (the range where there are too few), and
-the part of a launch that readings take by themselves. They should cost 1 % at most.
+the part of a launch that readings take by themselves. They should cost 1 % at most. Last, how long
+the state of the path's GPUs takes that a study reads before and after each launch.
 
     .venv/bin/python benchmarks/counters.py intel openmpi-cuda mpich+layer --pairs 20
 
@@ -37,6 +38,7 @@ from pathlib import Path
 from typing import Any
 
 from nearpeak.findings.build import build_results
+from nearpeak.machine.states import StateReader
 from nearpeak.results.results import Cell, Results
 from nearpeak.statistics.intervals import interval
 
@@ -46,6 +48,7 @@ SIZES = "64K,1M,16M"
 LARGE = 16 << 20
 AGREES = 0.05  # of the payload
 MOST_COST = 0.01  # of a launch
+STATES = 25  # readings before a launch, and after it
 THROUGH_HOST = "through-host"
 # Variables that keep a library from the memory of another GPU. The layer has one for messages of
 # 1 MiB and less.
@@ -74,6 +77,7 @@ def main() -> None:
             study = measure(library, folder)
             good &= agree(library, build_results(study))
             good &= cost(library, study, arguments.pairs)
+        states(study)
     sys.exit(0 if good else 1)
 
 
@@ -185,6 +189,22 @@ def cost(library: str, study: Path, pairs: int) -> bool:
         flush=True,
     )
     return good
+
+
+def states(study: Path) -> None:
+    """Prints how long it takes to read the state of the GPUs before and after a launch."""
+    plan = json.loads((study / "plan.json").read_text(encoding="utf-8"))
+    gpus = [end["gpu"] for path in plan["paths"] for end in path["ends"] if end.get("gpu")][:2]
+    reader = StateReader()
+    reader.read([], gpus)  # opens NVML, and finds what the GPUs answer
+    took: dict[bool, list[float]] = {False: [], True: []}
+    for recount in [False, True] * STATES:
+        begin = time.monotonic()
+        reader.read([], gpus, recount=recount)
+        took[recount].append(1e3 * (time.monotonic() - begin))
+    reader.close()
+    before, after = (statistics.median(took[recount]) for recount in (False, True))
+    print(f"state of {len(gpus)} GPUs: {before:.2f} ms before a launch, {after:.2f} ms after it")
 
 
 def spent_us(file: Path) -> float:

@@ -168,11 +168,17 @@ class Gpu final : public CounterSource {
 
 const RegisterSource nvml_source([](const CounterScope& scope, OpenedSources& opened) {
   if (scope.gpu.empty() || pci_vendor(scope) == kAmd) return;
+  if (scope.gpu.rfind("MIG-", 0) == 0) {
+    for (const Fields& link : kCounted)
+      opened.unread.push_back(
+          {link.kind, "the counters are of the whole GPU, not of a MIG instance"});
+    return;
+  }
   try {
     auto gpu = std::make_unique<Gpu>(nvml().device(scope.gpu), scope.gpu, opened.unread);
     if (!gpu->links().empty()) opened.sources.push_back(std::move(gpu));
   } catch (const BackendUnavailable& error) {
-    for (const char* kind : {kNvlink, kPcie}) opened.unread.push_back({kind, error.what()});
+    for (const Fields& link : kCounted) opened.unread.push_back({link.kind, error.what()});
   }
 });
 

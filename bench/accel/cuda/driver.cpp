@@ -61,6 +61,11 @@ class CudaDriver final : public gpu::Driver {
 
   std::string version() const override { return "driver for CUDA " + version_text(version_); }
   std::string error_text(int result) const override;
+  // CUDA names an instance of a GPU in MIG mode `NVIDIA A100-PCIE-40GB MIG 1g.5gb`.
+  std::string shown_uuid(const gpu::Uuid& uuid, const std::string& name) const override {
+    const std::string text = uuid_text(uuid.bytes);
+    return name.find(" MIG ") == std::string::npos ? text : "MIG" + text.substr(text.find('-'));
+  }
   std::unique_ptr<gpu::Context> take(int index, DeviceNumber number) const override;
   Compile load_compiler(const gpu::Context& context) const override;
   std::unique_ptr<gpu::Source> source(const std::string& allocator,

@@ -73,8 +73,10 @@ class Driver : public Visited {
   virtual std::string version() const = 0;  // for people
   // "CUDA_ERROR_OUT_OF_MEMORY: out of memory"
   virtual std::string error_text(int result) const = 0;
-  // As the vendor's tools show it.
-  virtual std::string shown_uuid(const Uuid& uuid) const { return uuid_text(uuid.bytes); }
+  // As the vendor's tools show that of the device of this name.
+  virtual std::string shown_uuid(const Uuid& uuid, const std::string& /*name*/) const {
+    return uuid_text(uuid.bytes);
+  }
   // Takes the device for this process.
   virtual std::unique_ptr<Context> take(int index, DeviceNumber number) const = 0;
   // Makes machine code for this device of a source, which uses the functions of the vendor's

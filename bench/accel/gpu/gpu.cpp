@@ -580,7 +580,7 @@ class Listing {
         !attribute(bus, of.pci_bus) || !attribute(slot, of.pci_device))
       return;
     info_.name = name;
-    info_.uuid = driver_.shown_uuid(uuid);
+    info_.uuid = driver_.shown_uuid(uuid, name);
     info_.pci = pci_text(static_cast<unsigned>(domain), static_cast<unsigned>(bus),
                          static_cast<unsigned>(slot), 0);
     info_.memory_bytes = memory;

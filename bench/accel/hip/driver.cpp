@@ -88,7 +88,7 @@ class HipDriver final : public gpu::Driver {
     return "HIP " + version_text(version_) + "; this backend has not been run on a real device yet";
   }
   std::string error_text(int result) const override;
-  std::string shown_uuid(const gpu::Uuid& uuid) const override;
+  std::string shown_uuid(const gpu::Uuid& uuid, const std::string& name) const override;
   std::unique_ptr<gpu::Context> take(int index, DeviceNumber number) const override;
   Compile load_compiler(const gpu::Context& context) const override;
   void enter(Habits& habits) const noexcept override {
@@ -220,7 +220,7 @@ std::string HipDriver::error_text(int result) const {
 }
 
 // Of a GPU that has a serial number these are its 16 hexadecimal digits, as rocminfo shows them.
-std::string HipDriver::shown_uuid(const gpu::Uuid& uuid) const {
+std::string HipDriver::shown_uuid(const gpu::Uuid& uuid, const std::string&) const {
   const bool digits = std::all_of(std::begin(uuid.bytes), std::end(uuid.bytes),
                                   [](unsigned char each) { return std::isxdigit(each) != 0; });
   if (!digits) return uuid_text(uuid.bytes);

@@ -28,7 +28,7 @@
 //   sees device N alone, as CUDA_VISIBLE_DEVICES can have it, and opens memory of the others all
 //   the same)  withheld=1 (it does not open that, as where a cgroup keeps their files from it)
 //   slow=N (a copy of more than 64 KiB takes N milliseconds)  flipped=A:B:N (the lowest bit of byte
-//   N of every copy from device A to device B is wrong)
+//   N of every copy from device A to device B is wrong)  mig=1 (devices are instances of MIG)
 // As the real one does, it loads the library that CUDA_INJECTION64_PATH names, and then tells the
 // fake CUPTI (fake_cupti.cpp) of calls and copies.
 #include <dlfcn.h>
@@ -292,6 +292,7 @@ struct State {
   bool heedless = false;
   bool mps = false;
   int visible = -1;
+  bool mig = false;
   bool withheld = false;
   int slow_ms = 0;
   int flipped_from = -1;
@@ -347,6 +348,7 @@ void configure() {
   all.reachable = all.corrupt = all.reversed = all.eager = all.heedless = all.blocks = all.mps =
       false;
   all.visible = -1;
+  all.mig = false;
   all.withheld = false;
   all.slow_ms = 0;
   all.flipped_from = all.flipped_to = -1;
@@ -385,6 +387,8 @@ void configure() {
     } else if (std::sscanf(item.c_str(), "visible=%d", &value) == 1) {
       all.visible = value;
       all.devices = 1;
+    } else if (std::sscanf(item.c_str(), "mig=%d", &value) == 1) {
+      all.mig = value != 0;
     } else if (std::sscanf(item.c_str(), "withheld=%d", &value) == 1) {
       all.withheld = value != 0;
     } else if (std::sscanf(item.c_str(), "slow=%d", &value) == 1) {
@@ -793,7 +797,8 @@ EXPORT int cuDeviceGet(int* device, int index) {
 
 EXPORT int cuDeviceGetName(char* name, int length, int device) {
   BEGIN_CALL();
-  std::snprintf(name, static_cast<std::size_t>(length), "Fake GPU %c", 'A' + device);
+  std::snprintf(name, static_cast<std::size_t>(length), "Fake GPU %c%s", 'A' + device,
+                state().mig ? " MIG 1g.5gb" : "");
   return kGood;
 }
 

@@ -397,6 +397,9 @@ TEST_CASE("a GPU that is not there, and one that does not count, say why") {
   auto missing = open_sources({.gpu = "GPU-of-nobody"});
   REQUIRE(missing.unread.size() == 2);
   CHECK(missing.unread[0].why.find("does not have this GPU") != std::string::npos);
+  const auto instance = open_sources({.gpu = "MIG-01112131-4151-6171-8191-a1b1c1d1e1f1"});
+  REQUIRE(instance.unread.size() == 2);
+  CHECK(instance.unread[1].why.find("not of a MIG instance") != std::string::npos);
   const auto without = open_sources({.gpu = kFirst});
   REQUIRE(without.unread.size() == 1);
   CHECK(without.unread[0].kind == "nvlink");

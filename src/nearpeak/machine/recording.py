@@ -205,10 +205,13 @@ def _place(tree: Tree, folder: str, shown: str, nic: Nic | None) -> Files:
 
 def _nvidia(tree: Tree, _: Machine) -> Files:
     for path, text in nvidia_facts(tree).items():
-        # A UUID that identifies no GPU.
-        gpu = re.fullmatch(rf"{FACTS}/gpu(\d+)/uuid", path)
+        # UUIDs that identify no GPU.
+        gpu = re.fullmatch(rf"{FACTS}/gpu(\d+)(?:/mig(\d+))?/uuid", path)
         text = without_cluster(text) if path.endswith("/fabric") else text
-        yield path, f"GPU-00000000-0000-0000-0000-{int(gpu[1]):012d}" if gpu else text
+        if gpu:
+            kind, instance = ("MIG", int(gpu[2])) if gpu[2] else ("GPU", 0)
+            text = f"{kind}-00000000-0000-0000-{instance:04d}-{int(gpu[1]):012d}"
+        yield path, text
     for name in tree.names(CHANNELS):
         yield f"{CHANNELS}/{name}", ""
 

@@ -6,12 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from nearpeak.machine.gpus import nvidia
 from nearpeak.machine.gpus.nvidia import nvidia_facts
 from nearpeak.machine.gpus.nvml import ask
 from nearpeak.machine.machine import Gpu, GpuLink, Machine
+from nearpeak.machine.paths import discover_paths
 from nearpeak.machine.recording import record
 from nearpeak.machine.sysfs import from_sysfs
 from nearpeak.machine.tree import Tree
@@ -163,6 +165,70 @@ def test_what_cannot_be_used_is_said(recorded: Recorded, put: Put) -> None:
     assert hidden == "NVIDIA GPUs 3-4,6-7 are hidden by CUDA_VISIBLE_DEVICES: change it"
     assert "nvidia-smi -i 1 -mig 0" in mig
     assert lost.startswith("NVIDIA GPU 2 cannot be used (GPU is lost)")
+
+
+@pytest.fixture
+def parted(recorded: Recorded, put: Put) -> Path:
+    """Eight A100, of which two are in MIG mode, with three and one instances."""
+    root = recorded("dgx-a100")
+    for gpu, number, profile in (
+        (2, 0, "3g.20gb"),
+        (2, 1, "1g.5gb"),
+        (2, 4, "1g.5gb"),
+        (5, 0, "7g.40gb"),
+    ):
+        put(root, f"nvidia/gpu{gpu}/mig", "on")
+        folder = f"nvidia/gpu{gpu}/mig{number}"
+        put(root, f"{folder}/uuid", f"MIG-{gpu}-{number}")
+        put(root, f"{folder}/name", f"NVIDIA A100-SXM4-40GB MIG {profile}")
+        put(root, f"{folder}/memory_bytes", "5100273664")
+    return root
+
+
+def test_cuda_shows_one_mig_instance_alone(parted: Path) -> None:
+    machine = from_sysfs(parted)
+    (gpu,) = machine.gpus
+    assert (gpu.index, gpu.ordinal, gpu.uuid) == (2, 0, "MIG-2-0")
+    assert gpu.name == "NVIDIA A100-SXM4-40GB MIG 3g.20gb"
+    assert (gpu.memory_bytes, gpu.memory_gbs, machine.gpu_links) == (5100273664, None, [])
+    more, beside = machine.gpu_notes
+    assert more.startswith("NVIDIA GPU 2 has 2 more MIG instances (1g.5gb, 1g.5gb): CUDA shows")
+    assert "messages between instances are not measured" in more
+    assert beside.startswith("NVIDIA GPUs 0-1,3-7 are not shown by CUDA beside a MIG instance")
+    path = next(path for path in discover_paths(machine)[0] if path.id == "host-gpu near")
+    assert "MIG 3g.20gb" in path.summary
+
+
+@pytest.mark.parametrize(
+    ("visible", "uuids"),
+    [
+        ("2/mig4", ["MIG-2-4"]),
+        ("5,2", ["MIG-5-0"]),  # the first in the order of the variable
+        (
+            "0-1",
+            [
+                "GPU-00000000-0000-0000-0000-000000000000",
+                "GPU-00000000-0000-0000-0000-000000000001",
+            ],
+        ),
+        ("", []),
+    ],
+)
+def test_the_instance_that_the_variable_names(
+    parted: Path, put: Put, visible: str, uuids: list[str]
+) -> None:
+    put(parted, "nvidia/visible", visible)
+    assert [gpu.uuid for gpu in from_sysfs(parted).gpus] == uuids
+
+
+def test_a_recording_has_the_instances(parted: Path, tmp_path: Path) -> None:
+    machine = from_sysfs(parted)
+    again = tmp_path / "again.txt"
+    again.write_text(record(machine, parted), encoding="utf-8")
+    (gpu,) = from_sysfs(again).gpus
+    assert gpu == msgspec.structs.replace(
+        machine.gpus[0], uuid="MIG-00000000-0000-0000-0000-000000000002"
+    )
 
 
 def test_a_rank_numbers_gpus_in_the_order_in_which_they_are_named(

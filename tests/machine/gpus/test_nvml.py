@@ -151,6 +151,61 @@ def test_the_worse_of_reading_and_writing_counts(
     assert "to1/nvlink" not in facts
 
 
+def instances(nvml: Any, *profiles: str) -> None:
+    """Makes the first GPU one in MIG mode, with instances 1, 2, ..."""
+    handles = {number: f"instance {number}" for number in range(1, len(profiles) + 1)}
+
+    def by_index(gpu: int, number: int) -> str:
+        if gpu != 0 or number not in handles:
+            raise nvml.NVMLError("Not Found")
+        return handles[number]
+
+    def of(handle: Any, instance: str, whole: str) -> str:
+        return instance if handle in handles.values() else whole
+
+    nvml.answers |= {
+        "nvmlDeviceGetMigMode": lambda gpu: [int(gpu == 0)] * 2,
+        "nvmlDeviceGetMaxMigDeviceCount": 7,
+        "nvmlDeviceGetMigDeviceHandleByIndex": by_index,
+        "nvmlDeviceGetName": lambda handle: of(
+            handle, f"NVIDIA H200 MIG {profiles[int(str(handle)[-1]) - 1]}", "NVIDIA H200"
+        ),
+        "nvmlDeviceGetUUID": lambda handle: of(
+            handle, f"MIG-b4b2228d-6933-5839-bc0e-41ab9edb61c{str(handle)[-1]}", f"GPU-{handle}"
+        ),
+    }
+
+
+def test_instances_of_a_gpu_in_mig_mode(nvml: Any) -> None:
+    instances(nvml, "3g.71gb", "1g.18gb")
+    facts = of_gpu(ask(nvml, {}))
+    assert {name: text for name, text in facts.items() if name.startswith("mig")} == {
+        "mig": "on",
+        "mig1/uuid": "MIG-b4b2228d-6933-5839-bc0e-41ab9edb61c1",
+        "mig1/name": "NVIDIA H200 MIG 3g.71gb",
+        "mig1/memory_bytes": "150754820096",
+        "mig2/uuid": "MIG-b4b2228d-6933-5839-bc0e-41ab9edb61c2",
+        "mig2/name": "NVIDIA H200 MIG 1g.18gb",
+        "mig2/memory_bytes": "150754820096",
+    }
+    assert of_gpu(ask(nvml, {}), 1)["mig"] == "off"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        ("MIG-b4b2228d-6933-5839-bc0e-41ab9edb61c2,0", "0/mig2"),
+        ("MIG-b4b2228d", "0/mig1"),
+        ("MIG-0", ""),
+        ("GPU-0", "0"),
+    ],
+)
+def test_the_instance_that_cuda_shows(nvml: Any, wanted: str, found: str) -> None:
+    instances(nvml, "3g.71gb", "1g.18gb")
+    facts = ask(nvml, {"CUDA_VISIBLE_DEVICES": wanted})
+    assert facts["nvidia/visible"] == found
+
+
 def test_health(nvml: Any) -> None:
     nvml.answers["nvmlDeviceGetPersistenceMode"] = 0
     nvml.answers["nvmlDeviceGetRemappedRows"] = (0, 1, 1, 0)

@@ -54,6 +54,13 @@ def test_a_launch_of_two_gpus_counts_errors_once_and_keeps_its_handles(nvml: Any
     assert nvml.calls["nvmlDeviceGetFieldValues"] == 2  # one for each GPU
 
 
+def test_a_mig_instance_has_the_state_of_its_gpu(nvml: Any) -> None:
+    nvml.answers["nvmlDeviceGetHandleByUUID"] = lambda uuid: uuid
+    nvml.answers["nvmlDeviceGetDeviceHandleFromMigDeviceHandle"] = lambda _: 1
+    nvml.answers["nvmlDeviceGetTemperature"] = lambda gpu, _: 30 + gpu
+    assert GpuWatch(nvml).read(f"MIG-{UUID[4:]}").temperature_c == 31
+
+
 def test_errors_that_were_counted_just_now_are_kept(
     nvml: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

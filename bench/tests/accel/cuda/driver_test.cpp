@@ -12,6 +12,14 @@ TEST_CASE("a CUDA version is shown as people write it") {
   CHECK(cuda::version_text(12040) == "12.4");
 }
 
+TEST_CASE("an instance of MIG has the UUID that NVIDIA's tools show") {
+  const FakeCuda fake("mig=1");
+  const auto cuda = FakeCuda::load();
+  CHECK(cuda->devices()[1].name == "Fake GPU B MIG 1g.5gb");
+  CHECK(cuda->devices()[1].uuid == "MIG-01112131-4151-6171-8191-a1b1c1d1e1f1");
+  CHECK(cuda->find_device("mig-01112131-4151-6171-8191-a1b1c1d1e1f1") == 1);
+}
+
 TEST_CASE("each reason for not taking the CUDA backend is one line") {
   SUBCASE("no driver") {
     const Variable library("NEARPEAK_CUDA_LIBRARY", "/nowhere/libcuda.so.1");

@@ -8,6 +8,8 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
+
 from nearpeak.machine.gpus import nvml
 from nearpeak.machine.gpus.fabric import CHANNELS, clique_of
 from nearpeak.machine.gpus.inventory import GpuInventory
@@ -15,6 +17,7 @@ from nearpeak.machine.gpus.pci import bridges, link_gbs, pci_kind, pci_node, pci
 from nearpeak.machine.machine import Gpu, GpuLink, NumaNode
 from nearpeak.machine.rates import bottleneck, least
 from nearpeak.machine.tree import RecordedTree, Tree, format_list, parse_list
+from nearpeak.numbers import count
 
 FACTS = nvml.FACTS
 DRIVER = "proc/driver/nvidia"
@@ -66,19 +69,25 @@ def nvidia_gpus(tree: Tree, numa_nodes: list[NumaNode]) -> GpuInventory:
     notes: list[str] = []
     indices = facts.indices(FACTS, "gpu")
     ordinals: dict[int, int | None] = dict.fromkeys(indices)
+    wanted, _, instance = facts.text(f"{FACTS}/visible").partition("/mig")
     if facts.exists(f"{FACTS}/visible"):
-        named = map(parse_list, facts.text(f"{FACTS}/visible").split(","))
+        named = map(parse_list, wanted.split(","))
         ordinals = {index: number for number, index in enumerate(itertools.chain(*named))}
     visible = sorted(ordinals.keys() & indices)
     if hidden := sorted(set(indices) - set(visible)):
         notes.append(f"NVIDIA {_named(hidden)} hidden by CUDA_VISIBLE_DEVICES: change it")
     refused = {index: note for index in visible if (note := _refusal(facts, index))}
     notes += refused.values()
-    gpus = [
-        _gpu(tree, facts, index, ordinals[index], numa_nodes)
-        for index in visible
-        if index not in refused
-    ]
+    usable = [index for index in visible if index not in refused]
+    in_order = sorted(usable, key=lambda index: (ordinals[index] or 0, index))
+    parted = [index for index in in_order if _instances(facts, index)]
+    if parted:
+        number = int(instance) if instance else _instances(facts, parted[0])[0]
+        notes += _instance_notes(facts, parted[0], number, usable)
+        whole = _gpu(tree, facts, parted[0], 0, numa_nodes)
+        gpus = [_instance(facts, whole, number)]
+    else:
+        gpus = [_gpu(tree, facts, index, ordinals[index], numa_nodes) for index in usable]
     notes += _fabric_notes(tree, facts, [gpu.index for gpu in gpus])
     # The driver lists those too that a control group or container hides from NVML.
     if facts.exists(FACTS) and (unseen := len(tree.names(f"{DRIVER}/gpus")) - len(indices)) > 0:
@@ -101,12 +110,44 @@ def _refusal(facts: Tree, index: int) -> str:
             f"NVIDIA GPU {index} cannot be used ({error}): it is lost, or taken away by a "
             "control group or container; see nvidia-smi and dmesg"
         )
-    if facts.text(f"{FACTS}/gpu{index}/mig") == "on":
+    if facts.text(f"{FACTS}/gpu{index}/mig") == "on" and not _instances(facts, index):
         return (
-            f"NVIDIA GPU {index} is in MIG mode, whose parts are not measured: "
-            f"nvidia-smi -i {index} -mig 0"
+            f"NVIDIA GPU {index} is in MIG mode without an instance: create one (nvidia-smi mig"
+            f" -cgi), or leave that mode: nvidia-smi -i {index} -mig 0"
         )
     return ""
+
+
+def _instances(facts: Tree, index: int) -> list[int]:
+    """The numbers of the MIG instances of a GPU."""
+    return facts.indices(f"{FACTS}/gpu{index}", "mig")
+
+
+def _instance(facts: Tree, gpu: Gpu, number: int) -> Gpu:
+    """A MIG instance of the GPU; the rate of its part of the memory is not known."""
+    folder = f"{FACTS}/gpu{gpu.index}/mig{number}"
+    return msgspec.structs.replace(
+        gpu,
+        name=facts.text(f"{folder}/name") or f"{gpu.name} MIG",
+        uuid=facts.text(f"{folder}/uuid"),
+        memory_bytes=facts.integer(f"{folder}/memory_bytes"),
+        memory_gbs=None,
+    )
+
+
+def _instance_notes(facts: Tree, index: int, number: int, usable: list[int]) -> Iterator[str]:
+    """The notes on the GPUs and MIG instances that CUDA does not show beside the one instance."""
+    choose = "choose with CUDA_VISIBLE_DEVICES (nvidia-smi -L has their UUIDs)"
+    if others := [other for other in _instances(facts, index) if other != number]:
+        names = (facts.text(f"{FACTS}/gpu{index}/mig{other}/name") for other in others)
+        profiles = ", ".join(name.rpartition(" ")[2] for name in names)
+        yield (
+            f"NVIDIA GPU {index} has {count(len(others), 'more MIG instance')} ({profiles}): CUDA"
+            " shows a process one instance, so messages between instances are not measured;"
+            f" {choose}"
+        )
+    if beside := [other for other in usable if other != index]:
+        yield (f"NVIDIA {_named(beside)} not shown by CUDA beside a MIG instance: {choose}")
 
 
 def _fabric_notes(tree: Tree, facts: Tree, indices: list[int]) -> Iterator[str]:

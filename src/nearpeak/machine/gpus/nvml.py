@@ -17,6 +17,7 @@ from nearpeak.machine.gpus.fabric import fabric_fact
 FACTS = "nvidia"  # the folder of the facts in a recording
 LIBRARY = "libnvidia-ml.so.1"
 MAX_LINKS = 18  # NVML_NVLINK_MAX_LINKS, where the GPU does not say how many it has
+MIG = "MIG-"  # begins the UUIDs of MIG instances
 UNCORRECTED = 1  # of nvmlMemoryErrorType_t
 SINCE_DRIVER_LOADED = 0  # NVML_VOLATILE_ECC
 # Written out where pynvml lacks them, or has them wrong (a tuple for READ).
@@ -149,7 +150,11 @@ def _machine(nvml: ModuleType, environment: Mapping[str, str]) -> Iterator[tuple
     for (index, device), (other, peer) in itertools.combinations(devices.items(), 2):
         facts = _pair(asker, device, peer)
         yield from ((f"gpu{index}/to{other}/{name}", text) for name, text in facts if text)
-    if (wanted := environment.get("CUDA_VISIBLE_DEVICES")) is not None:
+    if (wanted := environment.get("CUDA_VISIBLE_DEVICES")) is None:
+        return
+    if wanted.startswith(MIG):
+        yield "visible", _visible_instance(asker, devices, wanted)
+    else:
         yield "visible", ",".join(str(index) for index in visible(wanted, uuids))
 
 
@@ -167,6 +172,17 @@ def visible(wanted: str, uuids: list[str]) -> list[int]:
             return []
         indices += matches
     return indices
+
+
+def _visible_instance(asker: NvmlClient, devices: Mapping[int, Any], wanted: str) -> str:
+    """The first of the MIG instances that CUDA_VISIBLE_DEVICES names, as `0/mig1`; empty where
+    there is none of that UUID. CUDA shows a process one instance."""
+    first = wanted.partition(",")[0].strip()
+    for index, device in devices.items():
+        for number, instance in _instances(asker, device).items():
+            if asker.text("nvmlDeviceGetUUID", instance).startswith(first):
+                return f"{index}/mig{number}"
+    return ""
 
 
 def _matching(word: str, uuids: list[str]) -> list[int]:
@@ -199,11 +215,25 @@ def _gpu(asker: NvmlClient, device: Any) -> Iterator[tuple[str, str]]:
     state = asker("nvmlDeviceGetPerformanceState", device)
     yield "performance_state", "" if state is None else f"P{state}"
     yield "mig", SWITCH.get(asker("nvmlDeviceGetMigMode", device, default=[None])[0], "")
+    for number, instance in _instances(asker, device).items():
+        yield f"mig{number}/uuid", asker.text("nvmlDeviceGetUUID", instance)
+        yield f"mig{number}/name", asker.text("nvmlDeviceGetName", instance)
+        memory = getattr(asker("nvmlDeviceGetMemoryInfo", instance), "total", "")
+        yield f"mig{number}/memory_bytes", str(memory)
     yield from _nvlinks(asker, device)
     yield "fabric", fabric_fact(asker.nvml, asker, device)
     if c2c := _c2c(asker, device):
         yield "c2c", f"{c2c} MB/s"
     yield from _health(asker, device)
+
+
+def _instances(asker: NvmlClient, device: Any) -> dict[int, Any]:
+    """The MIG instances of a GPU by their number; none where it is not in that mode."""
+    numbers = range(asker("nvmlDeviceGetMaxMigDeviceCount", device, default=0))
+    handles = {
+        number: asker("nvmlDeviceGetMigDeviceHandleByIndex", device, number) for number in numbers
+    }
+    return {number: handle for number, handle in handles.items() if handle is not None}
 
 
 def _nvlinks(asker: NvmlClient, device: Any) -> Iterator[tuple[str, str]]:

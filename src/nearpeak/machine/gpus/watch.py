@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from nearpeak.machine.gpus.link_errors import LinkErrors
-from nearpeak.machine.gpus.nvml import REASONS, SINCE_DRIVER_LOADED, NvmlClient
+from nearpeak.machine.gpus.nvml import MIG, REASONS, SINCE_DRIVER_LOADED, NvmlClient
 from nearpeak.terms.private import GpuUuid, Public
 
 SM, MEMORY = 1, 2  # NVML_CLOCK_SM, NVML_CLOCK_MEM
@@ -57,7 +57,8 @@ class GpuWatch:
             self._nvml = None
 
     def read(self, gpu: str, *, recount: bool = True) -> GpuState:
-        """The state of the GPU with this uuid, or with this index as NVML counts.
+        """The state of the GPU with this uuid, or with this index as NVML counts. That of a MIG
+        instance is that of its GPU.
 
         Without `recount`, errors that were counted within the last second are not counted again:
         with 18 NVLinks that takes longer than all else.
@@ -83,7 +84,10 @@ class GpuWatch:
     def _device(self, asker: NvmlClient, gpu: str) -> Any:
         if self._devices.get(gpu) is None:
             call = "nvmlDeviceGetHandleByIndex" if gpu.isdecimal() else "nvmlDeviceGetHandleByUUID"
-            self._devices[gpu] = asker(call, int(gpu) if gpu.isdecimal() else gpu)
+            device = asker(call, int(gpu) if gpu.isdecimal() else gpu)
+            if gpu.startswith(MIG) and device is not None:
+                device = asker("nvmlDeviceGetDeviceHandleFromMigDeviceHandle", device)
+            self._devices[gpu] = device
         return self._devices[gpu]
 
     def _errors(self, asker: NvmlClient, device: Any, gpu: str, recount: bool) -> dict[str, int]:
