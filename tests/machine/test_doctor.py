@@ -11,9 +11,10 @@ import msgspec
 import pytest
 
 from nearpeak.machine import doctor
-from nearpeak.machine.doctor import examine, user_settings_files
+from nearpeak.machine.doctor import examine, user_settings_files, with_prefixes
 from nearpeak.machine.machine import Diagnosis
 from nearpeak.machine.patient import Patient
+from nearpeak.machine.sysfs import from_sysfs
 from nearpeak.machine.tree import RecordedTree
 
 Recorded = Callable[[str], Path]
@@ -308,6 +309,24 @@ def test_stray_settings_files(recorded: Recorded, put: Put, tmp_path: Path) -> N
     put(root, "etc/ucx/ucx.conf", "")
     finding = find(root, "settings-file")
     assert (finding.severity, finding.settings_prefix) == ("warn", "UCX_")
+
+
+@pytest.mark.parametrize(
+    ("message", "prefix"),
+    [
+        ("/home/a user/.nccl.conf changes NCCL's settings: ...", "NCCL_"),
+        ("/etc/ucx/ucx.conf changes UCX's settings for every user of this machine", "UCX_"),
+        ("dir1 changes Open MPI's settings: ...", ""),  # published without its name
+        ("no stray settings file", ""),
+    ],
+)
+def test_a_recording_without_the_prefix_has_it_by_the_files_name(
+    recorded: Recorded, message: str, prefix: str
+) -> None:
+    older = Diagnosis(severity="bad", id="settings-file", message=message)
+    other = Diagnosis(severity="bad", id="load", message="ucx.conf changes")
+    machine = msgspec.structs.replace(from_sysfs(recorded("one-socket")), diagnoses=[older, other])
+    assert [each.settings_prefix for each in with_prefixes(machine).diagnoses] == [prefix, ""]
 
 
 def test_settings_that_launches_would_inherit(recorded: Recorded) -> None:

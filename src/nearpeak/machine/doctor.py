@@ -401,6 +401,19 @@ def _settings_files(patient: Patient) -> Iterator[Diagnosis]:
         yield ok(SETTINGS_FILE, "no stray settings file")
 
 
+def with_prefixes(machine: Machine) -> Machine:
+    """The machine of a recording that may be older than `settings_prefix`: by the name of the file
+    with which its messages begin, if a published one has it."""
+
+    def prefixed(diagnosis: Diagnosis) -> Diagnosis:
+        if diagnosis.id != SETTINGS_FILE or diagnosis.settings_prefix:
+            return diagnosis
+        name = Path(diagnosis.message.partition(" changes ")[0]).name
+        return msgspec.structs.replace(diagnosis, settings_prefix=OWNERS.get(name, ("", ""))[1])
+
+    return msgspec.structs.replace(machine, diagnoses=[*map(prefixed, machine.diagnoses)])
+
+
 def settings_in(environment: Mapping[str, str]) -> dict[str, str]:
     """The settings of libraries that every launch inherits, without secrets."""
     return {

@@ -15,6 +15,7 @@ from nearpeak.launching.describe import Variant
 from nearpeak.launching.program_records import EnvironmentRecord, SamplesRecord, case_of
 from nearpeak.libraries.families import all_families, is_ceiling, is_native
 from nearpeak.libraries.library import Contender
+from nearpeak.machine.doctor import with_prefixes
 from nearpeak.machine.machine import SCHEMA as MACHINE_SCHEMA
 from nearpeak.machine.machine import Machine
 from nearpeak.machine.states import slowdown_reasons
@@ -65,7 +66,8 @@ def load(folder: Path) -> Observations:
             )
     next(journal.read_records(folder), None)  # refuses other files that were changed
     plan = journal.grown(_decode(folder / PLAN, Plan, PLAN_SCHEMA), folder)
-    return _read(folder, plan, _decode(folder / MACHINE, Machine, MACHINE_SCHEMA))
+    machine = with_prefixes(_decode(folder / MACHINE, Machine, MACHINE_SCHEMA))
+    return _read(folder, plan, machine)
 
 
 def _decode(path: Path, kind: type[T], schema: int) -> T:
