@@ -87,15 +87,15 @@ def without_rdma(counted: Counted, machine: Machine) -> Counted:
 def _interfaces(machine: Machine, nic: Nic, host: str) -> list[Link]:
     """The interfaces whose bytes may be those of this adapter's port: of a bond, any may be a
     part."""
-    parts = [nic] if nic.pci else [each for each in machine.nics if each.kind == "ethernet"]
+    parts = [nic] if nic.pci else [part for part in machine.nics if part.kind == "ethernet"]
     return [Link("network", host, part.name) for part in parts]
 
 
-def _less(links: Mapping[Link, OnLink], some: Iterable[Link], by: OnLink) -> dict[Link, OnLink]:
-    """The bytes on some links without as many others."""
+def _less(links: Mapping[Link, OnLink], which: Iterable[Link], by: OnLink) -> dict[Link, OnLink]:
+    """The bytes on these links, less those of another one."""
     return {
         link: OnLink(max(0, on.sent - by.sent), max(0, on.received - by.received), on.at_least)
-        for link in some
+        for link in which
         if (on := links.get(link))
     }
 

@@ -133,7 +133,7 @@ def leaves_out(transports: str, one: str) -> bool:
     names = ["all", one, one.partition("_")[0]]
     if transports.startswith("^"):
         names.remove("all")
-    named = any(fnmatchcase(name, each.strip()) for name in names for each in listed)
+    named = any(fnmatchcase(name, pattern.strip()) for name in names for pattern in listed)
     return named == transports.startswith("^")
 
 

@@ -43,7 +43,7 @@ def rails_of(machine: Machine, nics: Sequence[Nic] | None = None) -> dict[int, l
 
 
 def _dealt(gpus: Sequence[int], nics: Sequence[Nic]) -> dict[int, list[Nic]]:
-    """As many adapters for each of the GPUs as there are; some for several where they are few."""
+    """The adapters of each GPU, in turn; GPUs share them if they are few."""
     many = len(gpus)
     return {
         gpu: list(nics[number::many]) or [nics[number % len(nics)]]
@@ -66,8 +66,8 @@ def joined(nics: Sequence[Nic]) -> Nic:
 
 def _sum(rates: Iterable[float | None]) -> float | None:
     """The sum; None where a rate is not known."""
-    known = list(rates)
-    return None if None in known else sum(filter(None, known))
+    summands = list(rates)
+    return None if None in summands else sum(filter(None, summands))
 
 
 def without_tcp(machine: Machine) -> list[Nic]:

@@ -194,7 +194,7 @@ def test_cuda_shows_one_mig_instance_alone(parted: Path) -> None:
     more, beside = machine.gpu_notes
     assert more.startswith("NVIDIA GPU 2 has 2 more MIG instances (1g.5gb, 1g.5gb): CUDA shows")
     assert "messages between instances are not measured" in more
-    assert beside.startswith("NVIDIA GPUs 0-1,3-7 are not shown by CUDA beside a MIG instance")
+    assert beside.startswith("NVIDIA GPUs 0-1,3-7 are not shown by CUDA together with a MIG")
     path = next(path for path in discover_paths(machine)[0] if path.id == "host-gpu near")
     assert "MIG 3g.20gb" in path.summary
 

@@ -136,7 +136,7 @@ def _instance(facts: Tree, gpu: Gpu, number: int) -> Gpu:
 
 
 def _instance_notes(facts: Tree, index: int, number: int, usable: list[int]) -> Iterator[str]:
-    """The notes on the GPUs and MIG instances that CUDA does not show beside the one instance."""
+    """The notes on the GPUs and MIG instances that CUDA does not show with this instance."""
     choose = "choose with CUDA_VISIBLE_DEVICES (nvidia-smi -L has their UUIDs)"
     if others := [other for other in _instances(facts, index) if other != number]:
         names = (facts.text(f"{FACTS}/gpu{index}/mig{other}/name") for other in others)
@@ -146,8 +146,8 @@ def _instance_notes(facts: Tree, index: int, number: int, usable: list[int]) -> 
             " shows a process one instance, so messages between instances are not measured;"
             f" {choose}"
         )
-    if beside := [other for other in usable if other != index]:
-        yield (f"NVIDIA {_named(beside)} not shown by CUDA beside a MIG instance: {choose}")
+    if unseen := [other for other in usable if other != index]:
+        yield f"NVIDIA {_named(unseen)} not shown by CUDA together with a MIG instance: {choose}"
 
 
 def _fabric_notes(tree: Tree, facts: Tree, indices: list[int]) -> Iterator[str]:
