@@ -79,15 +79,12 @@ def nvidia_gpus(tree: Tree, numa_nodes: list[NumaNode]) -> GpuInventory:
     refused = {index: note for index in visible if (note := _refusal(facts, index))}
     notes += refused.values()
     usable = [index for index in visible if index not in refused]
-    in_order = sorted(usable, key=lambda index: (ordinals[index] or 0, index))
-    parted = [index for index in in_order if _instances(facts, index)]
-    if parted:
-        number = int(instance) if instance else _instances(facts, parted[0])[0]
-        notes += _instance_notes(facts, parted[0], number, usable)
-        whole = _gpu(tree, facts, parted[0], 0, numa_nodes)
+    gpus = [_gpu(tree, facts, index, ordinals[index], numa_nodes) for index in usable]
+    if parted := [gpu for gpu in gpus if _instances(facts, gpu.index)]:
+        whole = min(parted, key=lambda gpu: (gpu.ordinal or 0, gpu.index))
+        number = int(instance) if instance else _instances(facts, whole.index)[0]
+        notes += _instance_notes(facts, whole.index, number, usable)
         gpus = [_instance(facts, whole, number)]
-    else:
-        gpus = [_gpu(tree, facts, index, ordinals[index], numa_nodes) for index in usable]
     notes += _fabric_notes(tree, facts, [gpu.index for gpu in gpus])
     # The driver lists those too that a control group or container hides from NVML.
     if facts.exists(FACTS) and (unseen := len(tree.names(f"{DRIVER}/gpus")) - len(indices)) > 0:
@@ -132,6 +129,8 @@ def _instance(facts: Tree, gpu: Gpu, number: int) -> Gpu:
         uuid=facts.text(f"{folder}/uuid"),
         memory_bytes=facts.integer(f"{folder}/memory_bytes"),
         memory_gbs=None,
+        ordinal=0,  # CUDA shows no other
+        fabric=None,
     )
 
 
