@@ -134,6 +134,11 @@ def hosts_outside() -> set[str]:
     return set(_output(command, QUICK_SECONDS).split())
 
 
+def topology() -> str:
+    """The switches or blocks of the cluster as Slurm prints them; empty where it has none."""
+    return _output(["scontrol", "show", "topology"], QUICK_SECONDS)
+
+
 def is_this(hosts: Collection[str]) -> bool:
     """True if this host is one of `hosts`."""
     return any(name in hosts for name in _names())

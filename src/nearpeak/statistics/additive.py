@@ -68,7 +68,7 @@ def fit(pairs: Design, values: Numbers) -> Fit:
     mean = float(np.median(values))
     residuals = (values - mean).astype(np.float32)
     for _ in range(MOST_STEPS):
-        change = step * np.where(used, _medians(residuals, pairs), 0.0)
+        change = step * np.where(used, medians(residuals, pairs), 0.0)
         shift = float(np.median((nodes + change)[used]))
         change[used] -= shift
         nodes += change
@@ -80,7 +80,7 @@ def fit(pairs: Design, values: Numbers) -> Fit:
     return Fit(mean, np.where(used, nodes, np.nan), links)
 
 
-def _medians(values: NDArray[np.float32], pairs: Design) -> Floats:
+def medians(values: NDArray[np.float32], pairs: Design) -> Floats:
     """The median of each node; nan without values."""
     table = np.append(values, np.float32(np.inf))[pairs.rows]
     table.sort(axis=1)
