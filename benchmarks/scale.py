@@ -180,7 +180,7 @@ def judge(folder: Path, made: Cluster) -> Judged:
         for verdict in found["verdicts"]
     }
     slow: set[tuple[str | int, ...]] = set()
-    for metric, name in enumerate(suspects.METRICS):
+    for metric, name in enumerate(METRICS):
         factors = made.nodes[metric, made.slow_nodes]
         for node, factor in zip(made.slow_nodes.tolist(), factors.tolist(), strict=True):
             if factor > math.log(SLOWER[0]) / 2:  # in this metric, with what nodes differ by

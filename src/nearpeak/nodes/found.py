@@ -7,12 +7,13 @@ import msgspec
 
 from nearpeak.nodes.plan import Stage
 
-SCHEMA = 2
+SCHEMA = 3
 # As records name them: the latency of small messages, and the bandwidth of large ones.
 Metric = Literal["latency_us", "bandwidth_gbs"]
 UNITS: dict[Metric, str] = {"latency_us": "us", "bandwidth_gbs": "GB/s"}
 Mode = Literal["together", "alone"]
-Kind = Literal["node", "link"]
+# A group is slow within, an uplink from a group to all others, a route between two groups.
+Kind = Literal["group", "uplink", "route", "node", "link"]
 
 
 class Launched(msgspec.Struct, kw_only=True, frozen=True):
@@ -24,27 +25,51 @@ class Launched(msgspec.Struct, kw_only=True, frozen=True):
     seconds: float  # time that it took
 
 
+class Group(msgspec.Struct, kw_only=True, frozen=True):
+    """The nodes of a group."""
+
+    name: str  # as Slurm, a file or names have it; a number if figures show it
+    nodes: list[int]  # indexes into `nodes` of the file
+
+
+class Level(msgspec.Struct, kw_only=True, frozen=True):
+    """Groups that each node is in one of."""
+
+    kind: str  # `leaf switch`, `block`, `group`
+    groups: list[Group]  # its groups
+
+
+class Distance(msgspec.Struct, kw_only=True, frozen=True):
+    """The usual pair of a distance."""
+
+    level: int  # of the smallest groups that have both nodes; the number of levels: of none
+    usual: float  # in the unit of the curve
+    pairs: int  # measured in a launch
+
+
 class Curve(msgspec.Struct, kw_only=True, frozen=True):
     """The usual value of a metric, and its spread."""
 
     metric: Metric  # what was measured
     mode: Mode  # `together`: all pairs of a round at once; `alone`: one pair
     unit: str  # `us` or `GB/s`
-    # of a pair with usual nodes and a usual link; of fewer than five nodes, the median of all pairs
+    # of a pair with usual nodes and a usual link, of the distance that most pairs have; of fewer
+    # than four nodes, the median of all pairs
     usual: float
     # relative standard deviation of most nodes (1.4826 times the median distance from the median);
-    # null: fewer than five nodes
+    # null: fewer than four nodes
     nodes: float | None
     links: float | None  # the same of links
     # the same of single launches of a link, from their median; null: only one launch
     launches: float | None
+    distances: list[Distance] = []  # by distance, if there are groups
 
 
 class Verdict(msgspec.Struct, kw_only=True, frozen=True):
-    """A node or a link that is slow."""
+    """A slow node, link, group, uplink or route."""
 
     kind: Kind  # what is slow
-    nodes: list[str]  # the node, or both ends of the link
+    nodes: list[str]  # the node, or both ends of the link; empty of groups
     metric: Metric  # what was measured
     mode: Mode  # as of a Curve
     times: float  # times as long as a message takes if this were as usual
@@ -55,6 +80,8 @@ class Verdict(msgspec.Struct, kw_only=True, frozen=True):
     # of a link that is slow under load: times as long as the usual pair when no other pair
     # communicates; null: not measured
     alone: float | None = None
+    level: int | None = None  # index of the level of the groups; null: a node or a link
+    groups: list[str] = []  # names of the group, or of both ends of the route
 
 
 class Pair(msgspec.Struct, kw_only=True, frozen=True):
@@ -109,16 +136,21 @@ class Found(msgspec.Struct, kw_only=True):
     pairs_measured: int  # different pairs of the first launch
     pairs_of_all: int  # pairs of all nodes
     node_hours: float  # of all launches
-    margin: float  # a message that takes at most this many times as long (1.1) is not called slow
+    margin: float  # times as long (1.1): a link, a group or a route within it is not called slow
+    node_margin: float  # the same of nodes (1.05)
     distinguished: bool  # there are enough nodes to distinguish slow nodes from slow links
     tests: int  # tested nodes and links, each by each curve, that share one error rate
     level: float  # that error rate
     curves: list[Curve]  # the usual figures
-    verdicts: list[Verdict]  # what is slow: nodes before links, the slowest first
+    verdicts: list[Verdict]  # groups, uplinks, routes, nodes, links; the slowest first
     wrong_pairs: int  # number of pairs of which one received wrong data
     wrong: list[str]  # that data, a sentence for each rank, round and launch
     pairs: list[Pair]  # each pair of up to 16 nodes; else empty
     maps: list[Map]  # of the survey, or of the medians of all launches
+    levels: list[Level] = []  # groups of nodes, the smallest first; empty: none are known
+    levels_from: str = ""  # `Slurm`, `file`, `names` or `figures`
+    # true: the figures look grouped, and the groups cannot be told, so that nothing is called slow
+    unclear: bool = False
     requirements: list[Required] = []  # the usual pair against each of them, in their order
 
     @property

@@ -13,8 +13,9 @@ from nearpeak.arrays import Indices
 from nearpeak.errors import UserError
 from nearpeak.nodes import rounds
 from nearpeak.nodes.rounds import Round
+from nearpeak.nodes.topology import Level
 from nearpeak.numbers import count, in_short
-from nearpeak.terms.private import FreeText, HostName
+from nearpeak.terms.private import FreeText, HostName, Public
 from nearpeak.terms.sizes import format_seconds
 
 Stage = Literal["whole", "survey", "sift", "again"]
@@ -50,6 +51,8 @@ class Chosen(msgspec.Struct, kw_only=True, frozen=True):
     seed: int = 0
     launch_limit_seconds: float = LAUNCH_LIMIT_SECONDS  # of a launch without a round
     remote_shell: FreeText | None = None
+    levels: list[Level] = []  # groups of nodes, the smallest first; empty: none are known
+    levels_from: Public = ""  # what knew them
     require: list[FreeText] = []  # what the usual pair must reach (required.py)
 
 

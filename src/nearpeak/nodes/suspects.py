@@ -3,19 +3,29 @@
 verdict."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from nearpeak.arrays import Indices
-from nearpeak.nodes.found import Metric
+from nearpeak.arrays import Booleans, Floats, Indices
+from nearpeak.nodes import grouped
+from nearpeak.nodes.found import Kind, Metric
 from nearpeak.nodes.journal import Pairs, Recorded
+from nearpeak.nodes.pairs import logarithms, numbers, only
 from nearpeak.nodes.plan import keys
-from nearpeak.statistics.additive import Fit, Numbers, design, fit, spread
+from nearpeak.statistics.additive import Numbers, spread
+from nearpeak.statistics.nested import Fit, design, distances, fit
 
-METRICS: tuple[Metric, ...] = ("latency_us", "bandwidth_gbs")
-MARGIN = 1.1  # times as long: smaller excesses do not count as slow
+# Times as long: smaller excesses do not count as slow. All pairs of a node tell of it, of a link
+# only one.
+MARGINS: dict[Kind, float] = {
+    "group": 1.1,
+    "uplink": 1.1,
+    "route": 1.1,
+    "node": 1.05,
+    "link": 1.1,
+}
 FAR = 3.0  # standard deviations of most: smaller deviations are usual
 MOST_SHARE = 0.02  # of all pairs: the most that are measured again, the slowest ones
 
@@ -29,42 +39,30 @@ class Suspects(NamedTuple):
     fits: dict[Metric, Fit]
 
 
-def logarithms(pairs: Pairs) -> Iterator[tuple[Metric, Numbers]]:
-    """Yields the logarithms of the times of a message, by metric."""
-    yield "latency_us", np.log(pairs.latency_us)
-    yield "bandwidth_gbs", -np.log(pairs.bandwidth_gbs)
-
-
-def only(pairs: Pairs, *, together: bool) -> Pairs:
-    """Returns the pairs with values that were measured at the same time as others, or those
-    measured alone."""
-    positive = (pairs.latency_us > 0) & (pairs.bandwidth_gbs > 0)
-    which = (pairs.together == together) & positive
-    if which.all():
-        return pairs
-    return Pairs(*(column[which] for column in pairs))
-
-
-def find(recorded: Recorded) -> Suspects:
+def find(recorded: Recorded, groups: Sequence[Indices] | None = None) -> Suspects:
     """Returns the suspects of a run: those of the survey, or, once the launch after it has measured
-    these again, those that look slow in both."""
+    these again, those that look slow in both. `groups`: of each node, by level; None: those by
+    which the run is judged."""
+    if groups is None:
+        groups = [level.labels for level in grouped.topology(recorded).levels]
     survey, *others = recorded.launches
     count = len(recorded.begin.chosen.nodes)
-    first = _by_survey(survey.pairs, count)
+    first = _by_survey(survey.pairs, count, groups)
     sift = next((launch.pairs for launch in others if launch.launch.stage == "sift"), None)
-    return first if sift is None else _sifted(first, sift, count)
+    return first if sift is None else _sifted(first, sift, count, groups)
 
 
-def _by_survey(every: Pairs, count: int) -> Suspects:
+def _by_survey(every: Pairs, count: int, groups: Sequence[Indices]) -> Suspects:
     pairs = only(every, together=True)
-    matrix = design(pairs.first, pairs.second, count)
+    matrix = design(pairs.first, pairs.second, count, groups)
+    far = distances(pairs.first, pairs.second, groups)
     nodes, links, fits = {}, {}, {}
     for metric, values in logarithms(pairs):
         fitted = fits[metric] = fit(matrix, values)
         per_node = max(2 * len(values) / count, 1)  # values of a node
         error = 1.2533 * spread(fitted.links) / math.sqrt(per_node)  # of a median
-        nodes[metric] = np.flatnonzero(fitted.nodes > least(error))
-        slow = np.flatnonzero(fitted.links > least(spread(fitted.links)))
+        nodes[metric] = np.flatnonzero(fitted.nodes > least("node", error))
+        slow = np.flatnonzero(_look_slow(fitted.links, far, np.ones(len(values), dtype=bool)))
         most = max(int(MOST_SHARE * len(values)), 1)
         if len(slow) > most:
             slow = slow[np.argsort(-fitted.links[slow], kind="stable")[:most]]
@@ -72,25 +70,37 @@ def _by_survey(every: Pairs, count: int) -> Suspects:
     return Suspects(_once(links, count), nodes, links, fits)
 
 
-def _sifted(before: Suspects, every: Pairs, count: int) -> Suspects:
+def _look_slow(links: Floats, far: Indices, others: Booleans) -> Booleans:
+    """Marks the links that are slower than the scatter of `others` of their distance explains."""
+    slow = np.zeros(len(links), dtype=bool)
+    for distance in range(int(far.max(initial=0)) + 1):
+        here = far == distance
+        slow[here] = links[here] > least("link", spread(links[here & others]))
+    return slow
+
+
+def _sifted(before: Suspects, every: Pairs, count: int, groups: Sequence[Indices]) -> Suspects:
     pairs = only(every, together=True)
-    numbers = keys(np.stack([pairs.first, pairs.second], axis=1), count)
+    names = numbers(pairs, count)
+    others = ~np.isin(names, keys(before.pairs, count))
+    far = distances(pairs.first, pairs.second, groups)
     links = {}
     for metric, values in logarithms(pairs):
-        left = fitted(pairs, values, before.pairs, count).links
-        others = ~np.isin(numbers, keys(before.pairs, count))
-        slow = np.unique(numbers[left > least(spread(left[others]))])
+        left = fitted(pairs, values, before.pairs, count, groups).links
+        slow = np.unique(names[_look_slow(left, far, others)])
         earlier = before.links[metric]
         links[metric] = earlier[np.isin(keys(earlier, count), slow)]
     return before._replace(pairs=_once(links, count), links=links)
 
 
-def fitted(pairs: Pairs, values: Numbers, suspected: Indices, count: int) -> Fit:
-    """Fits a launch that measures suspects (pairs x 2). Mean and nodes come from the other pairs,
+def fitted(
+    pairs: Pairs, values: Numbers, suspected: Indices, count: int, groups: Sequence[Indices]
+) -> Fit:
+    """Fits a launch that measures suspects (pairs x 2). Groups and nodes come from the other pairs,
     as half of a node's pairs may be suspects; the residuals are those of all pairs."""
-    numbers = keys(np.stack([pairs.first, pairs.second], axis=1), count)
-    others = ~np.isin(numbers, keys(suspected, count))
-    model = fit(design(pairs.first[others], pairs.second[others], count), values[others])
+    others = ~np.isin(numbers(pairs, count), keys(suspected, count))
+    pattern = design(pairs.first[others], pairs.second[others], count, groups)
+    model = fit(pattern, values[others])
     return model._replace(links=model.residuals(pairs.first, pairs.second, values))
 
 
@@ -101,7 +111,7 @@ def _once(links: dict[Metric, Indices], count: int) -> Indices:
     return every[once]
 
 
-def least(deviation: float) -> float:
+def least(kind: Kind, deviation: float) -> float:
     """Returns the logarithm from which a time looks slow: at least half the margin, so that luck in
-    the survey hides no pair beyond it, and beyond the usual scatter."""
-    return max(math.log(MARGIN) / 2, FAR * deviation)
+    the survey hides nothing beyond it, and beyond the usual scatter."""
+    return max(math.log(MARGINS[kind]) / 2, FAR * deviation)

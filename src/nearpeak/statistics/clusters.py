@@ -18,6 +18,7 @@ LEAST_NODES = 4
 LEAST_PAIRS = 3  # within groups: fewer show nothing
 LEAST_RATIO = math.log(1.04)  # of times between groups to those within
 LEAST_ORDER = 0.9  # of all comparisons of a pair within with one between, whose pair is slower
+CLEAR = 0.98  # of all comparisons: no other cut is tried
 MOST_CUTS = 8  # the greatest jumps, of which the best one counts
 MOST_COMPARED = 20_000  # pairs of each kind
 
@@ -50,10 +51,13 @@ def _best(first: Floats, second: Floats) -> Indices | None:
     tree = hierarchy.linkage(distances, "average")
     found, best = None, LEAST_ORDER
     for height in _cuts(tree, len(first)):
-        parts = _attached(hierarchy.fcluster(tree, height, "distance") - 1, first)
+        clusters = hierarchy.fcluster(tree, height, "distance").astype(np.intp) - 1
+        parts = _attached(clusters, first)
         order = _order(parts, second - _nodes(parts, first))
         if order > best:
             found, best = parts, order
+        if order > CLEAR:
+            break
     return found
 
 

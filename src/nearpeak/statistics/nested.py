@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Separates slow nodes, links, groups, uplinks and routes: nodes in groups, and these in wider ones.
+"""Separates slow nodes, links, groups, uplinks and routes: nodes in groups, in wider ones.
 
 A value of a pair is its node + node + the pair of groups that it is in. Nothing above the smallest
 groups can thus make a node slow, whatever the network looks like there. The medians of the pairs of

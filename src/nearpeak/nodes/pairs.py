@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The times of pairs as logarithms, as the judgement takes them."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from nearpeak.arrays import Floats, Indices
+from nearpeak.nodes.found import Metric
+from nearpeak.nodes.journal import Pairs, Singles, joined
+from nearpeak.nodes.plan import keys
+from nearpeak.statistics.additive import Numbers
+
+METRICS: tuple[Metric, ...] = ("latency_us", "bandwidth_gbs")
+
+
+def logarithms(pairs: Pairs) -> Iterator[tuple[Metric, Numbers]]:
+    """Yields the logarithms of the times of a message, by metric."""
+    yield "latency_us", np.log(pairs.latency_us)
+    yield "bandwidth_gbs", -np.log(pairs.bandwidth_gbs)
+
+
+def times(pairs: Pairs, metric: Metric) -> Floats:
+    """Returns the logarithms of the times of a message."""
+    return np.asarray(dict(logarithms(pairs))[metric], dtype=float)
+
+
+def only(pairs: Pairs, *, together: bool) -> Pairs:
+    """Returns the pairs with values that were measured at the same time as others, or those
+    measured alone."""
+    positive = (pairs.latency_us > 0) & (pairs.bandwidth_gbs > 0)
+    which = (pairs.together == together) & positive
+    if which.all():
+        return pairs
+    return Pairs(*(column[which] for column in pairs))
+
+
+def numbers(pairs: Pairs, count: int) -> Indices:
+    """Returns the number of each pair of nodes."""
+    return keys(np.stack([pairs.first, pairs.second], axis=1), count)
+
+
+def once(pairs: Pairs, count: int) -> Pairs:
+    """Returns each pair once: its median of the rounds of a launch, together and alone."""
+    return joined([_once(only(pairs, together=mode), count) for mode in (True, False)])
+
+
+def _once(pairs: Pairs, count: int) -> Pairs:
+    every = numbers(pairs, count)
+    _, firsts, of = np.unique(every, return_index=True, return_inverse=True)
+    if len(firsts) == len(every):
+        return pairs
+    latency, bandwidth = (medians(values, of) for values in (pairs.latency_us, pairs.bandwidth_gbs))
+    ends = pairs.first[firsts], pairs.second[firsts]
+    return Pairs(*ends, latency, bandwidth, pairs.together[firsts])
+
+
+def medians(values: Numbers, of: Indices) -> Singles:
+    """Returns the median of the values of each number from 0 in `of`."""
+    order = np.lexsort((values, of))
+    ordered, counts = values[order], np.bincount(of)
+    starts = np.cumsum(counts) - counts
+    middle = (ordered[starts + (counts - 1) // 2] + ordered[starts + counts // 2]) / 2
+    return np.asarray(middle, dtype=np.float32)
+
+
+def table(pairs: Pairs, metric: Metric, count: int, *, together: bool) -> Floats:
+    """Returns the logarithms of times between all nodes, in both directions; nan: not measured, and
+    the shortest one on the diagonal."""
+    measured = only(pairs, together=together)
+    values = np.full((count, count), np.nan, dtype=np.float32)
+    found = dict(logarithms(measured))[metric]
+    values[measured.first, measured.second] = found
+    values[measured.second, measured.first] = found
+    if len(found):
+        np.fill_diagonal(values, found.min())
+    return np.asarray(values)
