@@ -20,8 +20,10 @@ measured. In rounds of disjoint pairs, all pairs of a round are measured at the
 same time: the latency of small messages, then the bandwidth of large ones. Up to
 64 nodes, every launch measures every pair, also alone; of more nodes, one launch
 measures all pairs and others measure again what looked slow. Reports slow nodes,
-and slow links between two, with one error rate for all. Prints the plan before it
-runs, with its price in node hours.
+slow links between two, and slow groups, uplinks and routes of groups, with one
+error rate for all. Groups are the nodes below one switch, in one rack or block.
+Prints the plan before it runs, with its price in node hours, and how small a loss
+it finds.
 
 In a job of Slurm, its nodes are measured, as far as its time allows; --resume goes
 on in another job of the same nodes. --sbatch writes the script of such a job.
@@ -36,6 +38,10 @@ Examples:
   nearpeak nodes --mpi openmpi --hosts node1,node2,node3,node4
 
   nearpeak nodes --mpi mpich --hosts node1,node2,node3 --slot-ms 50 -o rack7
+
+  nearpeak nodes --mpi openmpi --groups /etc/slurm/topology.conf
+
+  nearpeak nodes --mpi openmpi --groups '(rack\\d+)node\\d+'
 
   nearpeak nodes --mpi openmpi --nodes 512 --dry-run
 
@@ -77,6 +83,16 @@ def nodes(
         ),
     ] = None,
     remote_shell: RemoteShell = None,
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE|PATTERN|none",
+            help="The groups of nodes: a file with a line `NODE GROUP [WIDER GROUP...]` for each"
+            " node, a topology.conf of Slurm, or a pattern of the names of nodes in which each"
+            " (part) names a group, the widest first. Default: the switches or blocks of Slurm;"
+            " without it, groups that the figures show.",
+        ),
+    ] = None,
     rounds: Annotated[
         int | None,
         typer.Option(
@@ -142,7 +158,7 @@ def nodes(
     verbose: Verbose = False,
 ) -> None:
     from nearpeak.launching import paths
-    from nearpeak.nodes import plan, required
+    from nearpeak.nodes import plan, required, topology
     from nearpeak.runs import nodes as runs
     from nearpeak.terms.sizes import parse_seconds, split_list
 
@@ -171,7 +187,7 @@ def nodes(
     options = {name: value for name, value in options.items() if value is not None}
     folder = Path(output)
     if resume:
-        if options or hosts is not None or number is not None:
+        if options or hosts is not None or number is not None or groups is not None:
             raise UserError(
                 "--resume takes every option from the run that it completes: give only -o DIR"
             )
@@ -189,7 +205,8 @@ def nodes(
     else:
         nodes = [""] * number
     options.setdefault("seed", random.SystemRandom().getrandbits(32))
-    chosen = plan.Chosen(nodes=nodes, **options)
+    levels, source = topology.find(nodes, groups)
+    chosen = plan.Chosen(nodes=nodes, levels=levels, levels_from=source, **options)
     if not nodes:
         raise UserError(
             "no nodes: name three or more with --hosts, like --hosts a,b,c, or run it in a job of"

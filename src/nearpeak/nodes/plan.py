@@ -3,17 +3,18 @@
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
 import msgspec
 import numpy as np
+import scipy
 
 from nearpeak.arrays import Indices
 from nearpeak.errors import UserError
 from nearpeak.nodes import rounds
 from nearpeak.nodes.rounds import Round
-from nearpeak.nodes.topology import Level
+from nearpeak.nodes.topology import Level, plural
 from nearpeak.numbers import count, in_short
 from nearpeak.terms.private import FreeText, HostName, Public
 from nearpeak.terms.sizes import format_seconds
@@ -27,12 +28,21 @@ MOST_WHOLE = 64
 LAUNCHES, LEAST_LAUNCHES = 5, 4
 SLOT_MS, SMALL, LARGE, WINDOW = 10.0, 8, 1 << 20, 16
 LAUNCH_LIMIT_SECONDS = 120.0
+# A launch repeats the rounds of few nodes, so that each node has about as many values; three nodes
+# are not judged.
+VALUES = 48
 # Of a launch that measures suspects: rounds in addition to the most suspects of a node, so that
 # each node also has other pairs; and how often each is measured: two disturbed values of five do no
 # harm.
 AGAIN_ROUNDS, REPEATED = 6, 5
 CONTROLS = 256  # pairs measured again with the suspects: they show the scatter of launches
 ALONE_AGAIN = 256  # suspects that are measured alone, and as many controls
+# What is found: this share of losses of that size, if values scatter as launches of the recorded
+# studies do (benchmarks/scale.py).
+FOUND, SCATTER = 0.9, 0.06
+# Times as long: smaller excesses do not count as slow. All pairs of a node tell of it, of a link
+# only one.
+NODE_MARGIN, MARGIN = 1.05, 1.1
 # Guesses for the estimate. A round: its buffers and their first use. A launch: its start.
 ROUND_SECONDS, LAUNCH_SECONDS, LAUNCH_SECONDS_OF_A_NODE = 0.02, 2.0, 0.005
 
@@ -62,6 +72,13 @@ class Measures(msgspec.Struct, kw_only=True, frozen=True):
     stage: Stage
     together: int  # rounds of pairs at the same time, which come first
     alone: int  # pairs, each in a round of its own
+
+
+class Finds(NamedTuple):
+    """How many times as long something takes that is found in most runs."""
+
+    node: float
+    link: float
 
 
 class Cost(NamedTuple):
@@ -116,11 +133,34 @@ def planned(chosen: Chosen) -> list[Measures]:
     if is_whole(chosen):
         # Of three nodes every round is one pair.
         pairs = 0 if number == LEAST_NODES else math.comb(number, 2)
-        return [Measures(stage="whole", together=every, alone=pairs)] * chosen.launches
+        often = repeats(chosen)
+        whole = Measures(stage="whole", together=often * every, alone=often * pairs)
+        return [whole] * chosen.launches
     first = Measures(stage="survey", together=min(chosen.rounds or every, every), alone=0)
     second = Measures(stage="sift", together=2 * AGAIN_ROUNDS, alone=0)
     later = Measures(stage="again", together=REPEATED * AGAIN_ROUNDS, alone=2 * ALONE_AGAIN)
     return [first, second, *itertools.repeat(later, chosen.launches - 2)]
+
+
+def repeats(chosen: Chosen) -> int:
+    """Returns how often each launch measures every pair, if it measures them all."""
+    number = len(chosen.nodes)
+    return 1 if number == LEAST_NODES else max(math.ceil(VALUES / (number - 1)), 1)
+
+
+def finds(chosen: Chosen) -> Finds:
+    """Estimates the smallest loss that most runs find: one that is beyond the margin in every
+    launch."""
+    whole = is_whole(chosen)
+    launches = len([one for one in planned(chosen) if one.stage in ("whole", "again")])
+    far = float(scipy.special.ndtri(FOUND ** (1 / launches)))
+    of_pair = repeats(chosen) if whole else REPEATED
+    of_node = of_pair * (len(chosen.nodes) - 1 if whole else AGAIN_ROUNDS)
+    node, link = (
+        margin * math.exp(far * (1.2533 if values > 2 else 1.0) * SCATTER / math.sqrt(values))
+        for margin, values in ((NODE_MARGIN, of_node), (MARGIN, of_pair))
+    )
+    return Finds(node, link)
 
 
 def cost(chosen: Chosen, launches: Sequence[Measures]) -> Cost:
@@ -141,11 +181,14 @@ def summary(chosen: Chosen) -> list[str]:
     covered = f"{total.pairs} of {count(every, 'pair')} ({100 * total.pairs / every:.3g} %)"
     which = in_short(chosen.nodes) if chosen.nodes[0] else str(number)
     lines = [f"nodes:      {which}, a rank on each, with buffers in host memory"]
+    lines += _groups(chosen)
     if is_whole(chosen):
         alone = ", and each pair alone" if first.alone else ""
+        often = repeats(chosen)
+        several = f", {often} times" if often > 1 else ""
         lines.append(
-            f"launches:   {len(launches)}, each with all pairs in {count(first.together, 'round')}"
-            f" of disjoint pairs{alone}"
+            f"launches:   {len(launches)}, each with all pairs in"
+            f" {count(first.together // often, 'round')} of disjoint pairs{alone}{several}"
         )
     else:
         lines.append(
@@ -159,7 +202,23 @@ def summary(chosen: Chosen) -> list[str]:
         f"estimate:   {format_seconds(total.seconds)}, {total.node_hours:.3g} node hours"
         + ("" if is_whole(chosen) else ", and more where much looks slow")
     )
+    if number > LEAST_NODES:
+        found = finds(chosen)
+        lines.append(
+            f"finds:      a node that takes {100 * (found.node - 1):.0f} % longer, and a link"
+            f" {100 * (found.link - 1):.0f} %, in {100 * FOUND:.0f} % of runs, if values scatter by"
+            f" {100 * SCATTER:.0f} %"
+        )
     return lines
+
+
+def _groups(chosen: Chosen) -> Iterator[str]:
+    """Yields a line of the groups of nodes, or of none."""
+    if not chosen.levels:
+        yield "groups:     not known: the figures show them, or --groups names them"
+        return
+    levels = [f"{len(level.names)} {plural(level.kind)}" for level in chosen.levels]
+    yield f"groups:     {', '.join(levels)}, by {chosen.levels_from}"
 
 
 def rounds_of(
@@ -171,7 +230,12 @@ def rounds_of(
     chance = np.random.default_rng([chosen.seed, number])
     measures = planned(chosen)[number]
     if measures.stage in ("whole", "survey"):
-        together = rounds.shuffled(nodes, measures.together, chance)
+        often = repeats(chosen) if measures.stage == "whole" else 1
+        together = [
+            pairs
+            for _ in range(often)
+            for pairs in rounds.shuffled(nodes, measures.together // often, chance)
+        ]
         alone = rounds.alone(together) if measures.alone else []
         return together, [alone[index] for index in chance.permutation(len(alone))]
     assert suspects is not None

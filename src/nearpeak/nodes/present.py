@@ -3,6 +3,7 @@
 
 import shlex
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from nearpeak.document.model import (
     Block,
@@ -25,13 +26,18 @@ from nearpeak.document.templates import moment
 from nearpeak.grouping import grouped
 from nearpeak.nodes import map as maps
 from nearpeak.nodes import wording
-from nearpeak.nodes.found import UNITS, Curve, Found, Pair, Verdict
+from nearpeak.nodes.found import UNITS, Curve, Found, Kind, Pair, Verdict
 from nearpeak.numbers import count, interval, number, percent, size, unit
 from nearpeak.terms.identity import Who
 
 MOST, LISTED = 8, 2000  # verdicts in the answer and behind it; nodes.json has all
 ACTED = 2  # nodes and links of which the answer says what to do
 NAMED = 8  # nodes in a command
+_CHECKS: dict[Kind, str] = {
+    "group": "Check what its nodes share: its switch, its power, its image.",
+    "uplink": "Check its cables and ports to the switches above: some may be down.",
+    "route": "Check the cables and the routes between the two.",
+}
 _VERDICT = [
     Column("metric", "In", figure=False),
     Column("times", "Time/usual"),
@@ -73,6 +79,8 @@ def _answer(results: Found) -> Iterator[Block]:
     yield Prose(f"{wording.conclusion(results)}.", tone, strong=True)
     if usual := wording.usual(results):
         yield Prose(usual)
+    if far := wording.distances(results):
+        yield Prose(f"{wording.groups(results)} {far}")
     if results.failed:
         yield Notice(results.failed, tone="bad")
     if results.wrong:
@@ -89,7 +97,7 @@ def _answer(results: Found) -> Iterator[Block]:
 
 def _findings(results: Found) -> Iterator[Finding]:
     """Yields what to do about the slowest nodes and links, and then."""
-    slowest = grouped(results.verdicts, wording.subject)
+    slowest = grouped(results.verdicts, partial(wording.what, results))
     for verdicts in list(slowest.values())[:ACTED]:
         yield _finding(results, verdicts)
     yield Finding("Measure again when that is done", "The same nodes:", repeat(results))
@@ -98,8 +106,10 @@ def _findings(results: Found) -> Iterator[Finding]:
 def _finding(results: Found, verdicts: Sequence[Verdict]) -> Finding:
     """Returns what to do about one node or link; the first verdict on it is the worst."""
     verdict = verdicts[0]
-    what = f"{verdict.kind.capitalize()} {wording.subject(verdict)}"
-    text = f"{what} is slow: {wording.slowness(verdicts)}"
+    what = wording.what(results, verdict)
+    text = f"{what[:1].upper()}{what[1:]} is slow: {wording.slowness(verdicts)}"
+    if verdict.kind in _CHECKS:
+        return Finding(text, _CHECKS[verdict.kind])
     if verdict.kind == "node":
         return Finding(text, "Take it out of jobs, and check it there:", "nearpeak machine --check")
     if verdict.alone is not None and verdict.alone <= results.margin:
@@ -119,7 +129,7 @@ def _slow(results: Found, most: int) -> Table:
     """The slowest nodes and links."""
     shown, every = results.verdicts[:most], len(results.verdicts)
     caption = "" if every == len(shown) else f"The first {most} of {every} verdicts"
-    rows = list(map(_verdict, shown))
+    rows = [_verdict(results, verdict) for verdict in shown]
     used = {key for row in rows for key in row.values}
     columns = [column for column in _VERDICT if column.key in used]
     return Table("", caption, "Slow", columns, [Rows("", rows)], heads=True)
@@ -129,7 +139,7 @@ def _metric(verdict: Verdict) -> str:
     return f"{wording.name(verdict.metric)}, {verdict.mode}"
 
 
-def _verdict(verdict: Verdict) -> Row:
+def _verdict(results: Found, verdict: Verdict) -> Row:
     values = {
         "metric": Value(_metric(verdict), "text"),
         "times": Value(verdict.times),
@@ -139,7 +149,7 @@ def _verdict(verdict: Verdict) -> Row:
     }
     if verdict.alone is not None:
         values["alone"] = Value(verdict.alone)
-    return Row(f"{verdict.kind} {wording.subject(verdict)}", values)
+    return Row(wording.what(results, verdict), values)
 
 
 def _usual(results: Found) -> Table:
@@ -212,9 +222,11 @@ def _methods(results: Found) -> Iterator[tuple[str, str]]:
     if results.distinguished and results.tests:
         yield (
             "Slow",
-            f"surely more than {percent(results.margin - 1)} % slower than its nodes and the usual"
-            f" link explain. {count(results.tests, 'test')} share one error rate: any false verdict"
-            f" among all of them stands in at most {percent(results.level)} % of runs",
+            f"surely more than {percent(results.node_margin - 1)} % (a node) or"
+            f" {percent(results.margin - 1)} % (all else) slower than its nodes, its groups and"
+            f" their usual link explain. {count(results.tests, 'test')} share one error rate: any"
+            f" false verdict among all of them stands in at most {percent(results.level)} % of"
+            " runs",
         )
         yield (
             "Time/usual",

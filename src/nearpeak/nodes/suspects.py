@@ -13,18 +13,17 @@ from nearpeak.nodes import grouped
 from nearpeak.nodes.found import Kind, Metric
 from nearpeak.nodes.journal import Pairs, Recorded
 from nearpeak.nodes.pairs import logarithms, numbers, only
-from nearpeak.nodes.plan import keys
+from nearpeak.nodes.plan import MARGIN, NODE_MARGIN, keys
 from nearpeak.statistics.additive import Numbers, spread
 from nearpeak.statistics.nested import Fit, design, distances, fit
 
-# Times as long: smaller excesses do not count as slow. All pairs of a node tell of it, of a link
-# only one.
+# Times as long: smaller excesses do not count as slow.
 MARGINS: dict[Kind, float] = {
-    "group": 1.1,
-    "uplink": 1.1,
-    "route": 1.1,
-    "node": 1.05,
-    "link": 1.1,
+    "group": MARGIN,
+    "uplink": MARGIN,
+    "route": MARGIN,
+    "node": NODE_MARGIN,
+    "link": MARGIN,
 }
 FAR = 3.0  # standard deviations of most: smaller deviations are usual
 MOST_SHARE = 0.02  # of all pairs: the most that are measured again, the slowest ones

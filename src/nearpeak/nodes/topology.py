@@ -39,6 +39,11 @@ class Level(msgspec.Struct, kw_only=True, frozen=True):
         return np.array(self.of, dtype=np.intp)
 
 
+def plural(kind: str) -> str:
+    """`leaf switches`, `switches of level 2`, `blocks`."""
+    return re.sub(r"switch\b", "switches", re.sub(r"(block|group)\b", r"\1s", kind))
+
+
 class Topology(NamedTuple):
     """The levels, the smallest groups first, and the source that knew them."""
 
@@ -58,6 +63,14 @@ def find(nodes: Sequence[str], option: str | None) -> Topology:
     if "(" in option:
         return Topology(of_names(option, nodes), "names")
     return Topology(_of_file(Path(option), nodes), "file")
+
+
+def reordered(levels: Sequence[Level], before: Sequence[str], after: Sequence[str]) -> list[Level]:
+    """Returns the levels of the same nodes in another order."""
+    places = [before.index(node) for node in after]
+    return [
+        msgspec.structs.replace(level, of=[level.of[place] for place in places]) for level in levels
+    ]
 
 
 def _of_file(file: Path, nodes: Sequence[str]) -> list[Level]:

@@ -4,7 +4,10 @@
 from collections.abc import Iterator, Sequence
 
 from nearpeak.grouping import grouped
-from nearpeak.nodes.found import UNITS, Curve, Found, Kind, Map, Required, Verdict
+from nearpeak.nodes.found import UNITS, Curve, Distance, Found, Kind, Map, Required, Verdict
+from nearpeak.nodes.grouped import FIGURES
+from nearpeak.nodes.judge import ORDER
+from nearpeak.nodes.topology import plural
 from nearpeak.numbers import count, number, unit
 
 _NAMED = 3  # slow nodes, or links, that the conclusion names
@@ -35,8 +38,48 @@ def usual(results: Found) -> str:
 
 
 def subject(verdict: Verdict) -> str:
-    """`node7`; `node3 - node9`."""
-    return " - ".join(verdict.nodes)
+    """`node7`; `node3 - node9`; `s1 - s4` of groups."""
+    return " - ".join(verdict.groups or verdict.nodes)
+
+
+def what(results: Found, verdict: Verdict) -> str:
+    """`node node7`, `leaf switch s1`, `uplink of leaf switch s1`, `route s1 - s4 of leaf
+    switches`."""
+    name_of = subject(verdict)
+    if verdict.level is None:
+        return f"{verdict.kind} {name_of}"
+    kind = results.levels[verdict.level].kind
+    if verdict.kind == "route":
+        return f"route {name_of} of {plural(kind)}"
+    return f"{'uplink of ' if verdict.kind == 'uplink' else ''}{kind} {name_of}"
+
+
+def where(results: Found, distance: Distance) -> str:
+    """`within one leaf switch`, `between leaf switches`."""
+    if distance.level == len(results.levels):
+        return f"between {plural(results.levels[-1].kind)}"
+    return f"within one {results.levels[distance.level].kind}"
+
+
+def distances(results: Found) -> str:
+    """`Latency within one leaf switch 1.6 µs, between leaf switches 1.9 µs.`, and the same of the
+    bandwidth; empty without groups."""
+    texts = []
+    for curve in results.curves:
+        if len(curve.distances) > 1 and (curve.mode == "together" or results.one_by_one):
+            figures = [
+                f"{where(results, one)} {number(one.usual)} {unit(curve.unit)}"
+                for one in curve.distances
+            ]
+            texts.append(f"{name(curve.metric).capitalize()} {', '.join(figures)}.")
+    return " ".join(texts)
+
+
+def groups(results: Found) -> str:
+    """`Groups by Slurm: 2 leaf switches.`; empty without groups."""
+    levels = [f"{len(level.groups)} {plural(level.kind)}" for level in results.levels]
+    of = "the figures" if results.levels_from == FIGURES else results.levels_from
+    return f"Groups by {of}: {', '.join(levels)}." if levels else ""
 
 
 def slowness(verdicts: Sequence[Verdict]) -> str:
@@ -58,14 +101,13 @@ def _slowness(verdicts: Sequence[Verdict]) -> str:
 
 
 def slow(results: Found, kind: Kind) -> list[str]:
-    """The nodes or the links that are slow in anything, the slowest first."""
+    """The names of a kind that are slow in anything, the slowest first."""
     return list(dict.fromkeys(subject(one) for one in results.verdicts if one.kind == kind))
 
 
 def _slow(results: Found) -> Iterator[str]:
-    """Yields how many nodes and links are slow, and which, of few."""
-    kinds: tuple[Kind, ...] = ("node", "link")
-    for kind in kinds:
+    """Yields how many of each kind are slow, and which, of few."""
+    for kind in ORDER:
         if names := slow(results, kind):
             named = names if len(names) <= _NAMED else []
             yield ", ".join([count(len(names), f"slow {kind}"), *named])
@@ -86,6 +128,11 @@ def _judgement(results: Found) -> str:
         )
     if not results.pairs_measured:
         return "nothing could be judged, as no pair has a value"
+    if results.unclear:
+        return (
+            "the figures look grouped, and nothing tells the groups: name them with --groups; no"
+            " node was judged"
+        )
     if not results.tests and not results.complete:
         return "nothing could be judged so far, as too few launches have ended"
     if not results.verdicts:

@@ -22,7 +22,7 @@ from nearpeak.libraries.library import Library, Settings
 from nearpeak.machine import discover
 from nearpeak.machine.allocation import job, measuring_seconds
 from nearpeak.machine.machine import Machine
-from nearpeak.nodes import plan, required
+from nearpeak.nodes import plan, required, topology
 from nearpeak.nodes import present as presenter
 from nearpeak.nodes.build import build, to_json
 from nearpeak.nodes.found import Found
@@ -75,7 +75,8 @@ def start(folder: Path, chosen: Chosen, *, verbose: bool) -> int:
     FORM.check_new(folder)
     _show(chosen)
     nodes = paths.check_hosts(chosen.nodes, chosen.remote_shell)
-    chosen = msgspec.structs.replace(chosen, nodes=nodes)
+    levels = topology.reordered(chosen.levels, chosen.nodes, nodes)
+    chosen = msgspec.structs.replace(chosen, nodes=nodes, levels=levels)
     prepared = _prepare(chosen)
     begin = Begin(
         schema=SCHEMA,
