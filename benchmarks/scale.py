@@ -225,12 +225,15 @@ def record(folder: Path, cluster: Made, *, unknown: bool) -> float:
     journal = NodesJournal(folder, begin)
     chance = np.random.default_rng([count, cluster.seed, 1])
     seconds = 0.0
-    known: dict[str, Indices | None] = {"whole": None, "survey": None}
+    known: dict[str, suspects.Suspects] = {}
     for number, measures in enumerate(plan.planned(chosen)):
-        if measures.stage not in known:
-            known[measures.stage] = suspects.find(read(folder)).pairs
+        again: tuple[Indices, Indices | None] | tuple[()] = ()
+        if measures.stage in ("sift", "again"):
+            if measures.stage not in known:
+                known[measures.stage] = suspects.find(read(folder))
+            again = known[measures.stage].pairs, known[measures.stage].labels
         started = time.monotonic()
-        together, alone = plan.rounds_of(chosen, number, known[measures.stage])
+        together, alone = plan.rounds_of(chosen, number, *again)
         every = [*together, *alone]
         with (folder / "rounds").open("w") as out:
             out.writelines(f"{line}\n" for line in lines(every))

@@ -47,10 +47,11 @@ def record(folder: Path, of: Chosen, times: Times, launches: int | None = None) 
     journal = NodesJournal(folder, begin(of))
     chance = np.random.default_rng(of.seed)
     for number, measures in enumerate(plan.planned(of)[:launches]):
-        known = None
+        known: tuple[Indices | None, Indices | None] = (None, None)
         if measures.stage in ("sift", "again"):
-            known = suspects.find(read(folder)).pairs
-        together, alone = plan.rounds_of(of, number, known)
+            found = suspects.find(read(folder))
+            known = found.pairs, found.labels
+        together, alone = plan.rounds_of(of, number, *known)
         rounds = [*together, *alone]
         stage = measures.stage
         journal.append(

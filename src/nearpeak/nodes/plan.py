@@ -222,10 +222,13 @@ def _groups(chosen: Chosen) -> Iterator[str]:
 
 
 def rounds_of(
-    chosen: Chosen, number: int, suspects: Indices | None = None
+    chosen: Chosen,
+    number: int,
+    suspects: Indices | None = None,
+    labels: Indices | None = None,
 ) -> tuple[list[Round], list[Round]]:
     """Returns the rounds of a launch: those of pairs at the same time, and those of pairs alone.
-    `suspects` (pairs x 2): for a launch that measures them again."""
+    For a launch that measures them again: `suspects` (pairs x 2), and the group of each node."""
     nodes = len(chosen.nodes)
     chance = np.random.default_rng([chosen.seed, number])
     measures = planned(chosen)[number]
@@ -241,7 +244,8 @@ def rounds_of(
     assert suspects is not None
     most_suspects = int(np.bincount(suspects.reshape(-1), minlength=1).max())  # of a node
     if measures.stage == "sift":
-        return rounds.again(nodes, suspects, measures.together + most_suspects, chance), []
+        least = measures.together + most_suspects
+        return rounds.again(nodes, suspects, least, chance, labels), []
     others = controls(chosen, suspects)
     both = np.concatenate([suspects, others])
     # A part of the suspects stands for them: the same in every launch.
@@ -251,7 +255,7 @@ def rounds_of(
     together = [
         pairs
         for _ in range(REPEATED)
-        for pairs in rounds.again(nodes, both, AGAIN_ROUNDS + most_suspects, chance)
+        for pairs in rounds.again(nodes, both, AGAIN_ROUNDS + most_suspects, chance, labels)
     ]
     return together, alone
 

@@ -44,10 +44,17 @@ def alone(rounds: Sequence[Round]) -> list[Round]:
     return [pairs[number : number + 1] for pairs in rounds for number in range(len(pairs))]
 
 
-def again(count: int, suspects: Indices, least: int, chance: np.random.Generator) -> list[Round]:
+def again(
+    count: int,
+    suspects: Indices,
+    least: int,
+    chance: np.random.Generator,
+    labels: Indices | None = None,
+) -> list[Round]:
     """Returns at least `least` rounds with each suspected pair (pairs x 2) once, in the earliest
     round in which both nodes are free. The remaining nodes get random partners that are no
-    suspects.
+    suspects, in every other round from their own group: by chance alone, a small group of many
+    would have no pair within. `labels`: the group of each node; None: there are no groups.
 
     A suspected pair is thus measured under the same load as before, and every node in each round.
     """
@@ -62,7 +69,10 @@ def again(count: int, suspects: Indices, least: int, chance: np.random.Generator
         busy[first] |= 1 << number
         busy[other] |= 1 << number
         rounds[number].append((first, other))
-    return [_filled(count, pairs, suspected, chance) for pairs in rounds]
+    return [
+        _filled(count, pairs, suspected, chance, labels if number % 2 else None)
+        for number, pairs in enumerate(rounds)
+    ]
 
 
 def _filled(
@@ -70,10 +80,13 @@ def _filled(
     pairs: list[tuple[int, int]],
     suspected: set[tuple[int, ...]],
     chance: np.random.Generator,
+    labels: Indices | None,
 ) -> Round:
     resting = np.ones(count, dtype=bool)
     resting[np.array(pairs, dtype=np.intp).reshape(-1)] = False
     free = chance.permutation(np.flatnonzero(resting))
+    if labels is not None:
+        free = free[np.argsort(labels[free], kind="stable")]
     both = np.sort(free[: len(free) // 2 * 2].reshape(-1, 2), axis=1)
     partners = [pair for pair in both.tolist() if tuple(pair) not in suspected]
     return np.array([*pairs, *partners], dtype=np.intp).reshape(-1, 2)

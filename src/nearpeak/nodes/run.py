@@ -84,7 +84,7 @@ class Run:
         self._tools = tools
         self._tell = tell
         self._interrupt = Interrupt()
-        self._suspects: dict[plan.Stage, Indices] = {}
+        self._suspects: dict[plan.Stage, suspects.Suspects] = {}
         self._deadline = math.inf if seconds is None else time.monotonic() + seconds
         self.cut_short = False  # by the deadline
         self._pace = 1.0
@@ -129,10 +129,11 @@ class Run:
 
     def _launch(self, number: int, measures: plan.Measures) -> bool:
         """Runs a launch; true if it ended well."""
-        suspected = None
+        suspected: tuple[Indices | None, Indices | None] = (None, None)
         if measures.stage in ("sift", "again"):
-            suspected = self._suspected(measures.stage)
-        together, alone = plan.rounds_of(self._chosen, number, suspected)
+            found = self._suspected(measures.stage)
+            suspected = found.pairs, found.labels
+        together, alone = plan.rounds_of(self._chosen, number, *suspected)
         rounds = len(together) + len(alone)
         launch = Launch(launch=number, stage=measures.stage, together=len(together), rounds=rounds)
         self._journal.append(launch)
@@ -148,10 +149,10 @@ class Run:
         self._learn(launch, end.seconds)
         return True
 
-    def _suspected(self, stage: plan.Stage) -> Indices:
+    def _suspected(self, stage: plan.Stage) -> suspects.Suspects:
         """Returns the suspects of a stage, computed once, as nodes wait meanwhile."""
         if stage not in self._suspects:
-            self._suspects[stage] = suspects.find(read(self._journal.folder)).pairs
+            self._suspects[stage] = suspects.find(read(self._journal.folder))
         return self._suspects[stage]
 
     def _run(self, number: int, file: Path, jsonl: Path, rounds: int) -> LaunchEnd:

@@ -36,6 +36,7 @@ class Suspects(NamedTuple):
     nodes: dict[Metric, Indices]
     links: dict[Metric, Indices]  # pairs x 2
     fits: dict[Metric, Fit]
+    labels: Indices | None  # the smallest group of each node; None: there are no groups
 
 
 def find(recorded: Recorded, groups: Sequence[Indices] | None = None) -> Suspects:
@@ -66,7 +67,7 @@ def _by_survey(every: Pairs, count: int, groups: Sequence[Indices]) -> Suspects:
         if len(slow) > most:
             slow = slow[np.argsort(-fitted.links[slow], kind="stable")[:most]]
         links[metric] = np.stack([pairs.first[slow], pairs.second[slow]], axis=1).astype(np.intp)
-    return Suspects(_once(links, count), nodes, links, fits)
+    return Suspects(_once(links, count), nodes, links, fits, groups[0] if groups else None)
 
 
 def _look_slow(links: Floats, far: Indices, others: Booleans) -> Booleans:
