@@ -97,9 +97,9 @@ def two_users() -> Iterator[Any]:
         yield two_users_helper.TwoUsers(Path(folder))
 
 
-def hosts_of(folder: Path, number: int) -> Iterator[Any]:
+def hosts_of(folder: Path, number: int, bridges: int = 1) -> Iterator[Any]:
     """So many test hosts joined by a network (tests/netns/hosts.py); skips where it cannot be."""
-    hosts = netns_hosts.made(folder, number)
+    hosts = netns_hosts.made(folder, number, bridges)
     try:
         made = hosts.__enter__()
     except netns_hosts.CannotMakeHosts as error:
@@ -120,6 +120,12 @@ def two_hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 def three_hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """Three of them, the same for all tests."""
     yield from hosts_of(tmp_path_factory.mktemp("three-hosts"), 3)
+
+
+@pytest.fixture(scope="session")
+def two_leaves(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Four of them below two switches, the same for all tests."""
+    yield from hosts_of(tmp_path_factory.mktemp("two-leaves"), 4, 2)
 
 
 @pytest.fixture(scope="session")
@@ -145,6 +151,12 @@ def running(cluster: ModuleType, hosts: Any, folder: Path) -> Iterator[Any]:
 def slurm(three_hosts: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A Slurm of three test hosts (tests/slurm/cluster.py)."""
     yield from running(slurm_cluster, three_hosts, tmp_path_factory.mktemp("slurm"))
+
+
+@pytest.fixture(scope="session")
+def slurm_of_two_leaves(two_leaves: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A Slurm of four test hosts that knows their switches."""
+    yield from running(slurm_cluster, two_leaves, tmp_path_factory.mktemp("slurm-of-two-leaves"))
 
 
 @pytest.fixture(scope="session")

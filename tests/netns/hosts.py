@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Test hosts on one machine: namespaces joined by a bridge, each with its own hostname.
+"""Test hosts on one machine: namespaces joined by a bridge, each with its own hostname, or by two
+bridges with an uplink between.
 
 They share the file system, as nodes of a cluster share a home folder, but not the network, the
 host name, the id of the boot, System V and POSIX shared memory (/dev/shm), so that MPI sees several
@@ -21,6 +22,7 @@ NAMES = ("nearpeak-a", "nearpeak-b", "nearpeak-c", "nearpeak-d", "nearpeak-e", "
 NETWORK = "10.213.7"  # the first three bytes of the addresses
 SWITCH = "nearpeak-switch"
 INTERFACE = "veth0"  # the same name on all hosts
+UPLINK = "uplink1"  # of the second bridge
 
 # Run in a host's namespaces before it is used; says "ready", then waits for its input to end.
 SETUP = """
@@ -52,6 +54,8 @@ class Hosts:
     remote_shell: str  # program called as `SHELL HOST COMMAND...`, HOST a name or an address
     holders: tuple[int, ...]  # process ids
     user_namespace: bool
+    switch: int  # process id
+    leaves: tuple[int, ...]  # of each host, the bridge that it is joined to
 
     def on(self, host: int, argv: Sequence[str]) -> list[str]:
         """The command line that runs `argv` on a host, of which the first one is 0."""
@@ -70,6 +74,22 @@ class Hosts:
             stdin=subprocess.DEVNULL,
             **options,  # type: ignore[call-overload]
         )
+
+    @contextlib.contextmanager
+    def slowed(self, rate: str, *, host: int | None = None) -> Iterator[bool]:
+        """Limits what a host sends, or what goes up from the second bridge, for as long as the
+        block lasts; false where the kernel cannot."""
+        where, interface = (
+            (self.switch, UPLINK) if host is None else (self.holders[host], INTERFACE)
+        )
+        at = ["tc", "qdisc"], ["dev", interface, "root"]
+        limit = ["tbf", "rate", rate, "burst", "64k", "latency", "200ms"]
+        here = enter(where, self.user_namespace)
+        done = subprocess.run([*here, *at[0], "add", *at[1], *limit], check=False)
+        try:
+            yield done.returncode == 0
+        finally:
+            subprocess.run([*here, *at[0], "del", *at[1]], check=False)
 
     def processes(self, host: int) -> dict[int, str]:
         """The lines of the processes that run on a host, by their ids."""
@@ -142,12 +162,14 @@ def command(argv: list[str]) -> None:
 
 
 @contextlib.contextmanager
-def made(folder: Path, number: int = 2) -> Iterator[Hosts]:
-    """So many hosts for as long as the block lasts; `folder` takes their hosts file and shell.
+def made(folder: Path, number: int = 2, bridges: int = 1) -> Iterator[Hosts]:
+    """So many hosts for as long as the block lasts; `folder` takes their hosts file and shell. The
+    first hosts are on the first of one or two bridges.
 
     Raises CannotMakeHosts where the machine does not allow it.
     """
     names = NAMES[:number]
+    leaves = tuple(host * bridges // number for host in range(number))
     addresses = tuple(f"{NETWORK}.{host + 1}" for host in range(number))
     hosts_file = folder / "hosts"
     hosts_file.write_text(
@@ -164,15 +186,23 @@ def made(folder: Path, number: int = 2) -> Iterator[Hosts]:
         if user:
             join = ["nsenter", "--target", str(switch), "--user", "--preserve-credentials"]
         at_switch = enter(switch, user)
-        command([*at_switch, "ip", "link", "add", "bridge0", "type", "bridge"])
-        command([*at_switch, "ip", "link", "set", "bridge0", "up"])
+        for bridge in range(bridges):
+            command([*at_switch, "ip", "link", "add", f"bridge{bridge}", "type", "bridge"])
+            command([*at_switch, "ip", "link", "set", f"bridge{bridge}", "up"])
+        if bridges > 1:
+            pair = ["uplink0", "type", "veth", "peer", "name", UPLINK]
+            command([*at_switch, "ip", "link", "add", *pair])
+            for bridge, end in enumerate(("uplink0", UPLINK)):
+                master = ["master", f"bridge{bridge}", "up"]
+                command([*at_switch, "ip", "link", "set", end, *master])
         for number, (name, address) in enumerate(zip(names, addresses, strict=True)):
             holders.append(start_holder(name, hosts_file, join))
             pid = holders[-1].pid
             here, port = enter(pid, user), f"port{number}"
             pair = ["type", "veth", "peer", "name", INTERFACE, "netns", str(pid)]
             command([*at_switch, "ip", "link", "add", port, *pair])
-            command([*at_switch, "ip", "link", "set", port, "master", "bridge0", "up"])
+            master = ["master", f"bridge{leaves[number]}", "up"]
+            command([*at_switch, "ip", "link", "set", port, *master])
             command([*here, "ip", "address", "add", f"{address}/24", "dev", INTERFACE])
             command([*here, "ip", "link", "set", INTERFACE, "up"])
         pids = tuple(holder.pid for holder in holders[1:])
@@ -182,7 +212,7 @@ def made(folder: Path, number: int = 2) -> Iterator[Hosts]:
         named = zip(names, addresses, strict=True)
         shell.write_text(remote_shell_script(dict(zip(pids, named, strict=True))))
         shell.chmod(0o755)
-        yield Hosts(names, addresses, str(shell), pids, user)
+        yield Hosts(names, addresses, str(shell), pids, user, switch, leaves)
     except FileNotFoundError as error:
         raise CannotMakeHosts(f"{error.filename} is not installed") from error
     finally:

@@ -52,6 +52,8 @@ KillWait=2
 MailProg=/bin/true
 PartitionName=nodes Nodes=ALL Default=YES MaxTime=60
 """
+TOPOLOGY = "TopologyPlugin=topology/tree\n"
+LEAF, SPINE = "SwitchName=leaf{leaf} Nodes={nodes}\n", "SwitchName=spine Switches=leaf[0-{last}]\n"
 NODE = "NodeName={name} NodeAddr={address} CPUs={cpus}\n"
 
 
@@ -165,6 +167,15 @@ class Cluster:
             time.sleep(0.05)
 
 
+def topology(names: Sequence[str], leaves: Sequence[int]) -> str:
+    """The switches of these hosts, as topology.conf has them."""
+    lines = []
+    for leaf in sorted(set(leaves)):
+        below = [name for name, of in zip(names, leaves, strict=True) if of == leaf]
+        lines.append(LEAF.format(leaf=leaf, nodes=",".join(below)))
+    return "".join([*lines, SPINE.format(last=max(leaves))])
+
+
 @contextlib.contextmanager
 def cluster(hosts: Any, folder: Path) -> Iterator[Cluster]:
     """A cluster on these hosts (Hosts) for as long as the block lasts; `folder` takes its files.
@@ -179,6 +190,9 @@ def cluster(hosts: Any, folder: Path) -> Iterator[Cluster]:
         for name, address in zip(hosts.names, hosts.addresses, strict=True)
     ]
     rest = CONFIGURATION.format(names=hosts.names, addresses=hosts.addresses, folder=folder)
+    if any(hosts.leaves):
+        (folder / "topology.conf").write_text(topology(hosts.names, hosts.leaves))
+        rest += TOPOLOGY
     (folder / "slurm.conf").write_text("".join(nodes) + rest)
     # "autodetect" ends where /sys/fs/cgroup is not mounted, as on the test hosts.
     (folder / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\n")

@@ -51,6 +51,7 @@ def build(recorded: Recorded, require: Sequence[str] = ()) -> Found:
     ]
     known = grouped.topology(recorded)
     groups = [level.labels for level in known.levels]
+    order = np.lexsort([np.arange(count), *groups])  # the widest groups first
     chosen_ones = None
     if not is_whole and launches and launches[0].launch.stage == "survey":
         chosen_ones = suspects.find(recorded, groups)
@@ -116,7 +117,8 @@ def build(recorded: Recorded, require: Sequence[str] = ()) -> Found:
             for wrong in recorded.wrong
         ],
         pairs=[*_pairs(judging, chosen.nodes)] if is_whole and count <= MOST_LISTED else [],
-        maps=[*_maps(measured[: None if is_whole else 1], count)],
+        maps=[*_maps(measured[: None if is_whole else 1], order)],
+        order=order.tolist(),
         levels=[_level(level) for level in known.levels],
         levels_from=known.source,
         unclear=unclear,
@@ -248,7 +250,8 @@ def _table(launches: Sequence[Pairs], metric: Metric, mode: Mode, count: int) ->
     return np.asarray((ends[0] + ends[1]) / 2)
 
 
-def _maps(launches: Sequence[Pairs], count: int) -> Iterator[Map]:
+def _maps(launches: Sequence[Pairs], order: Indices) -> Iterator[Map]:
+    count = len(order)
     side = -(-count // MOST_CELLS)
     cells = -(-count // side)
     for metric in METRICS:
@@ -258,7 +261,9 @@ def _maps(launches: Sequence[Pairs], count: int) -> Iterator[Map]:
             table = _table(launches, metric, mode, count)
             if not np.isfinite(table).any():
                 continue
-            worst = _worst(table, side, cells) - float(np.nanmedian(table))
+            middle = float(np.nanmedian(table))
+            table = np.fmax(table, table.T)[np.ix_(order, order)]
+            worst = _worst(table, side, cells) - middle
             rows = np.exp(np.fmax(worst, worst.T))
             yield Map(
                 metric=metric,

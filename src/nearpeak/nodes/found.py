@@ -148,10 +148,16 @@ class Found(msgspec.Struct, kw_only=True):
     pairs: list[Pair]  # each pair of up to 16 nodes; else empty
     maps: list[Map]  # of the survey, or of the medians of all launches
     levels: list[Level] = []  # groups of nodes, the smallest first; empty: none are known
+    order: list[int] = []  # the nodes in the order of the rows of maps: group by group
     levels_from: str = ""  # `Slurm`, `file`, `names` or `figures`
     # true: the figures look grouped, and the groups cannot be told, so that nothing is called slow
     unclear: bool = False
     requirements: list[Required] = []  # the usual pair against each of them, in their order
+
+    @property
+    def mapped(self) -> list[str]:
+        """The names of the nodes in the order of the rows of maps."""
+        return [self.nodes[node] for node in self.order]
 
     @property
     def one_by_one(self) -> bool:

@@ -29,6 +29,8 @@ STYLE = """
 .nodes-map { position: relative; margin: .6rem 7.5rem 0 0; }
 .nodes-map svg { display: block; width: 100%; height: auto; shape-rendering: crispEdges; }
 .nodes-map .lined * { stroke: var(--bg); stroke-width: 1px; vector-effect: non-scaling-stroke; }
+.nodes-map .group-end { fill: none; stroke: var(--fg); stroke-width: 1.5px;
+  vector-effect: non-scaling-stroke; pointer-events: none; }
 .nodes-map .row { fill: none; stroke: none; pointer-events: all; }
 .none { fill: var(--sunken); background: var(--sunken); }
 .c0 { fill: #d3e2ef; background: #d3e2ef; } .c1 { fill: #fde0a6; background: #fde0a6; }
@@ -52,8 +54,9 @@ def drawing(results: Found) -> Drawing:
     """All maps side by side; the marks say how many times as long as usual."""
     slow = wording.slow(results, "node")
     figure = Markup("<figure><figcaption><b>{}</b></figcaption>{}</figure>")
+    nodes, ends = results.mapped, _ends(results)
     figures = [
-        figure.format(wording.title(results, one), draw(one, results.nodes, slow))
+        figure.format(wording.title(results, one), draw(one, nodes, slow, ends))
         for one in results.maps
     ]
     markup = Markup('<div class="maps">{}</div>').format(Markup().join(figures))
@@ -65,12 +68,24 @@ def drawing(results: Found) -> Drawing:
     return Drawing(markup, "Times as long as usual:", legend=legend)
 
 
-def draw(node_map: Map, nodes: Sequence[str], slow: Sequence[str] = ()) -> Markup:
+def _ends(results: Found) -> list[int]:
+    """The nodes after which a smallest group ends, in the order of the map."""
+    if not results.levels:
+        return []
+    of = {node: at for at, group in enumerate(results.levels[0].groups) for node in group.nodes}
+    pairs = enumerate(pairwise(results.order), start=1)
+    return [place for place, (before, after) in pairs if of[before] != of[after]]
+
+
+def draw(
+    node_map: Map, nodes: Sequence[str], slow: Sequence[str] = (), ends: Sequence[int] = ()
+) -> Markup:
     """Draws the cells as SVG, with names of nodes above it, of `slow` ones in any case; figures,
-    too, if these are few."""
+    too, if these are few. `ends`: nodes after which a line ends their group."""
     cells = len(node_map.rows)
     container = Element("div", {"class": "nodes-map"})
     _add_cells(container, node_map, nodes)
+    _add_lines(container, [end / node_map.side for end in ends], cells)
     if cells <= FIGURED and node_map.side == 1:
         for row, column, value in _cells(node_map):
             kind = f"figure on-{_class(value)}"
@@ -103,6 +118,15 @@ def _add_cells(container: Element, node_map: Map, nodes: Sequence[str]) -> None:
         SubElement(root, "path", {"class": kind, "d": "".join(paths)})
     if not titled:
         _add_rows(root, node_map, nodes)
+
+
+def _add_lines(container: Element, ends: Sequence[float], cells: int) -> None:
+    """Adds a line below and to the right of the last node of each group."""
+    root = container.find("svg")
+    if root is None or not ends:
+        return
+    lines = "".join(f"M0 {end:g}H{end:g}V{cells}" for end in ends)
+    SubElement(root, "path", {"class": "group-end", "d": lines})
 
 
 def _add_rows(root: Element, node_map: Map, nodes: Sequence[str]) -> None:

@@ -24,8 +24,8 @@ from nearpeak.document.model import (
 )
 from nearpeak.document.templates import moment
 from nearpeak.grouping import grouped
+from nearpeak.nodes import board, wording
 from nearpeak.nodes import map as maps
-from nearpeak.nodes import wording
 from nearpeak.nodes.found import UNITS, Curve, Found, Kind, Pair, Verdict
 from nearpeak.numbers import count, interval, number, percent, size, unit
 from nearpeak.terms.identity import Who
@@ -70,13 +70,14 @@ def present(results: Found) -> Document:
             Section("How it was measured", [Terms(list(_methods(results)), "")], medium="details"),
         ],
         footer="Made by `nearpeak nodes`; docs/methods/nodes.md says how each verdict comes about.",
-        style=maps.STYLE,
+        style=maps.STYLE + board.STYLE,
     )
 
 
 def _answer(results: Found) -> Iterator[Block]:
     tone: Tone = "bad" if results.bad else ""
     yield Prose(f"{wording.conclusion(results)}.", tone, strong=True)
+    yield board.drawing(results)
     if usual := wording.usual(results):
         yield Prose(usual)
     if far := wording.distances(results):
@@ -181,8 +182,8 @@ def _maps(results: Found) -> Iterator[Block]:
     side = results.maps[0].side
     several = f" A cell has {side} × {side} nodes, and the colour of the slowest pair."
     yield Prose(
-        "Each node has a row, to the left of its name, and a column below it, in the order in which"
-        " nodes were named. A slow node is a row and a column of orange or red cells, a slow link a"
+        "Each node has a row, to the left of its name, and a column below it, group by group. A line"
+        " ends each group. A slow node is a row and a column of orange or red cells, a slow link a"
         f" single one.{several if side > 1 else ''}"
     )
     yield maps.drawing(results)
