@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Records of made-up clusters, as launches would have left them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import msgspec
 import numpy as np
 
 from nearpeak.arrays import Floats, Indices
@@ -19,6 +20,7 @@ from nearpeak.nodes.journal import (
     read,
 )
 from nearpeak.nodes.plan import Chosen
+from nearpeak.nodes.topology import Level
 
 # How many times as long messages of pairs (pairs x 2) take, of latency and of bandwidth.
 Times = Callable[[Indices, bool], tuple[Floats, Floats]]
@@ -27,6 +29,19 @@ Times = Callable[[Indices, bool], tuple[Floats, Floats]]
 def chosen(count: int, **more: object) -> Chosen:
     """So many nodes, n0 to nN."""
     return Chosen(nodes=[f"n{number}" for number in range(count)], mpi="made", **more)  # type: ignore[arg-type]
+
+
+def levels(*sizes: int, above: Sequence[int] = ()) -> list[Level]:
+    """Leaves of so many nodes, and wider groups of so many leaves."""
+    leaves = np.repeat(np.arange(len(sizes)), sizes)
+    found = [Level(kind="leaf switch", names=[f"s{n}" for n in range(len(sizes))], of=[*leaves])]
+    if above:
+        wider = np.repeat(np.arange(len(above)), above)[leaves]
+        names = [f"t{number}" for number in range(len(above))]
+        found.append(Level(kind="switch of level 2", names=names, of=[*wider]))
+    return [
+        msgspec.structs.replace(level, of=[int(group) for group in level.of]) for level in found
+    ]
 
 
 def begin(of: Chosen) -> Begin:

@@ -4,6 +4,7 @@
 import json
 import math
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import jsonschema
@@ -19,6 +20,9 @@ from nearpeak.nodes.found import Found
 from nearpeak.nodes.journal import Launch, LaunchEnd, NodesJournal, Round, Wrong, read
 from nearpeak.nodes.present import present
 from nearpeak.nodes.schema import schema
+from nearpeak.nodes.topology import Level
+from nearpeak.statistics import clusters
+from nearpeak.statistics.nested import distances
 
 made = sys.modules["made_nodes"]  # loaded by tests/conftest.py
 
@@ -225,3 +229,107 @@ def test_a_launch_that_was_made_again_has_not_failed(tmp_path: Path) -> None:
     assert wording.faults(found) == "not all launches were run"
     (tmp_path / "nodes.jsonl").write_bytes(b"".join([*lines[:second], *bad]))
     assert build(read(tmp_path)).failed == "launch 2 failed: ended by SIGSEGV"
+
+
+TREES = {
+    "24 + 8": ((24, 8), (), (1.0, 1.15)),
+    "8 + 4": ((8, 4), (), (1.0, 1.3)),
+    "three levels": ((12, 4, 8, 4), (2, 2), (1.0, 1.15, 1.35)),
+}
+
+
+def tree(
+    name: str, node: int | None = None, times: float = 1.0
+) -> tuple[list[Level], Callable[[Indices, bool], tuple[Floats, Floats]]]:
+    """Its switches, and the times of its pairs, of which those of one node are longer."""
+    sizes, above, farther = TREES[name]
+    levels = made.levels(*sizes, above=above)
+    groups = [level.labels for level in levels]
+
+    def of(pairs: Indices, _together: bool) -> tuple[Floats, Floats]:
+        latency = np.array(farther)[distances(pairs[:, 0], pairs[:, 1], groups)]
+        slower = np.where((pairs == node).any(axis=1), times, 1.0)
+        return latency * slower, slower
+
+    return levels, of
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("name", TREES)
+def test_a_smaller_leaf_is_not_called_slow(tmp_path: Path, name: str, known: bool) -> None:
+    levels, times = tree(name)
+    chosen = made.chosen(len(levels[0].of), levels=levels if known else [])
+    found = build(made.record(tmp_path, chosen, times, 4))
+    assert said(found) == set()
+    assert not found.unclear
+    assert found.levels_from == ("" if known else "figures")
+    leaves = sorted(len(group.nodes) for group in found.levels[0].groups)
+    assert leaves == sorted(TREES[name][0])
+    latency = next(curve for curve in found.curves if curve.metric == "latency_us")
+    usual = [distance.usual / latency.distances[0].usual for distance in latency.distances]
+    if known:
+        assert usual == pytest.approx(TREES[name][2], rel=0.02)
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("name", TREES)
+def test_a_slow_node_of_a_smaller_leaf_is_found(tmp_path: Path, name: str, known: bool) -> None:
+    levels, times = tree(name, node=26 if name != "8 + 4" else 9, times=1.1)
+    chosen = made.chosen(len(levels[0].of), levels=levels if known else [])
+    found = build(made.record(tmp_path, chosen, times, 4))
+    assert {(kind, *nodes) for kind, _, _, *nodes in said(found)} == {
+        ("node", "n26" if name != "8 + 4" else "n9")
+    }
+
+
+def test_figures_that_look_grouped_name_no_node(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the groups cannot be found."""
+    monkeypatch.setattr(clusters, "find", lambda first, _: np.zeros(len(first), dtype=np.intp))
+    _, times = tree("24 + 8")
+    found = build(made.record(tmp_path, made.chosen(32), times, 4))
+    assert found.unclear
+    assert found.verdicts == []
+    assert "32 nodes: the figures look grouped" in wording.conclusion(found)
+    assert "--groups" in wording.conclusion(found)
+    assert "the figures look grouped" in render(present(found))
+
+
+def test_slow_groups_uplinks_and_routes_have_their_names(tmp_path: Path) -> None:
+    levels = made.levels(*[4] * 6)
+    leaves = levels[0].labels
+
+    def times(pairs: Indices, _together: bool) -> tuple[Floats, Floats]:
+        one, other = leaves[pairs].T
+        latency, bandwidth = alike(pairs, _together)
+        latency[(one == 1) & (other == 1)] *= 1.4
+        bandwidth[(one == 2) ^ (other == 2)] *= 1.5
+        bandwidth[(one == 3) & (other == 5)] *= 1.6
+        return latency, bandwidth
+
+    found = build(made.record(tmp_path, made.chosen(24, levels=levels), times, 4))
+    assert {wording.what(found, verdict) for verdict in found.verdicts} == {
+        "leaf switch s1",
+        "uplink of leaf switch s2",
+        "route s3 - s5 of leaf switches",
+    }
+    jsonschema.validate(json.loads(to_json(found)), schema())
+    page = render(present(found))
+    first = page.index("leaf switch s1 ×")
+    assert first < page.index("route s3 - s5 of leaf switches ×") < page.index("The usual pair")
+    assert page.index("leaf switch s1: 4 nodes") < page.index("leaf switch s0: 4 nodes")
+    assert page.count('class="group-end"') == 4
+
+
+def test_many_nodes_of_small_leaves_are_judged_within_them(tmp_path: Path) -> None:
+    levels = made.levels(*[4] * 20)
+    leaves = levels[0].labels
+
+    def times(pairs: Indices, _together: bool) -> tuple[Floats, Floats]:
+        latency, bandwidth = alike(pairs, _together)
+        latency[(leaves[pairs] == 7).all(axis=1)] *= 1.4
+        return latency, bandwidth
+
+    found = build(made.record(tmp_path, made.chosen(80, levels=levels), times))
+    assert {wording.what(found, verdict) for verdict in found.verdicts} == {"leaf switch s7"}

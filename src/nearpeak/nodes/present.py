@@ -181,10 +181,11 @@ def _evidence(results: Found) -> Iterator[Section]:
 def _maps(results: Found) -> Iterator[Block]:
     side = results.maps[0].side
     several = f" A cell has {side} × {side} nodes, and the colour of the slowest pair."
+    order = "group by group: a line ends each group" if results.levels else "as nodes were named"
     yield Prose(
-        "Each node has a row, to the left of its name, and a column below it, group by group. A line"
-        " ends each group. A slow node is a row and a column of orange or red cells, a slow link a"
-        f" single one.{several if side > 1 else ''}"
+        f"Each node has a row, to the left of its name, and a column below it, {order}. A slow node"
+        " is a row and a column of orange or red cells, a slow link a single one."
+        f"{several if side > 1 else ''}"
     )
     yield maps.drawing(results)
 
