@@ -21,6 +21,8 @@ Nearpeak = Callable[..., tuple[int, str, str]]
         (("--mpi", "one", "--hosts", "a,b,c", "--small", "8,9"), "--small 8,9: give one size"),
         (("--mpi", "one", "--hosts", "a,b,c", "--launch-limit", "5"), "--launch-limit: '5' is not"),
         (("--mpi", "one", "--hosts", "a,b,a"), "--hosts: 'a' is named twice"),
+        (("--mpi", "one", "--hosts", "a,b,c", "--groups", "/no"), "--groups /no: neither a file"),
+        (("--resume", "--groups", "none"), "--resume takes every option from the run"),
         (
             ("--mpi", "one", "--hosts", "a,b,c", "--require", "bw>=2GB/s"),
             "--require 'bw>=2GB/s' is not a requirement of nodes: write 'bandwidth>=20GB/s'",
@@ -55,6 +57,18 @@ def test_a_plan_says_what_it_covers_and_costs(nearpeak: Nearpeak, tmp_path: Path
     assert "covers:     700 of 4950 pairs (14.1 %): links of the others are not tested" in out
     assert "node hours, and more where much looks slow" in out
     assert not (tmp_path / "nodes").exists()
+
+
+def test_a_plan_says_which_groups_it_knows_and_what_it_finds(nearpeak: Nearpeak) -> None:
+    words = ("nodes", "--mpi", "mpich", "--dry-run", "--hosts", "r1n1,r1n2,r2n1,r2n2,r2n3")
+    status, out, _ = nearpeak(*words, "--groups", r"(r\d+)n\d+")
+    assert status == 0
+    assert "groups:     2 groups, by names\n" in out
+    assert "10 rounds" not in out
+    assert "in 5 rounds of disjoint pairs, and each pair alone, 12 times\n" in out
+    assert "finds:      a node that takes 7 % longer, and a link 15 %, in 90 % of runs, if" in out
+    _, out, _ = nearpeak(*words, "--groups", "none")
+    assert "groups:     not known: the figures show them, or --groups names them\n" in out
 
 
 def test_the_script_of_a_job_is_written_and_nothing_measured(

@@ -322,6 +322,19 @@ def test_slow_groups_uplinks_and_routes_have_their_names(tmp_path: Path) -> None
     assert page.count('class="group-end"') == 4
 
 
+def test_the_uplink_of_a_bad_leaf_is_no_culprit_of_its_own(tmp_path: Path) -> None:
+    levels = made.levels(*[4] * 6)
+
+    def times(pairs: Indices, _together: bool) -> tuple[Floats, Floats]:
+        touched = (levels[0].labels[pairs] == 1).any(axis=1)
+        return np.where(touched, 1.4, 1.0), np.ones(len(pairs))
+
+    found = build(made.record(tmp_path, made.chosen(24, levels=levels), times, 4))
+    assert {verdict.kind for verdict in found.verdicts} == {"group", "uplink"}
+    assert list(wording.culprits(found)) == ["leaf switch s1"]
+    assert wording.conclusion(found) == "24 nodes: 1 slow group, s1"
+
+
 def test_many_nodes_of_small_leaves_are_judged_within_them(tmp_path: Path) -> None:
     levels = made.levels(*[4] * 20)
     leaves = levels[0].labels

@@ -3,6 +3,7 @@
 
 import re
 import sys
+from itertools import combinations
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -64,9 +65,15 @@ def test_the_rest_is_behind_verbose(found: Found) -> None:
 
 
 def test_of_many_verdicts_the_answer_has_the_first(found: Found) -> None:
-    many = msgspec.structs.replace(found, verdicts=found.verdicts[:1] * (MOST + 2))
+    link = next(one for one in found.verdicts if one.kind == "link")
+    slow = [
+        msgspec.structs.replace(link, nodes=list(ends))
+        for ends in list(combinations(("n0", "n1", "n3", "n4", "n5"), 2))[: MOST + 2]
+    ]
+    many = msgspec.structs.replace(found, verdicts=[*slow[:1] * 9, *slow])
     check_short(present(many))
-    assert f"The first {MOST} of {MOST + 2} verdicts" in printed(present(many))
+    assert f"{MOST} of {MOST + 11} verdicts" in printed(present(many))
+    assert "link n1 - n5 " in printed(present(many))  # each link once
     assert "All that is slow" in printed(present(many), verbose=True)
 
 

@@ -8,9 +8,8 @@ from xml.etree.ElementTree import Element, SubElement
 from markupsafe import Markup
 
 from nearpeak.document.model import Drawing
-from nearpeak.grouping import grouped
 from nearpeak.nodes import wording
-from nearpeak.nodes.found import Found, Verdict
+from nearpeak.nodes.found import Found
 from nearpeak.numbers import count, number, printable
 
 MOST = 8  # culprits with a name
@@ -45,7 +44,7 @@ def drawing(results: Found) -> Drawing:
 
 
 def _culprits(board: Element, results: Found) -> None:
-    worst = _worst(results)
+    worst = {what: verdicts[0] for what, verdicts in wording.culprits(results).items()}
     if not worst:
         if results.tests and results.complete and not results.bad and not results.unclear:
             SubElement(board, "div", {"class": "healthy"}).text = "Nothing is slow"
@@ -55,15 +54,6 @@ def _culprits(board: Element, results: Found) -> None:
         SubElement(line, "b").text = printable(f"{what} × {number(verdict.times)}")
     if len(worst) > MOST:
         SubElement(line, "b").text = f"and {len(worst) - MOST} more"
-
-
-def _worst(results: Found) -> dict[str, Verdict]:
-    """The worst verdict on each of the slow parts."""
-    by_subject = grouped(results.verdicts, lambda verdict: wording.what(results, verdict))
-    return {
-        what: max(verdicts, key=lambda verdict: verdict.times)
-        for what, verdicts in by_subject.items()
-    }
 
 
 def _tiles(results: Found) -> Iterator[Element]:

@@ -3,7 +3,6 @@
 
 import shlex
 from collections.abc import Iterator, Sequence
-from functools import partial
 
 from nearpeak.document.model import (
     Block,
@@ -23,7 +22,6 @@ from nearpeak.document.model import (
     Value,
 )
 from nearpeak.document.templates import moment
-from nearpeak.grouping import grouped
 from nearpeak.nodes import board, wording
 from nearpeak.nodes import map as maps
 from nearpeak.nodes.found import UNITS, Curve, Found, Kind, Pair, Verdict
@@ -98,8 +96,7 @@ def _answer(results: Found) -> Iterator[Block]:
 
 def _findings(results: Found) -> Iterator[Finding]:
     """Yields what to do about the slowest nodes and links, and then."""
-    slowest = grouped(results.verdicts, partial(wording.what, results))
-    for verdicts in list(slowest.values())[:ACTED]:
+    for verdicts in list(wording.culprits(results).values())[:ACTED]:
         yield _finding(results, verdicts)
     yield Finding("Measure again when that is done", "The same nodes:", repeat(results))
 
@@ -128,8 +125,11 @@ def repeat(results: Found) -> str:
 
 def _slow(results: Found, most: int) -> Table:
     """The slowest nodes and links."""
-    shown, every = results.verdicts[:most], len(results.verdicts)
-    caption = "" if every == len(shown) else f"The first {most} of {every} verdicts"
+    every = results.verdicts
+    if len(every) > most:  # then each culprit once
+        every = [verdicts[0] for verdicts in wording.culprits(results).values()]
+    shown, number_of = every[:most], len(results.verdicts)
+    caption = f"{len(shown)} of {number_of} verdicts" if number_of > len(shown) else ""
     rows = [_verdict(results, verdict) for verdict in shown]
     used = {key for row in rows for key in row.values}
     columns = [column for column in _VERDICT if column.key in used]

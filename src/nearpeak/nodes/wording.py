@@ -100,9 +100,22 @@ def _slowness(verdicts: Sequence[Verdict]) -> str:
     return f"{first} {of} the usual {name(metric)}{only}{alone}"
 
 
+def culprits(results: Found) -> dict[str, list[Verdict]]:
+    """All verdicts on each slow part, by what it is. A slow group is slow to others, too: its
+    uplink is no culprit of its own."""
+    bad = {(one.level, *one.groups) for one in results.verdicts if one.kind == "group"}
+    own = [
+        one
+        for one in results.verdicts
+        if one.kind != "uplink" or (one.level, *one.groups) not in bad
+    ]
+    return grouped(own, lambda verdict: what(results, verdict))
+
+
 def slow(results: Found, kind: Kind) -> list[str]:
     """The names of a kind that are slow in anything, the slowest first."""
-    return list(dict.fromkeys(subject(one) for one in results.verdicts if one.kind == kind))
+    firsts = [verdicts[0] for verdicts in culprits(results).values()]
+    return [subject(one) for one in firsts if one.kind == kind]
 
 
 def _slow(results: Found) -> Iterator[str]:
