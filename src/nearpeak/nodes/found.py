@@ -42,7 +42,7 @@ class Level(msgspec.Struct, kw_only=True, frozen=True):
 class Distance(msgspec.Struct, kw_only=True, frozen=True):
     """The usual pair of a distance."""
 
-    level: int  # of the smallest groups that have both nodes; the number of levels: of none
+    level: int  # whose group has both nodes, the smallest one; the number of levels: none has
     usual: float  # in the unit of the curve
     pairs: int  # measured in a launch
 
