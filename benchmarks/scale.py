@@ -18,8 +18,8 @@ a leaf (by 1.3), each in a leaf of its own, as far as there are as many. `--plan
 one node alone, `--planted 1` nothing, `--unknown` gives no groups.
 
 Printed is what is found, who else is named, and what plan, results and page of the first cluster
-take. Seconds are those of a CPU, as the machine may be shared. Asked for are a plan
-in 10 s, results and page in 60 s, a page of 10 MB, and 2 GiB of memory at most.
+take. Seconds are those of a CPU, as the machine may be shared. Asked for are a plan in 10 s,
+results and page in 60 s, a page of 10 MB, and 2 GiB of memory at most.
 """
 
 import argparse
@@ -282,7 +282,7 @@ def named(found: dict[str, Any], cluster: Made) -> set[Named]:
 
 
 def report(folder: Path) -> tuple[float, int]:
-    """Seconds of a CPU and bytes of memory that results and page take, in a process of their own."""
+    """Seconds of a CPU and bytes of memory that results and page take, by themselves."""
     code = (
         "import resource, subprocess, sys; "
         "done = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL); "

@@ -22,6 +22,8 @@ from nearpeak.arrays import Booleans, Floats, Indices
 from nearpeak.statistics import additive
 from nearpeak.statistics.additive import Numbers, spread
 
+MOST_STEPS = 12
+PRECISE = 5e-4  # of a logarithm
 SHARED = 3  # pairs: an effect of fewer is that of their links
 DISTINGUISHED = 4  # nodes or groups: with fewer, a slow one is not distinguished from its links
 MANY = 8  # pairs: fewer of a route are not judged
@@ -172,7 +174,7 @@ def _fit(pairs: additive.Design, blocks: _Blocks, values: Numbers) -> Fit:
     used = pairs.numbers > 0
     step = 1.0 if int(pairs.numbers[used].min()) >= additive.MANY else 0.5
     nodes = np.zeros(len(used))
-    for _ in range(additive.MOST_STEPS):
+    for _ in range(MOST_STEPS):
         alike = (values - nodes[pairs.first] - nodes[pairs.second]).astype(np.float32)
         above = _above(blocks, alike)
         left = alike - above.expected.astype(np.float32)[blocks.of]
@@ -180,7 +182,7 @@ def _fit(pairs: additive.Design, blocks: _Blocks, values: Numbers) -> Fit:
         moved = _centred(nodes + change, blocks, above.upper.nodes, used)
         largest = float(np.abs(moved - nodes).max())
         nodes = moved
-        if largest < additive.PRECISE:
+        if largest < PRECISE:
             break
     alike = np.asarray(values - nodes[pairs.first] - nodes[pairs.second], dtype=float)
     above = _above(blocks, alike.astype(np.float32))
