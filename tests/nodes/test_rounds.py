@@ -65,3 +65,13 @@ def test_no_suspects_are_rounds_by_chance() -> None:
 
 def test_the_file_that_the_program_reads() -> None:
     assert list(lines([np.array([[0, 3], [1, 2]]), np.array([[2, 10]])])) == ["0-3 1-2", "2-10"]
+
+
+def test_free_nodes_meet_within_their_group_in_every_other_round() -> None:
+    labels = np.arange(32) // 4
+    chance = np.random.default_rng(1)
+    rounds = again(32, np.array([[0, 9]]), 6, chance, labels)
+    within = [int((labels[pairs[:, 0]] == labels[pairs[:, 1]]).sum()) for pairs in rounds]
+    assert min(within[1::2]) >= 14
+    assert max(within[::2]) < 8
+    assert all(len(np.unique(pairs)) == 32 for pairs in rounds)
