@@ -323,7 +323,7 @@ def run(name: str, repeat: int, seed: int, planted: float | None, *, unknown: bo
         others = said - cluster.slow.keys() - {("uplink", (cluster.leaf,))}
         false.update(kind for kind, _ in others)
         runs += bool(others)
-        worst = [*map(max, worst, costs)]  # type: ignore[call-overload]
+        worst = [*map(max, worst, costs)]
     limits = (PLAN_SECONDS, RESULT_SECONDS, MEMORY_BYTES, PAGE_BYTES)
     met = all(value <= limit for value, limit in zip(worst, limits, strict=True))
     parts = [f"{kind} {found[kind]}/{number}" for kind, number in all_planted.items()]

@@ -49,8 +49,8 @@ def build(recorded: Recorded, require: Sequence[str] = ()) -> Found:
         for launch, pairs in zip(launches, measured, strict=True)
         if is_whole or launch.launch.stage == "again"
     ]
-    known = grouped.topology(recorded)
-    groups = [level.labels for level in known.levels]
+    topology_used = grouped.topology(recorded)
+    groups = [level.labels for level in topology_used.levels]
     order = np.lexsort([np.arange(count), *groups])  # the widest groups first
     chosen_ones = None
     if not is_whole and launches and launches[0].launch.stage == "survey":
@@ -65,8 +65,10 @@ def build(recorded: Recorded, require: Sequence[str] = ()) -> Found:
     for (metric, mode), fitted in fits.items():
         if distinguished and len(fitted) > 1:
             tested += judge.tests(metric, mode, fitted, count, groups, chosen_ones)
-    verdicts = judge.verdicts(tested, chosen.nodes, known.levels, None if is_whole else judging)
-    unclear = known.source in ("", grouped.FIGURES) and judge.looks_grouped(
+    verdicts = judge.verdicts(
+        tested, chosen.nodes, topology_used.levels, None if is_whole else judging
+    )
+    unclear = topology_used.source in ("", grouped.FIGURES) and judge.looks_grouped(
         fits, verdicts, chosen.nodes
     )
     planned = plan.planned(chosen)
@@ -119,8 +121,8 @@ def build(recorded: Recorded, require: Sequence[str] = ()) -> Found:
         pairs=[*_pairs(judging, chosen.nodes)] if is_whole and count <= MOST_LISTED else [],
         maps=[*_maps(measured[: None if is_whole else 1], order)],
         order=order.tolist(),
-        levels=[_level(level) for level in known.levels],
-        levels_from=known.source,
+        levels=[_level(level) for level in topology_used.levels],
+        levels_from=topology_used.source,
         unclear=unclear,
         requirements=required.judge(require or chosen.require, curves),
     )

@@ -36,9 +36,9 @@ def _of_figures(recorded: Recorded) -> Indices:
     labels = np.zeros(count, dtype=np.intp)
     launches = [one.pairs for one in recorded.launches if one.launch.stage in ("whole", "survey")]
     for halves in _curves(launches, count):
-        found = clusters.find(*halves)
-        if _alike(found, labels) < ALIKE:
-            labels = np.unique(labels * count + found, return_inverse=True)[1].astype(np.intp)
+        partition = clusters.find(*halves)
+        if _alike(partition, labels) < ALIKE:
+            labels = np.unique(labels * count + partition, return_inverse=True)[1].astype(np.intp)
     return labels
 
 

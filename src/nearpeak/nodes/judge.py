@@ -109,11 +109,11 @@ def tests(
     subjects, links = _links(fitted, count)
     far = distances(subjects[:, 0], subjects[:, 1], groups)
     for distance in range(len(groups) + 1):
-        here = np.flatnonzero(far == distance)
-        which = np.arange(len(here))
+        indices = np.flatnonzero(far == distance)
+        which = np.arange(len(indices))
         if wanted is not None:
-            which = np.flatnonzero(np.isin(plan.keys(subjects[here], count), wanted))
-        yield tested("link", subjects[here], links[here], which)
+            which = np.flatnonzero(np.isin(plan.keys(subjects[indices], count), wanted))
+        yield tested("link", subjects[indices], links[indices], which)
     for level in range(len(groups)):
         yield from (tested(*one, level) for one in _of_groups(fitted, level))
 
@@ -161,13 +161,13 @@ def _table(
     once = [np.unique(keys) for keys in every]
     shared, launches = np.unique(np.concatenate(once), return_counts=True)
     shared = shared[launches > 1]
-    found = np.full((len(shared), len(fitted)), np.nan)
+    table = np.full((len(shared), len(fitted)), np.nan)
     for number, (keys, values) in enumerate(zip(every, residuals, strict=True)):
         mine = np.isin(keys, shared)
-        names, of = np.unique(keys[mine], return_inverse=True)
+        names, numbers_of = np.unique(keys[mine], return_inverse=True)
         if len(names):
-            found[np.searchsorted(shared, names), number] = medians(values[mine], of)
-    return np.stack([shared // count, shared % count], axis=1), found
+            table[np.searchsorted(shared, names), number] = medians(values[mine], numbers_of)
+    return np.stack([shared // count, shared % count], axis=1), table
 
 
 def verdicts(
@@ -177,14 +177,14 @@ def verdicts(
     again: Sequence[Pairs] | None,
 ) -> list[Verdict]:
     """Returns all that is slow. `again`: launches that also measured some pairs alone."""
-    found = [
+    slow = [
         one
         for family in FAMILIES
         for one in _of_family(
             [test for test in tested if test.kind in family], nodes, levels, again
         )
     ]
-    return sorted(found, key=lambda verdict: (ORDER.index(verdict.kind), -verdict.times))
+    return sorted(slow, key=lambda verdict: (ORDER.index(verdict.kind), -verdict.times))
 
 
 def _of_family(
@@ -248,11 +248,11 @@ def _alone(launches: Sequence[Pairs], metric: Metric, count: int) -> dict[Subjec
     }
 
 
-def looks_grouped(fits_of: Fits, found: Sequence[Verdict], nodes: Sequence[str]) -> bool:
+def looks_grouped(fits_of: Fits, verdicts: Sequence[Verdict], nodes: Sequence[str]) -> bool:
     """True if a node is called slow, but not with all of its partners: then it is only far away
     from most of them, in a group that nobody has named."""
     index = {name: number for number, name in enumerate(nodes)}
-    for verdict in found:
+    for verdict in verdicts:
         if verdict.kind != "node":
             continue
         node, least = index[verdict.nodes[0]], math.log(verdict.times) / 2
@@ -270,8 +270,8 @@ def _untouched(fitted: Sequence[Fitted], node: int, least: float) -> float:
         mine = (launch.first == node) | (launch.second == node)
         partners.append((launch.first + launch.second)[mine] - node)
         values.append(launch.fit.links[mine] + launch.fit.nodes[node])
-    names, of = np.unique(np.concatenate(partners), return_inverse=True)
-    middle = medians(np.concatenate(values), of)
+    names, partner = np.unique(np.concatenate(partners), return_inverse=True)
+    middle = medians(np.concatenate(values), partner)
     return float((middle < least).mean()) if len(names) else 0.0
 
 

@@ -72,9 +72,13 @@ def _ends(results: Found) -> list[int]:
     """The nodes after which a smallest group ends, in the order of the map."""
     if not results.levels:
         return []
-    of = {node: at for at, group in enumerate(results.levels[0].groups) for node in group.nodes}
+    groups = {
+        node: number
+        for number, group in enumerate(results.levels[0].groups)
+        for node in group.nodes
+    }
     pairs = enumerate(pairwise(results.order), start=1)
-    return [place for place, (before, after) in pairs if of[before] != of[after]]
+    return [place for place, (before, after) in pairs if groups[before] != groups[after]]
 
 
 def draw(

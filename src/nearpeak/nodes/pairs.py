@@ -47,18 +47,20 @@ def once(pairs: Pairs, count: int) -> Pairs:
 
 def _once(pairs: Pairs, count: int) -> Pairs:
     every = numbers(pairs, count)
-    _, firsts, of = np.unique(every, return_index=True, return_inverse=True)
+    _, firsts, place = np.unique(every, return_index=True, return_inverse=True)
     if len(firsts) == len(every):
         return pairs
-    latency, bandwidth = (medians(values, of) for values in (pairs.latency_us, pairs.bandwidth_gbs))
+    latency, bandwidth = (
+        medians(values, place) for values in (pairs.latency_us, pairs.bandwidth_gbs)
+    )
     ends = pairs.first[firsts], pairs.second[firsts]
     return Pairs(*ends, latency, bandwidth, pairs.together[firsts])
 
 
-def medians(values: Numbers, of: Indices) -> Singles:
-    """Returns the median of the values of each number from 0 in `of`."""
-    order = np.lexsort((values, of))
-    ordered, counts = values[order], np.bincount(of)
+def medians(values: Numbers, places: Indices) -> Singles:
+    """Returns the median of the values of each number from 0 in `places`."""
+    order = np.lexsort((values, places))
+    ordered, counts = values[order], np.bincount(places)
     starts = np.cumsum(counts) - counts
     middle = (ordered[starts + (counts - 1) // 2] + ordered[starts + counts // 2]) / 2
     return np.asarray(middle, dtype=np.float32)
@@ -69,9 +71,9 @@ def table(pairs: Pairs, metric: Metric, count: int, *, together: bool) -> Floats
     the shortest one on the diagonal."""
     measured = only(pairs, together=together)
     values = np.full((count, count), np.nan, dtype=np.float32)
-    found = dict(logarithms(measured))[metric]
-    values[measured.first, measured.second] = found
-    values[measured.second, measured.first] = found
-    if len(found):
-        np.fill_diagonal(values, found.min())
+    logs = dict(logarithms(measured))[metric]
+    values[measured.first, measured.second] = logs
+    values[measured.second, measured.first] = logs
+    if len(logs):
+        np.fill_diagonal(values, logs.min())
     return np.asarray(values)

@@ -75,7 +75,7 @@ class Measures(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class Finds(NamedTuple):
-    """How many times as long something takes that is found in most runs."""
+    """The smallest losses that most runs find: times as long."""
 
     node: float
     link: float
@@ -151,11 +151,11 @@ def repeats(chosen: Chosen) -> int:
 def finds(chosen: Chosen) -> Finds:
     """Estimates the smallest loss that most runs find: one that is beyond the margin in every
     launch."""
-    whole = is_whole(chosen)
+    every_pair = is_whole(chosen)
     launches = len([one for one in planned(chosen) if one.stage in ("whole", "again")])
     far = float(scipy.special.ndtri(FOUND ** (1 / launches)))
-    of_pair = repeats(chosen) if whole else REPEATED
-    of_node = of_pair * (len(chosen.nodes) - 1 if whole else AGAIN_ROUNDS)
+    of_pair = repeats(chosen) if every_pair else REPEATED
+    of_node = of_pair * (len(chosen.nodes) - 1 if every_pair else AGAIN_ROUNDS)
     node, link = (
         margin * math.exp(far * (1.2533 if values > 2 else 1.0) * SCATTER / math.sqrt(values))
         for margin, values in ((NODE_MARGIN, of_node), (MARGIN, of_pair))
@@ -203,11 +203,11 @@ def summary(chosen: Chosen) -> list[str]:
         + ("" if is_whole(chosen) else ", and more where much looks slow")
     )
     if number > LEAST_NODES:
-        found = finds(chosen)
+        losses = finds(chosen)
         lines.append(
-            f"finds:      a node that takes {100 * (found.node - 1):.0f} % longer, and a link"
-            f" {100 * (found.link - 1):.0f} %, in {100 * FOUND:.0f} % of runs, if values scatter by"
-            f" {100 * SCATTER:.0f} %"
+            f"finds:      a node that takes {100 * (losses.node - 1):.0f} % longer, and a link"
+            f" {100 * (losses.link - 1):.0f} %, in {100 * FOUND:.0f} % of runs, if values scatter"
+            f" by {100 * SCATTER:.0f} %"
         )
     return lines
 

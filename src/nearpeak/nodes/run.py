@@ -131,8 +131,8 @@ class Run:
         """Runs a launch; true if it ended well."""
         suspected: tuple[Indices | None, Indices | None] = (None, None)
         if measures.stage in ("sift", "again"):
-            found = self._suspected(measures.stage)
-            suspected = found.pairs, found.labels
+            suspects_again = self._suspected(measures.stage)
+            suspected = suspects_again.pairs, suspects_again.labels
         together, alone = plan.rounds_of(self._chosen, number, *suspected)
         rounds = len(together) + len(alone)
         launch = Launch(launch=number, stage=measures.stage, together=len(together), rounds=rounds)

@@ -74,8 +74,8 @@ def _look_slow(links: Floats, far: Indices, others: Booleans) -> Booleans:
     """Marks the links that are slower than the scatter of `others` of their distance explains."""
     slow = np.zeros(len(links), dtype=bool)
     for distance in range(int(far.max(initial=0)) + 1):
-        here = far == distance
-        slow[here] = links[here] > least("link", spread(links[here & others]))
+        near = far == distance
+        slow[near] = links[near] > least("link", spread(links[near & others]))
     return slow
 
 

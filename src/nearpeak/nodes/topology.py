@@ -90,15 +90,15 @@ def _of_file(file: Path, nodes: Sequence[str]) -> list[Level]:
 
 def of_lines(text: str, nodes: Sequence[str]) -> list[Level]:
     """Returns the levels of lines `NODE GROUP [WIDER GROUP...]`; a `#` begins a comment."""
-    words = [line.partition("#")[0].split() for line in text.splitlines()]
-    known = {
-        node: dict(enumerate(groups))
-        for listed, *groups in filter(None, words)
+    rows = [line.partition("#")[0].split() for line in text.splitlines()]
+    groups = {
+        node: dict(enumerate(names))
+        for listed, *names in filter(None, rows)
         for node in expanded(listed)
     }
-    found = [_groups_of(known, node) for node in nodes]
-    depth = max(map(len, found), default=0)
-    return _levels([GROUP] * depth, found, nodes)
+    members = [_groups_of(groups, node) for node in nodes]
+    depth = max(map(len, members), default=0)
+    return _levels([GROUP] * depth, members, nodes)
 
 
 def of_names(pattern: str, nodes: Sequence[str]) -> list[Level]:
@@ -112,11 +112,11 @@ def of_names(pattern: str, nodes: Sequence[str]) -> list[Level]:
     if not any(matches):
         raise UserError(f"--groups {pattern!r}: no node has such a name, as {nodes[0]!r}")
     depth = compiled.groups
-    found = [
+    parts = [
         {level: _joined(match, depth - level) for level in range(depth)} if match else {}
         for match in matches
     ]
-    return _levels([GROUP] * depth, found, nodes)
+    return _levels([GROUP] * depth, parts, nodes)
 
 
 def _joined(match: re.Match[str], parts: int) -> str:
@@ -174,33 +174,33 @@ def _visit(
 
 def _of_blocks(blocks: dict[str, dict[str, str]], nodes: Sequence[str]) -> list[Level]:
     """Blocks; an aggregated one is named by all of its blocks, as `b1,b2`."""
-    of: dict[str, dict[int, str]] = {}
+    groups: dict[str, dict[int, str]] = {}
     depths = {size: level for level, size in enumerate(sorted(_sizes(blocks)))}
     for name, fields in blocks.items():
         for node in expanded(fields.get("Nodes", "")):
-            of.setdefault(node, {})[depths[len(name.split(","))]] = name
+            groups.setdefault(node, {})[depths[len(name.split(","))]] = name
     kinds = ["block", *(f"block of level {level + 1}" for level in range(1, len(depths)))]
-    return _levels(kinds, [_groups_of(of, node) for node in nodes], nodes)
+    return _levels(kinds, [_groups_of(groups, node) for node in nodes], nodes)
 
 
 def _sizes(blocks: dict[str, dict[str, str]]) -> set[int]:
     return {len(name.split(",")) for name in blocks}
 
 
-def _groups_of(known: dict[str, dict[int, str]], node: str) -> dict[int, str]:
+def _groups_of(groups: dict[str, dict[int, str]], node: str) -> dict[int, str]:
     """The groups of a node by the name that is given, else by the one without its domain."""
     short = node.partition(".")[0]
-    return known.get(node) or known.get(short) or {}
+    return groups.get(node) or groups.get(short) or {}
 
 
 def _levels(
-    kinds: Sequence[str], found: Sequence[dict[int, str]], nodes: Sequence[str]
+    kinds: Sequence[str], groups_of: Sequence[dict[int, str]], nodes: Sequence[str]
 ) -> list[Level]:
     """Returns the levels that divide these nodes; a node without a group is one of its own."""
     levels: list[Level] = []
     before = np.arange(len(nodes))
     for number, kind in enumerate(kinds):
-        names = [of.get(number) or node for of, node in zip(found, nodes, strict=True)]
+        names = [of.get(number) or node for of, node in zip(groups_of, nodes, strict=True)]
         index = {name: place for place, name in enumerate(dict.fromkeys(names))}
         labels = np.array([index[name] for name in names], dtype=np.intp)
         # A wider group has all of the narrower ones that it shares a node with.

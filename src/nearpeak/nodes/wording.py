@@ -104,12 +104,12 @@ def culprits(results: Found) -> dict[str, list[Verdict]]:
     """All verdicts on each slow part, by what it is. A slow group is slow to others, too: its
     uplink is no culprit of its own."""
     bad = {(one.level, *one.groups) for one in results.verdicts if one.kind == "group"}
-    own = [
+    separate = [
         one
         for one in results.verdicts
         if one.kind != "uplink" or (one.level, *one.groups) not in bad
     ]
-    return grouped(own, lambda verdict: what(results, verdict))
+    return grouped(separate, lambda verdict: what(results, verdict))
 
 
 def slow(results: Found, kind: Kind) -> list[str]:

@@ -35,8 +35,8 @@ def _split(first: Floats, second: Floats, nodes: Indices, labels: Indices) -> No
     """Divides these nodes, and the nodes of each part."""
     if len(nodes) < LEAST_NODES:
         return
-    here = np.ix_(nodes, nodes)
-    parts = _best(first[here], second[here])
+    block = np.ix_(nodes, nodes)
+    parts = _best(first[block], second[block])
     if parts is None:
         return
     start = int(labels.max()) + 1
@@ -49,16 +49,16 @@ def _best(first: Floats, second: Floats) -> Indices | None:
     """The best division of all nodes into groups; None if none is good enough."""
     distances = squareform(first - first.min(), checks=False)
     tree = hierarchy.linkage(distances, "average")
-    found, best = None, LEAST_ORDER
+    partition, best = None, LEAST_ORDER
     for height in _cuts(tree, len(first)):
         clusters = hierarchy.fcluster(tree, height, "distance").astype(np.intp) - 1
         parts = _attached(clusters, first)
         order = _order(parts, second - _nodes(parts, first))
         if order > best:
-            found, best = parts, order
+            partition, best = parts, order
         if order > CLEAR:
             break
-    return found
+    return partition
 
 
 def _cuts(tree: Floats, count: int) -> list[float]:
@@ -94,7 +94,7 @@ def _order(parts: Indices, values: Floats) -> float:
     rows, columns = np.triu_indices(len(parts), 1)
     same = parts[rows] == parts[columns]
     times = values[rows, columns]
-    within, between = _some(times[same]), _some(times[~same])
+    within, between = _sample(times[same]), _sample(times[~same])
     if len(within) < LEAST_PAIRS or len(between) < LEAST_PAIRS:
         return 0.0
     if np.median(between) - np.median(within) < LEAST_RATIO:
@@ -104,7 +104,7 @@ def _order(parts: Indices, values: Floats) -> float:
 
 
 def _nodes(parts: Indices, values: Floats) -> Floats:
-    """What both nodes of each pair add to its time: a slow node is slow within its group, too."""
+    """The time that both nodes add to each pair: a slow node is slow within its group, too."""
     same = parts[:, None] == parts[None]
     rows, columns = np.triu_indices(len(parts), 1)
     of_same, of_others = same[rows, columns], ~same[rows, columns]
@@ -116,5 +116,5 @@ def _nodes(parts: Indices, values: Floats) -> Floats:
     return np.asarray(nodes[:, None] + nodes[None], dtype=float)
 
 
-def _some(values: Floats) -> Floats:
+def _sample(values: Floats) -> Floats:
     return values[:: max(len(values) // MOST_COMPARED, 1)]

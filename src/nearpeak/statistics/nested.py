@@ -57,8 +57,8 @@ class Expected(NamedTuple):
         values = np.where(one == other, self.inside[one], self.upper.expected(one, other))
         if len(self.keys):
             numbers = _keys(one, other, len(self.inside))
-            at = np.minimum(np.searchsorted(self.keys, numbers), len(self.keys) - 1)
-            values += np.where(self.keys[at] == numbers, self.routes[at], 0.0)
+            places = np.minimum(np.searchsorted(self.keys, numbers), len(self.keys) - 1)
+            values += np.where(self.keys[places] == numbers, self.routes[places], 0.0)
         return np.asarray(values, dtype=float)
 
 
@@ -108,10 +108,10 @@ class _Blocks(NamedTuple):
 def distances(first: Indices, second: Indices, groups: Sequence[Indices]) -> Indices:
     """The distance of each pair: 0 within a smallest group; the number of levels beyond all.
     `groups`: the number of each node's group, by level, the smallest groups first."""
-    found = np.full(len(first), len(groups))
+    levels = np.full(len(first), len(groups))
     for level in reversed(range(len(groups))):
-        found[groups[level][first] == groups[level][second]] = level
-    return np.asarray(found, dtype=np.intp)
+        levels[groups[level][first] == groups[level][second]] = level
+    return np.asarray(levels, dtype=np.intp)
 
 
 def design(first: Indices, second: Indices, count: int, groups: Sequence[Indices] = ()) -> Design:
@@ -156,9 +156,9 @@ def _keys(one: Indices, other: Indices, number: int) -> Indices:
 
 
 def _wider(labels: Indices, group: Indices, number: int) -> Indices:
-    found = np.zeros(number, dtype=np.intp)
-    found[labels] = group
-    return found
+    labels_above = np.zeros(number, dtype=np.intp)
+    labels_above[labels] = group
+    return labels_above
 
 
 def fit(pairs: Design, values: Numbers) -> Fit:
@@ -186,13 +186,13 @@ def _fit(pairs: additive.Design, blocks: _Blocks, values: Numbers) -> Fit:
             break
     alike = np.asarray(values - nodes[pairs.first] - nodes[pairs.second], dtype=float)
     above = _above(blocks, alike.astype(np.float32))
-    own = _own(blocks, above)
+    routes = _routes(blocks, above)
     return Fit(
         means=np.array([above.mean, *above.upper.means]),
         nodes=np.where(used, nodes, np.nan),
         links=alike - above.expected[blocks.of],
         levels=_levels(blocks, above),
-        groups=Expected(blocks.labels, above.inside, above.upper, *own),
+        groups=Expected(blocks.labels, above.inside, above.upper, *routes),
     )
 
 
@@ -221,8 +221,8 @@ def _above(blocks: _Blocks, alike: NDArray[np.float32]) -> _Above:
     expected = np.empty(len(medians))
     expected[within] = mean
     expected[blocks.between] = medians[blocks.between] - upper.links
-    own = np.abs(medians - expected) > least
-    expected[own] = medians[own]
+    distinct = np.abs(medians - expected) > least
+    expected[distinct] = medians[distinct]
     inside = np.full(blocks.groups, mean)
     inside[blocks.first[within]] = expected[within]
     return _Above(medians, mean, inside, upper, expected)
@@ -236,12 +236,12 @@ def _lower_median(values: Floats) -> float:
 def _block_medians(values: NDArray[np.float32], blocks: _Blocks) -> Floats:
     """The median of each block: at once for all blocks of a size."""
     ordered = values[blocks.order]
-    found = np.empty(len(blocks.sizes))
+    medians = np.empty(len(blocks.sizes))
     for size in np.unique(blocks.sizes).tolist():
         which = np.flatnonzero(blocks.sizes == size)
         table = ordered[blocks.starts[which, None] + np.arange(size)]
-        found[which] = np.median(table, axis=1)
-    return found
+        medians[which] = np.median(table, axis=1)
+    return medians
 
 
 def _centred(nodes: Floats, blocks: _Blocks, uplinks: Floats, used: Booleans) -> Floats:
@@ -251,10 +251,10 @@ def _centred(nodes: Floats, blocks: _Blocks, uplinks: Floats, used: Booleans) ->
     leaves the uplink as usual. A group of one node has nothing in common.
     """
     low, high = _middle(np.where(used, nodes, np.inf), blocks)
-    known = np.where(np.isfinite(uplinks), uplinks, 0.0)
+    uplinks = np.where(np.isfinite(uplinks), uplinks, 0.0)
     many = np.count_nonzero(blocks.members) >= DISTINGUISHED
-    common = np.clip(-known, low, high) if many else low
-    common = np.where(blocks.members > 1, common, -known)
+    common = np.clip(-uplinks, low, high) if many else low
+    common = np.where(blocks.members > 1, common, -uplinks)
     return np.where(used, nodes - common[blocks.labels], 0.0)
 
 
@@ -265,16 +265,16 @@ def _middle(nodes: Floats, blocks: _Blocks) -> tuple[Floats, Floats]:
     ordered, last = nodes[order], len(nodes) - 1
     low = ordered[np.minimum(starts + np.maximum(blocks.members - 1, 0) // 2, last)]
     high = ordered[np.minimum(starts + blocks.members // 2, last)]
-    known = blocks.members > 0
-    return np.where(known, low, 0.0), np.where(known, high, 0.0)
+    used = blocks.members > 0
+    return np.where(used, low, 0.0), np.where(used, high, 0.0)
 
 
-def _own(blocks: _Blocks, above: _Above) -> tuple[Indices, Floats]:
+def _routes(blocks: _Blocks, above: _Above) -> tuple[Indices, Floats]:
     """The routes with an effect of their own."""
     routes = above.expected[blocks.between] - (above.medians[blocks.between] - above.upper.links)
-    own = np.flatnonzero(routes)
-    between = blocks.between[own]
-    return _keys(blocks.first[between], blocks.second[between], blocks.groups), routes[own]
+    distinct = np.flatnonzero(routes)
+    between = blocks.between[distinct]
+    return _keys(blocks.first[between], blocks.second[between], blocks.groups), routes[distinct]
 
 
 def _levels(blocks: _Blocks, above: _Above) -> tuple[Level, ...]:
