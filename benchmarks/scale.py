@@ -68,6 +68,9 @@ class Cluster(NamedTuple):
 
 
 CLUSTERS = {
+    "flat-4": Cluster((4,), ()),
+    "2+2": Cluster((2, 2), (1.3,)),
+    "flat-16": Cluster((16,), ()),
     "24+8": Cluster((24, 8), (1.15,)),
     "48+16": Cluster((48, 16), (1.2,)),
     "8+4": Cluster((8, 4), (1.3,)),

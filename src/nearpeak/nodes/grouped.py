@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The groups that a run is judged by: those of its plan, else those that its figures show."""
 
+import itertools
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -48,17 +49,21 @@ def _alike(one: Indices, other: Indices) -> float:
 
 
 def _curves(launches: Sequence[Pairs], count: int) -> Iterator[tuple[Floats, Floats]]:
-    """Yields the times of each metric and mode: of every other launch, and of the others. A survey
-    is one launch, with so many pairs that it can be both."""
+    """Yields the times of each metric, in both modes and in each: of every other launch, and of the
+    others. A survey is one launch, with so many pairs that it can be both."""
     halves = [launches[::2], launches[1::2] or launches[::2]]
-    for together in (False, True):
-        for metric in METRICS:
-            first, second = (
+    for metric in METRICS:
+        modes = []
+        for together in (False, True):
+            tables = [
                 [table(pairs, metric, count, together=together) for pairs in half]
                 for half in halves
-            )
-            if first and not any(map(_lacks, [*first, *second])):
-                yield _complete(first), _complete(second)
+            ]
+            if launches and not any(map(_lacks, itertools.chain(*tables))):
+                modes.append([_complete(half) for half in tables])
+        if len(modes) > 1:
+            yield (modes[0][0] + modes[1][0]) / 2, (modes[0][1] + modes[1][1]) / 2
+        yield from modes
 
 
 def _lacks(values: Floats) -> bool:

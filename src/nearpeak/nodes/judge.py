@@ -27,7 +27,9 @@ from nearpeak.statistics.nested import DISTINGUISHED, Design, Fit, design, dista
 ORDER: tuple[Kind, ...] = ("group", "uplink", "route", "node", "link")
 # Each of these families has half of the error rate: links are so many that all would pay for them.
 FAMILIES: tuple[tuple[Kind, ...], ...] = (("group", "uplink", "node"), ("route", "link"))
-MOST_UNTOUCHED = 0.1  # of the pairs of a slow node, that are less than half as slow
+# Of the pairs of a slow node, as many are less than half as slow as more than one and a half times:
+# the greatest share that may be more, and the greatest excess in standard deviations.
+MOST_UNTOUCHED, MOST_DEVIATIONS = 0.1, 1.6
 Subject = tuple[int, ...]
 
 
@@ -255,24 +257,30 @@ def looks_grouped(fits_of: Fits, verdicts: Sequence[Verdict], nodes: Sequence[st
     for verdict in verdicts:
         if verdict.kind != "node":
             continue
-        node, least = index[verdict.nodes[0]], math.log(verdict.times) / 2
-        untouched = _untouched(fits_of[verdict.metric, verdict.mode], node, least)
-        if untouched > MOST_UNTOUCHED:
+        fitted = fits_of[verdict.metric, verdict.mode]
+        if _is_far_away(_with_partners(fitted, index[verdict.nodes[0]]), math.log(verdict.times)):
             return True
     return False
 
 
-def _untouched(fitted: Sequence[Fitted], node: int, least: float) -> float:
-    """The share of a node's partners with which it takes less than `least` longer than its group
-    does."""
+def _is_far_away(values: Floats, excess_of_node: float) -> bool:
+    """True if many partners are untouched by the excess of a node, more than scatter explains."""
+    below = int((values < excess_of_node / 2).sum())
+    above = int((values > 1.5 * excess_of_node).sum())
+    more = below - above
+    return more > max(MOST_UNTOUCHED * len(values), MOST_DEVIATIONS * math.sqrt(below + above))
+
+
+def _with_partners(fitted: Sequence[Fitted], node: int) -> Floats:
+    """The logarithms of the times of a node with each of its partners, relative to its group: their
+    medians over the launches."""
     partners, values = [], []
     for launch in fitted:
         mine = (launch.first == node) | (launch.second == node)
         partners.append((launch.first + launch.second)[mine] - node)
         values.append(launch.fit.links[mine] + launch.fit.nodes[node])
-    names, partner = np.unique(np.concatenate(partners), return_inverse=True)
-    middle = medians(np.concatenate(values), partner)
-    return float((middle < least).mean()) if len(names) else 0.0
+    _, places = np.unique(np.concatenate(partners), return_inverse=True)
+    return np.asarray(medians(np.concatenate(values), places), dtype=float)
 
 
 def distinguished(count: int) -> bool:

@@ -13,6 +13,7 @@ from scipy.cluster import hierarchy
 from scipy.spatial.distance import squareform
 
 from nearpeak.arrays import Floats, Indices
+from nearpeak.statistics.additive import spread
 
 LEAST_NODES = 4
 LEAST_PAIRS = 3  # within groups: fewer show nothing
@@ -20,6 +21,7 @@ LEAST_RATIO = math.log(1.04)  # of times between groups to those within
 LEAST_ORDER = 0.9  # of all comparisons of a pair within with one between, whose pair is slower
 CLEAR = 0.98  # of all comparisons: no other cut is tried
 MOST_CUTS = 8  # the greatest jumps, of which the best one counts
+FAR = 3.0  # standard deviations of most times
 MOST_COMPARED = 20_000  # pairs of each kind
 
 
@@ -47,7 +49,7 @@ def _split(first: Floats, second: Floats, nodes: Indices, labels: Indices) -> No
 
 def _best(first: Floats, second: Floats) -> Indices | None:
     """The best division of all nodes into groups; None if none is good enough."""
-    distances = squareform(first - first.min(), checks=False)
+    distances = squareform(_without_disturbed(first), checks=False)
     tree = hierarchy.linkage(distances, "average")
     partition, best = None, LEAST_ORDER
     for height in _cuts(tree, len(first)):
@@ -59,6 +61,14 @@ def _best(first: Floats, second: Floats) -> Indices | None:
         if order > CLEAR:
             break
     return partition
+
+
+def _without_disturbed(values: Floats) -> Floats:
+    """Times beyond the shortest one, of which those that are far out are less so: averages of
+    clusters are of all pairs."""
+    middle, deviation = float(np.median(values)), spread(values)
+    clipped = np.clip(values, middle - FAR * deviation, middle + FAR * deviation)
+    return np.asarray(clipped - clipped.min(), dtype=float)
 
 
 def _cuts(tree: Floats, count: int) -> list[float]:
