@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from nearpeak.arrays import Floats, Indices
-from nearpeak.statistics.clusters import find
+from nearpeak.statistics.clusters import find, profiles
 
 
 def symmetric(values: Floats) -> Floats:
@@ -45,3 +45,13 @@ def test_groups_are_found(sizes: tuple[int, ...], far: float, slow: float) -> No
 def test_nodes_that_are_alike_are_one_group(count: int) -> None:
     for seed in range(5):
         assert not find(*times(np.zeros(count, dtype=np.intp), 1.0, seed, 1.2)).any()
+
+
+@pytest.mark.parametrize("far", [1.0, 1.15])
+def test_profiles_tell_groups_of_one_launch(far: float) -> None:
+    """Without groups, the fastest pairs of a launch are no groups."""
+    labels = np.repeat(np.arange(8), 16)
+    values, _ = times(labels, far, 3)
+    found = find(profiles(values), values)
+    same = labels[:, None] == labels[None] if far > 1.0 else np.ones((128, 128), dtype=bool)
+    assert ((found[:, None] == found[None]) == same).all()

@@ -50,8 +50,8 @@ def _alike(one: Indices, other: Indices) -> float:
 
 def _curves(launches: Sequence[Pairs], count: int) -> Iterator[tuple[Floats, Floats]]:
     """Yields the times of each metric, in both modes and in each: of every other launch, and of the
-    others. A survey is one launch, with so many pairs that it can be both."""
-    halves = [launches[::2], launches[1::2] or launches[::2]]
+    others. Of a single launch, as a survey is, the first ones are the profiles of its nodes."""
+    halves = [launches[::2], launches[1::2] or launches]
     for metric in METRICS:
         modes = []
         for together in (False, True):
@@ -63,7 +63,8 @@ def _curves(launches: Sequence[Pairs], count: int) -> Iterator[tuple[Floats, Flo
                 modes.append([_complete(half) for half in tables])
         if len(modes) > 1:
             yield (modes[0][0] + modes[1][0]) / 2, (modes[0][1] + modes[1][1]) / 2
-        yield from modes
+        for first, second in modes:
+            yield (first if len(launches) > 1 else clusters.profiles(second)), second
 
 
 def _lacks(values: Floats) -> bool:

@@ -2,7 +2,7 @@
 """Finds groups of nodes from the times between them: within a group they are shorter.
 
 Clusters by average linkage are cut where the distance between merged clusters jumps most. Values
-that had no part in this decide: the groups count only if pairs within them take less time than
+that had no part in it decide: the groups count only if pairs within them take less time than
 others there, too.
 """
 
@@ -26,11 +26,23 @@ MOST_COMPARED = 20_000  # pairs of each kind
 
 
 def find(first: Floats, second: Floats) -> Indices:
-    """Returns the group of each node; a single group if none can be told apart. `first`, `second`:
-    logarithms of times, symmetric, of different launches; the second ones decide."""
+    """Returns the group of each node; a single group if none can be told apart. `second`: the
+    logarithms of times, symmetric, which decide; `first`: those of other launches, or of `second`
+    their `profiles`."""
     labels = np.zeros(len(first), dtype=np.intp)
     _split(first, second, np.arange(len(first)), labels)
     return np.asarray(np.unique(labels, return_inverse=True)[1], dtype=np.intp)
+
+
+def profiles(times: Floats) -> Floats:
+    """Distances of nodes by their times with all others: 1 less the correlation of their rows. The
+    time between two nodes is no part of their own distance, so that it can confirm it."""
+    rows = _without_disturbed(times).astype(np.float32)
+    np.fill_diagonal(rows, np.nan)
+    rows -= np.nanmean(rows, axis=1, keepdims=True)
+    np.fill_diagonal(rows, 0.0)
+    rows /= np.sqrt((rows**2).sum(axis=1, keepdims=True)) + np.finfo(np.float32).tiny
+    return np.asarray(1.0 - rows @ rows.T, dtype=float)
 
 
 def _split(first: Floats, second: Floats, nodes: Indices, labels: Indices) -> None:
@@ -55,7 +67,7 @@ def _best(first: Floats, second: Floats) -> Indices | None:
     for height in _cuts(tree, len(first)):
         clusters = hierarchy.fcluster(tree, height, "distance").astype(np.intp) - 1
         parts = _attached(clusters, first)
-        order = _order(parts, second - _nodes(parts, first))
+        order = _order(parts, second - _nodes(parts, second))
         if order > best:
             partition, best = parts, order
         if order > CLEAR:
