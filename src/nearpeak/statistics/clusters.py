@@ -31,7 +31,8 @@ def find(first: Floats, second: Floats) -> Indices:
     their `profiles`."""
     labels = np.zeros(len(first), dtype=np.intp)
     _split(first, second, np.arange(len(first)), labels)
-    return np.asarray(np.unique(labels, return_inverse=True)[1], dtype=np.intp)
+    partition = np.asarray(np.unique(labels, return_inverse=True)[1], dtype=np.intp)
+    return _refined(partition, second)
 
 
 def profiles(times: Floats) -> Floats:
@@ -108,6 +109,24 @@ def _attached(parts: Indices, values: Floats) -> Indices:
     parts = parts.copy()
     parts[alone] = groups[means.argmin(axis=0)]
     return np.asarray(np.unique(parts, return_inverse=True)[1], dtype=np.intp)
+
+
+def _refined(labels: Indices, times: Floats) -> Indices:
+    """Moves each node that is much nearer to another group than to its own."""
+    groups = int(labels.max()) + 1
+    if groups == 1:
+        return labels
+    rows, columns = np.triu_indices(len(labels), 1)
+    same = labels[rows] == labels[columns]
+    within, between = (float(np.median(times[rows, columns][which])) for which in (same, ~same))
+    members = (labels[:, None] == np.arange(groups)).astype(times.dtype)
+    others = members.sum(axis=0)[None] - members  # of each group, without the node
+    sums = times @ members - np.diag(times)[:, None] * members
+    means = np.where(others > 0, sums / np.maximum(others, 1), between)
+    own_means = means[np.arange(len(labels)), labels]
+    nearer = own_means - means.min(axis=1) > (between - within) / 2
+    moved = np.where(nearer, means.argmin(axis=1), labels)
+    return np.asarray(np.unique(moved, return_inverse=True)[1], dtype=np.intp)
 
 
 def _order(parts: Indices, values: Floats) -> float:
