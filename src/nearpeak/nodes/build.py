@@ -65,6 +65,8 @@ def build(recorded: Recorded, require: Sequence[str] = ()) -> Found:
     for (metric, mode), fitted in fits.items():
         if distinguished and len(fitted) > 1:
             tested += judge.tests(metric, mode, fitted, count, groups, chosen_ones)
+    if topology_used.source == grouped.FIGURES:  # wider groups are not known
+        tested = [test for test in tested if test.kind not in ("uplink", "route")]
     verdicts = judge.verdicts(
         tested, chosen.nodes, topology_used.levels, None if is_whole else judging
     )
