@@ -65,8 +65,9 @@ def build(recorded: Recorded, require: Sequence[str] = ()) -> Found:
     for (metric, mode), fitted in fits.items():
         if distinguished and len(fitted) > 1:
             tested += judge.tests(metric, mode, fitted, count, groups, chosen_ones)
-    if topology_used.source == grouped.FIGURES:  # wider groups are not known
-        tested = [test for test in tested if test.kind not in ("uplink", "route")]
+    if topology_used.source == grouped.FIGURES:  # without wider ones; those of a survey are rough
+        safe = ("node", "group", "link") if is_whole else ("node",)
+        tested = [test for test in tested if test.kind in safe]
     verdicts = judge.verdicts(
         tested, chosen.nodes, topology_used.levels, None if is_whole else judging
     )
