@@ -24,7 +24,8 @@ APPLICATIONS = {"jacobi2d"}
 CALLS = ["blocking", "enqueued", "grouped", "graph"]
 REGISTERED = ["none", "local", "symmetric"]
 SYMMETRIC = ("allgather", "allreduce", "reduce_scatter_block")
-EVERY = sorted(MESSAGES | REDUCTIONS | BLOCKS | APPLICATIONS)
+CHAINS = {"handoff", "handoff_allreduce"}
+EVERY = sorted(MESSAGES | REDUCTIONS | BLOCKS | APPLICATIONS | CHAINS)
 
 
 @pytest.fixture
@@ -92,7 +93,7 @@ def test_it_describes_what_it_measures() -> None:
 
 
 def test_every_benchmark_is_verified(launch: Any) -> None:
-    words = sorted(set(EVERY) - APPLICATIONS)
+    words = sorted(set(EVERY) - APPLICATIONS - CHAINS)
     code, records, err = launch(*words, "--sizes", "40K", *QUICK, "--jsonl", "records.jsonl")
     assert (code, err) == (0, "")
     assert not of(records, "problem")
@@ -101,6 +102,54 @@ def test_every_benchmark_is_verified(launch: Any) -> None:
     samples = of(records, "samples")
     assert {sample["benchmark"] for sample in samples} == set(words)
     assert all(sample["verified"] and sample["buffers"] == "D,D" for sample in samples)
+
+
+def chained(launch: Any, name: str, calls: str, nvrtc: Path, *words: str, **given: str) -> Any:
+    where = ["--calls", calls, "--sizes", "8,40K", *QUICK, "--jsonl", "records.jsonl"]
+    return launch(name, *words, *where, nvrtc=str(nvrtc), **given)
+
+
+@pytest.mark.parametrize("name", sorted(CHAINS))
+@pytest.mark.parametrize("calls", ["blocking", "enqueued", "graph"])
+def test_kernels_with_messages_between_them(
+    launch: Any, fake_nvrtc: Path, name: str, calls: str
+) -> None:
+    code, records, err = chained(launch, name, calls, fake_nvrtc)
+    assert (code, err, of(records, "problem")) == (0, "", [])
+    samples = of(records, "samples")
+    assert [(one["size_bytes"], one["operations"]) for one in samples] == [(8, 20), (40960, 20)]
+    for one in samples:  # by the clock of the device, and not by that of the program
+        assert one["verified"]
+        assert one["phases"]["handoff"] == pytest.approx(one["samples"], abs=1e-3)
+    code, records, err = chained(launch, name, calls, fake_nvrtc, "--register", "local")
+    assert (code, err, of(records, "problem")) == (0, "", [])
+
+
+@pytest.mark.parametrize("name", sorted(CHAINS))
+@pytest.mark.parametrize(
+    ("fault", "calls"), [("zeros", "blocking"), ("stale", "enqueued"), ("replayed", "graph")]
+)
+def test_a_message_that_a_kernel_did_not_find_is_wrong(
+    launch: Any, fake_nvrtc: Path, name: str, fault: str, calls: str
+) -> None:
+    code, records, _ = chained(launch, name, calls, fake_nvrtc, fake=fault)
+    assert code == 3
+    assert {problem["status"] for problem in of(records, "problem")} == {"wrong data"}
+
+
+def test_a_chain_without_kernels_or_graphs_is_left_out(launch: Any, fake_nvrtc: Path) -> None:
+    words = ["handoff", "--sizes", "8", *QUICK, "--jsonl", "records.jsonl"]
+    code, records, err = launch(*words)
+    assert (code, err) == (0, "")
+    [problem] = of(records, "problem")
+    assert problem["status"] == "skipped"
+    assert "/nowhere/libnvrtc.so" in problem["message"]
+    code, records, err = chained(
+        launch, "handoff", "graph", fake_nvrtc, cuda="cuStreamEndCapture:900"
+    )
+    assert (code, err) == (0, "")
+    assert {problem["status"] for problem in of(records, "problem")} == {"skipped"}
+    assert all("cuStreamEndCapture on GPU 0" in one["message"] for one in of(records, "problem"))
 
 
 @pytest.mark.parametrize("overlap", ["no", "yes"])

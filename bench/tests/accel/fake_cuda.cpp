@@ -1397,12 +1397,17 @@ EXPORT int cuStreamBeginCapture_v2(Stream* stream, int mode) {
   return kGood;
 }
 
+// It ends the capture even where it fails.
 EXPORT int cuStreamEndCapture(Stream* stream, Graph** graph) {
+  const std::lock_guard<std::recursive_mutex> alone{calling};
+  std::unique_ptr<Graph> recorded;
+  if (state().captured == stream) {
+    state().captured = nullptr;
+    recorded = std::move(state().recorded);
+  }
   BEGIN_CONTEXT_CALL();
-  if (state().captured != stream) return kInvalidValue;
-  state().captured = nullptr;
+  if (recorded == nullptr) return kInvalidValue;
   *graph = nullptr;
-  const auto recorded = std::move(state().recorded);
   if (state().broken) return kCaptureInvalidated;
   *graph = new Graph(*recorded);
   state().graphs.insert(*graph);

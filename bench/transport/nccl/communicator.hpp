@@ -34,7 +34,8 @@ class Communicator {
   const Api& api() const { return api_; }
   // Null where it was aborted.
   CommHandle handle() const { return handle_; }
-  Device& device() const { return device_; }
+  // Of its operations, for kernels between them.
+  Stream& stream() const { return *stream_; }
   // What `work` calls here, as a graph. Throws AcceleratorError.
   std::unique_ptr<Graph> record_graph(const std::function<void()>& work) const {
     return device_.record_graph(*stream_, work);
