@@ -372,6 +372,15 @@ def fake_nccl() -> Path:
 
 
 @pytest.fixture(scope="session")
+def old_nccl() -> dict[str, Path]:
+    """NCCL for the fake driver without symmetric windows, and without registration."""
+    return {
+        "windows": fake_library("fake_nccl", "-DWITHOUT_WINDOWS", file="libnccl.so.2"),
+        "registration": fake_library("fake_nccl", "-DWITHOUT_REGISTRATION", file="libnccl.so.2"),
+    }
+
+
+@pytest.fixture(scope="session")
 def fake_hip() -> Path:
     """Both under HIP's names, for NEARPEAK_HIP_LIBRARY and NEARPEAK_HIPRTC_LIBRARY."""
     return fake_library("fake_hip", kernels_compiler(), parts=("fake_cuda", "fake_nvrtc"))

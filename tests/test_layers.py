@@ -64,7 +64,7 @@ PROGRAMS = [
     {"overlap"},
     {"app", "collective", "datatype", "rma", "stream"},
     {"nccl"},
-    {"nccl/collective"},
+    {"nccl/collective", "nccl/stream"},
     {"programs/mpi", "programs/native"},
 ]
 # Of preload/: no program includes any of it.

@@ -116,6 +116,13 @@ class Event {
   virtual bool reached() = 0;
 };
 
+// Work that a stream was given while it was recorded, which is done as a whole as often as asked.
+class Graph {
+ public:
+  virtual ~Graph() = default;
+  virtual void launch(Stream& stream) = 0;
+};
+
 struct LaunchShape {
   unsigned blocks;
   unsigned threads;  // of each block
@@ -276,6 +283,10 @@ class Device {
   // One whose kernels let those of other streams go first, where the device knows of urgency.
   virtual std::unique_ptr<Stream> new_background_stream() { return new_stream(); }
   virtual std::unique_ptr<Event> new_event() = 0;
+  // Of what `work` gives to the stream, by itself or through libraries; none of it is done.
+  virtual std::unique_ptr<Graph> record_graph(Stream&, const std::function<void()>&) {
+    throw AcceleratorError("this backend records no graphs");
+  }
 
   // For libraries that are given its addresses in a thread that has not used it yet.
   virtual void use_in_this_thread() {}

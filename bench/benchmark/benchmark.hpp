@@ -26,6 +26,8 @@ struct Axis {
   std::string summary;
   std::vector<std::string> host_only = {};  // values that take ordinary host memory of all ranks
   std::vector<std::string> usual = {};      // what a study measures by itself; none: the default
+  // Who lacks it does as its default, and only other values are named in cases.
+  bool implied = false;
 
   // The first value that takes the ranks' buffers: all of them in ordinary host memory, or not.
   const std::string& default_of(bool host) const;

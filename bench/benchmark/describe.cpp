@@ -23,6 +23,7 @@ Json to_json(const std::vector<Axis>& axes) {
                    {"default", axis.default_of(true)},
                    {"host_only", axis.host_only},
                    {"usual", axis.usual},
+                   {"implied", axis.implied},
                    {"summary", axis.summary}});
   return out;
 }

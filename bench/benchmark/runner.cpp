@@ -346,6 +346,7 @@ std::vector<CaseResult> Runner::results_of(const Benchmark& benchmark, const Cas
     result.phases = made.phases().names();
     result.work = work;
     result.window = made.window();
+    result.operations = made.operations();
     result.offset = context.offset;
     result.verified = common_.verify;
     result.cache_line_ns = cache_line_ns_;

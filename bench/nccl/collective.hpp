@@ -14,8 +14,18 @@
 #include "benchmark/calls.hpp"
 #include "collective/layout.hpp"
 #include "transport/nccl/communicator.hpp"
+#include "transport/nccl/memory.hpp"
 
 namespace nearpeak::nccl {
+
+// Values of the axis kCalls, beside kBlocking.
+inline constexpr const char* kEnqueued = "enqueued";
+inline constexpr const char* kGrouped = "grouped";
+inline constexpr const char* kGraph = "graph";
+constexpr std::uint64_t kInARow = 20;  // operations of these: as nccl-tests has them without -n
+
+// Throws Unfit where a graph cannot have its calls.
+void check_recordable(const Api& api);
 
 template <class Operation>
 class NcclCollective final : public CollectiveCase {
@@ -24,21 +34,53 @@ class NcclCollective final : public CollectiveCase {
       : CollectiveCase(context, operation.buffers(), operation.contents()),
         operation_(std::move(operation)),
         comm_(communicator_of(context.group)),
-        operations_(context.axis(kCalls) == "enqueued" ? kEnqueued : 1) {}
+        group_(context.group),
+        way_(context.axis(kCalls)),
+        operations_(way_ == kBlocking ? 1 : kInARow),
+        repeatable_(slots() == 1 && !is_in_place(context)) {
+    if (way_ == kGraph) record();
+  }
 
   std::uint64_t operations() const override { return operations_; }
   void run(std::uint64_t n) override {
     for (std::uint64_t i = 0; i < n; ++i) batch(operations_);
   }
   void first_use() override { batch(1); }
-  void run_round(std::uint64_t) override { batch(1); }
+  // What is timed is what is verified.
+  void run_round(std::uint64_t) override { batch(repeatable_ ? operations_ : 1); }
 
  private:
-  static constexpr std::uint64_t kEnqueued = 20;  // as nccl-tests has it without -n
+  // The operations are called once before: NCCL connects ranks then, which a recording must not
+  // have in it.
+  void record() {
+    check_recordable(comm_.api());
+    if (slots() > kInARow)
+      throw Unfit("a graph has " + std::to_string(kInARow) + " calls, and these are " +
+                  std::to_string(slots()) + " buffers: give another --reuse");
+    call(0);
+    comm_.synchronize();
+    on_every_rank(group_, [&] {
+      single_ = graph_of(1);
+      whole_ = graph_of(operations_);
+    });
+  }
+  std::unique_ptr<Graph> graph_of(std::uint64_t operations) {
+    return comm_.record_graph([&] { call_each(operations); });
+  }
 
   void batch(std::uint64_t operations) {
-    for (std::uint64_t i = 0; i < operations; ++i) call(next_slot());
+    if (way_ == kGraph) {
+      comm_.launch(operations == 1 ? *single_ : *whole_, "a graph of NCCL's calls");
+      use_first(operations);
+    } else {
+      if (way_ == kGrouped) comm_.begin_group();
+      call_each(operations);
+      if (way_ == kGrouped) comm_.end_group();
+    }
     comm_.synchronize();
+  }
+  void call_each(std::uint64_t operations) {
+    for (std::uint64_t i = 0; i < operations; ++i) call(way_ == kGraph ? i % slots() : next_slot());
   }
   void call(std::size_t slot) const {
     void* const to = in(slot);
@@ -47,19 +89,25 @@ class NcclCollective final : public CollectiveCase {
 
   const Operation operation_;
   const Communicator& comm_;
+  Group& group_;
+  const std::string way_;
   const std::uint64_t operations_;  // of an iteration
+  const bool repeatable_;           // one after the other they leave what one of them does
+  std::unique_ptr<Graph> single_;   // of one operation, and
+  std::unique_ptr<Graph> whole_;    // of an iteration
 };
 
-inline Axis calls_axis() {
-  return {kCalls,
-          {kBlocking, "enqueued"},
-          "every operation waited for, as a blocking call of MPI is; 20 in the stream before it is "
-          "waited for, as in nccl-tests, and the time of one"};
-}
+Axis calls_axis();
+
+// Of buffers of operations that NCCL has kernels of symmetric windows for, or has not.
+enum class Symmetric { kNo, kYes };
+Axis register_axis(Symmetric symmetric);
 
 template <class Operation>
-Benchmark collective(BenchmarkInfo info, std::vector<Axis> axes = {}) {
+Benchmark collective(BenchmarkInfo info, std::vector<Axis> axes = {},
+                     Symmetric symmetric = Symmetric::kNo) {
   axes.insert(axes.begin(), calls_axis());
+  axes.push_back(register_axis(symmetric));
   return collective_benchmark(
       std::move(info), std::move(axes), [](const CaseContext& context) -> std::unique_ptr<Case> {
         return std::make_unique<NcclCollective<Operation>>(context, Operation(context));

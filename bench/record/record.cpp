@@ -163,6 +163,7 @@ void RecordWriter::samples(const CaseResult& result) {
   out["unit"] = result.name.metric.unit;
   out["better"] = result.name.metric.better;
   out["window"] = result.window;
+  if (result.operations > 1) out["operations"] = result.operations;
   out["batch"] = measured.batch;
   out["kept_every"] = measured.kept_every;
   out["iterations"] = measured.iterations;

@@ -105,7 +105,8 @@ struct CaseResult {
   std::vector<std::string> phases;         // names of those in `measurement`
   std::optional<Work> work = {};           // of an application (docs/reference/reading-records.md)
   std::uint64_t window = 1;
-  std::size_t offset = 0;  // of the buffers, after a page boundary
+  std::uint64_t operations = 1;  // that an iteration has: times are of one of them
+  std::size_t offset = 0;        // of the buffers, after a page boundary
   bool verified = false;
   std::string by = {};  // the method, where its record does not name it: in a library's place
   std::vector<std::string> needs;                    // of a method, as Method has it

@@ -10,7 +10,7 @@ import pytest
 
 from nearpeak.errors import UserError
 from nearpeak.launching.describe import Description, describe, joined, parse_variant
-from nearpeak.terms.benchmarks import RankRule, X
+from nearpeak.terms.benchmarks import Axis, RankRule, X
 
 
 @pytest.fixture
@@ -72,6 +72,42 @@ def test_descriptions_of_two_programs_are_joined(description: Description) -> No
     # An axis that it lacks has its default there, and no other value.
     assert not other.measures(parse_variant(both, "latency:staging=pinned"), defaults)
     assert not other.measures(parse_variant(both, "bw"), defaults)
+
+
+def test_an_axis_of_one_library_goes_without_saying_at_its_default(
+    description: Description,
+) -> None:
+    [latency] = [benchmark for benchmark in description.benchmarks if benchmark.name == "latency"]
+    calls = msgspec.structs.replace(latency.axes[0], values=["blocking"], usual=["blocking"])
+    own = Axis("register", ["none", "symmetric"], "none", usual=["none", "symmetric"], implied=True)
+    other = msgspec.structs.replace(
+        description, benchmarks=[msgspec.structs.replace(latency, axes=[calls, own])]
+    )
+    both = joined([description, other])
+    [known] = [benchmark for benchmark in both.benchmarks if benchmark.name == "latency"]
+    plain = parse_variant(both, "latency")
+    assert plain == parse_variant(both, "latency:register=none")
+    assert plain == parse_variant(description, "latency")
+    symmetric = parse_variant(both, "latency:register=symmetric")
+    assert symmetric.axes == {**plain.axes, "register": "symmetric"}
+    assert other.measures(symmetric, known.defaults)
+    assert not description.measures(symmetric, known.defaults)
+    assert description.measures(plain, known.defaults)
+    assert both.usual(["latency"]) == ["latency", "latency:register=symmetric"]
+
+
+def test_what_a_study_measures_by_itself_is_joined_too(description: Description) -> None:
+    [latency] = [benchmark for benchmark in description.benchmarks if benchmark.name == "latency"]
+    calls = latency.axes[0]
+    graph = msgspec.structs.replace(
+        calls, values=[calls.default, "graph"], usual=[calls.default, "graph"]
+    )
+    other = msgspec.structs.replace(
+        description, benchmarks=[msgspec.structs.replace(latency, axes=[graph])]
+    )
+    both = joined([description, other])
+    assert both.usual(["latency"]) == ["latency", "latency:calls=graph"]
+    assert description.usual(["latency"]) == ["latency"]
 
 
 def test_benchmarks_are_chosen_by_family(description: Description) -> None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Real launches of `nearpeak-native nccl` with the fake NCCL and the fake driver's devices."""
 
+import itertools
 import json
 import os
 import subprocess
@@ -20,7 +21,11 @@ REDUCTIONS = {"allreduce", "reduce", "reduce_scatter_block"}
 BLOCKS = {"allgather", "alltoall", "bcast", "gather", "scatter"}
 FAULTY = {"latency", "bw", "bibw"} | REDUCTIONS | BLOCKS
 APPLICATIONS = {"jacobi2d"}
-EVERY = sorted(MESSAGES | REDUCTIONS | BLOCKS | APPLICATIONS)
+CALLS = ["blocking", "enqueued", "grouped", "graph"]
+REGISTERED = ["none", "local", "symmetric"]
+SYMMETRIC = ("allgather", "allreduce", "reduce_scatter_block")
+CHAINS = {"handoff", "handoff_allreduce"}
+EVERY = sorted(MESSAGES | REDUCTIONS | BLOCKS | APPLICATIONS | CHAINS)
 
 
 @pytest.fixture
@@ -33,6 +38,7 @@ def launch(fake_cuda: Path, fake_nccl: Path, tmp_path: Path) -> Any:
         devices: str = "0,1",
         library: str = str(fake_nccl),
         nvrtc: str = "/nowhere/libnvrtc.so",
+        cuda: str = "",
     ) -> tuple[int, list[Any], str]:
         cpus = sorted(os.sched_getaffinity(0))
         file = tmp_path / "records.jsonl"
@@ -45,6 +51,7 @@ def launch(fake_cuda: Path, fake_nccl: Path, tmp_path: Path) -> Any:
                 "NEARPEAK_CUDA_LIBRARY": str(fake_cuda),
                 "NEARPEAK_NVRTC_LIBRARY": nvrtc,
                 "NEARPEAK_FAKE_NCCL": fake,
+                "NEARPEAK_FAKE_CUDA": cuda,
             },
             cwd=tmp_path,
             stdin=subprocess.DEVNULL,
@@ -75,12 +82,18 @@ def test_it_describes_what_it_measures() -> None:
     assert {name for name, told in described.items() if told["family"] == "pt2pt"} == MESSAGES
     axes = {axis["name"]: axis["values"] for axis in described["allreduce"]["axes"]}
     assert axes["type"] == ["float", "int", "double", "half", "bfloat16"]
-    assert axes["calls"] == ["blocking", "enqueued"]
+    assert axes["calls"] == CALLS
+    assert axes["register"] == REGISTERED
     assert axes["touch"] == ["none"]
+    usual = {axis["name"]: axis["usual"] for axis in described["allreduce"]["axes"]}
+    assert usual["calls"] == ["blocking", "graph"]
+    assert usual["register"] == ["none", "symmetric"]
+    others = {axis["name"]: axis["values"] for axis in described["bcast"]["axes"]}
+    assert others["register"] == ["none", "local"]
 
 
 def test_every_benchmark_is_verified(launch: Any) -> None:
-    words = sorted(set(EVERY) - APPLICATIONS)
+    words = sorted(set(EVERY) - APPLICATIONS - CHAINS)
     code, records, err = launch(*words, "--sizes", "40K", *QUICK, "--jsonl", "records.jsonl")
     assert (code, err) == (0, "")
     assert not of(records, "problem")
@@ -89,6 +102,54 @@ def test_every_benchmark_is_verified(launch: Any) -> None:
     samples = of(records, "samples")
     assert {sample["benchmark"] for sample in samples} == set(words)
     assert all(sample["verified"] and sample["buffers"] == "D,D" for sample in samples)
+
+
+def chained(launch: Any, name: str, calls: str, nvrtc: Path, *words: str, **given: str) -> Any:
+    where = ["--calls", calls, "--sizes", "8,40K", *QUICK, "--jsonl", "records.jsonl"]
+    return launch(name, *words, *where, nvrtc=str(nvrtc), **given)
+
+
+@pytest.mark.parametrize("name", sorted(CHAINS))
+@pytest.mark.parametrize("calls", ["blocking", "enqueued", "graph"])
+def test_kernels_with_messages_between_them(
+    launch: Any, fake_nvrtc: Path, name: str, calls: str
+) -> None:
+    code, records, err = chained(launch, name, calls, fake_nvrtc)
+    assert (code, err, of(records, "problem")) == (0, "", [])
+    samples = of(records, "samples")
+    assert [(one["size_bytes"], one["operations"]) for one in samples] == [(8, 20), (40960, 20)]
+    for one in samples:  # by the clock of the device, and not by that of the program
+        assert one["verified"]
+        assert one["phases"]["handoff"] == pytest.approx(one["samples"], abs=1e-3)
+    code, records, err = chained(launch, name, calls, fake_nvrtc, "--register", "local")
+    assert (code, err, of(records, "problem")) == (0, "", [])
+
+
+@pytest.mark.parametrize("name", sorted(CHAINS))
+@pytest.mark.parametrize(
+    ("fault", "calls"), [("zeros", "blocking"), ("stale", "enqueued"), ("replayed", "graph")]
+)
+def test_a_message_that_a_kernel_did_not_find_is_wrong(
+    launch: Any, fake_nvrtc: Path, name: str, fault: str, calls: str
+) -> None:
+    code, records, _ = chained(launch, name, calls, fake_nvrtc, fake=fault)
+    assert code == 3
+    assert {problem["status"] for problem in of(records, "problem")} == {"wrong data"}
+
+
+def test_a_chain_without_kernels_or_graphs_is_left_out(launch: Any, fake_nvrtc: Path) -> None:
+    words = ["handoff", "--sizes", "8", *QUICK, "--jsonl", "records.jsonl"]
+    code, records, err = launch(*words)
+    assert (code, err) == (0, "")
+    [problem] = of(records, "problem")
+    assert problem["status"] == "skipped"
+    assert "/nowhere/libnvrtc.so" in problem["message"]
+    code, records, err = chained(
+        launch, "handoff", "graph", fake_nvrtc, cuda="cuStreamEndCapture:900"
+    )
+    assert (code, err) == (0, "")
+    assert {problem["status"] for problem in of(records, "problem")} == {"skipped"}
+    assert all("cuStreamEndCapture on GPU 0" in one["message"] for one in of(records, "problem"))
 
 
 @pytest.mark.parametrize("overlap", ["no", "yes"])
@@ -137,6 +198,118 @@ def test_all_types_in_place_and_enqueued(launch: Any) -> None:
         assert (code, err) == (0, "")
         assert not of(records, "problem")
         assert len(of(records, "samples")) == 2 * len({*words, *rest} & set(EVERY))
+
+
+def of_variants(launch: Any, name: str, sizes: str, **given: Any) -> tuple[set[int], list[Any]]:
+    """The exit statuses and the records of a benchmark in each way to call it with each
+    registration."""
+    registered = REGISTERED if name in SYMMETRIC else ["none", "local"]
+    codes, everything = set(), []
+    for calls, register in itertools.product(CALLS, registered):
+        words = [name, "--calls", calls, "--register", register, "--sizes", sizes, *QUICK]
+        code, records, err = launch(*words, "--jsonl", "records.jsonl", **given)
+        assert err == ""
+        codes.add(code)
+        everything += records
+    return codes, everything
+
+
+def way(record: Any) -> tuple[str, str]:
+    return record["axes"]["calls"], record["axes"]["register"]
+
+
+@pytest.mark.parametrize("name", ["allreduce", "allgather", "reduce_scatter_block", "alltoall"])
+def test_every_variant_is_verified_and_says_of_how_many_calls_its_time_is(
+    launch: Any, name: str
+) -> None:
+    codes, records = of_variants(launch, name, "8,40K")
+    assert codes == {0}
+    assert not of(records, "problem")
+    samples = of(records, "samples")
+    assert all(sample["verified"] for sample in samples)
+    measured = {(way(sample), sample.get("operations", 1)) for sample in samples}
+    registered = REGISTERED if name in SYMMETRIC else ["none", "local"]
+    assert measured == {
+        ((calls, register), 1 if calls == "blocking" else 20)
+        for calls, register in itertools.product(CALLS, registered)
+    }
+
+
+def test_messages_from_registered_buffers(launch: Any) -> None:
+    words = ["latency", "--register", "local", "bw", "--register", "local", "--sizes", "8,40K"]
+    code, records, err = launch(*words, *QUICK, "--jsonl", "records.jsonl")
+    assert (code, err) == (0, "")
+    assert not of(records, "problem")
+    assert {sample["axes"]["register"] for sample in of(records, "samples")} == {"local"}
+
+
+def test_graphs_in_place_and_with_rotating_buffers(launch: Any) -> None:
+    words = ["allreduce", "--calls", "graph", "--sizes", "8,4M", *QUICK, "--cache", "3M"]
+    code, records, err = launch(*words, "--inplace", "yes", "--jsonl", "records.jsonl")
+    assert (code, err, of(records, "problem")) == (0, "", [])
+    code, records, err = launch(*words, "--reuse", "rotating", "--jsonl", "records.jsonl")
+    assert (code, err) == (0, "")
+    [problem] = of(records, "problem")
+    assert (problem["size_bytes"], problem["status"]) == (8, "skipped")
+    assert problem["message"].startswith("a graph has 20 calls, and these are ")
+    assert [sample["size_bytes"] for sample in of(records, "samples")] == [4 << 20]
+
+
+@pytest.mark.parametrize(
+    ("fault", "caught"),
+    [
+        ("local", {(calls, "local") for calls in CALLS}),
+        ("symmetric,rank=1", {(calls, "symmetric") for calls in CALLS}),
+        ("replayed", {("graph", register) for register in REGISTERED}),
+    ],
+)
+def test_wrong_data_in_one_variant_is_caught_in_that_one(
+    launch: Any, fault: str, caught: set[tuple[str, str]]
+) -> None:
+    codes, records = of_variants(launch, "allreduce", "4K", fake=fault)
+    assert codes == {0, 3}
+    problems = of(records, "problem")
+    assert {problem["status"] for problem in problems} == {"wrong data"}
+    assert {way(problem) for problem in problems} == caught
+
+
+LACKS_WINDOWS = "NCCL 2.26.2 has no ncclCommWindowRegister: 2.27.0 is the first"
+LACKS_REGISTRATION = "NCCL 2.18.3 has no ncclCommRegister: 2.19.0 is the first"
+
+
+@pytest.mark.parametrize(
+    ("lacking", "fake", "cuda", "reasons"),
+    [
+        ("windows", "version=22602", "", {"symmetric": LACKS_WINDOWS}),
+        ("registration", "version=21803", "", {"local": LACKS_REGISTRATION}),
+        ("", "unregistered", "", {"local": "ncclCommRegister of NCCL 2.28.3 has registered"}),
+        ("", "unregistered", "", {"symmetric": "ncclCommWindowRegister of NCCL 2.28.3 has reg"}),
+        ("", "windowless=1", "", {"symmetric": "ncclCommWindowRegister: unhandled cuda error"}),
+        ("", "", "cuStreamEndCapture:900", {"graph": "cuStreamEndCapture on GPU 0"}),
+        ("", "", "cuGraphInstantiateWithFlags:2", {"graph": "cuGraphInstantiateWithFlags on"}),
+        ("", "version=2804", "", {"graph": "NCCL 2.8.4 cannot be called in a graph"}),
+    ],
+)
+def test_a_variant_that_cannot_be_is_left_out_with_the_reason(
+    launch: Any,
+    old_nccl: dict[str, Path],
+    fake_nccl: Path,
+    lacking: str,
+    fake: str,
+    cuda: str,
+    reasons: dict[str, str],
+) -> None:
+    library = str(old_nccl[lacking] if lacking else fake_nccl)
+    given = {"library": library, "fake": fake, "cuda": cuda}
+    codes, records = of_variants(launch, "allreduce", "8", **given)
+    assert codes == {0}
+    problems = of(records, "problem")
+    assert {problem["status"] for problem in problems} == {"skipped"}
+    for variant, reason in reasons.items():
+        absent = [problem for problem in problems if variant in way(problem)]
+        assert len(absent) == (3 if variant == "graph" else 4)
+        assert all(reason in problem["message"] for problem in absent)
+    assert ("blocking", "none") in {way(sample) for sample in of(records, "samples")}
 
 
 @pytest.mark.parametrize(
@@ -199,7 +372,11 @@ def test_a_type_that_an_old_one_lacks_is_skipped(launch: Any) -> None:
         (["barrier"], "not expected: barrier"),
         ([], "name a benchmark behind the options of nccl, like allreduce"),
         (["--buffers", "H", "bw"], "nccl measures only device memory: give --buffers D, not H"),
-        (["allreduce", "--calls", "persistent"], "--calls: persistent not in {blocking,enqueued}"),
+        (
+            ["allreduce", "--calls", "persistent"],
+            "--calls: persistent not in {blocking,enqueued,grouped,graph}",
+        ),
+        (["bcast", "--register", "symmetric"], "--register: symmetric not in {none,local}"),
     ],
 )
 def test_bad_input_is_one_line(launch: Any, words: list[str], said: str) -> None:

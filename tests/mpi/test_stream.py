@@ -75,3 +75,21 @@ def test_what_a_stream_leaves_out_is_caught(run: Any) -> None:
     assert done.code == 3, done.err
     [problem] = done.of("problem")
     assert (problem["status"], problem["rank"]) == ("wrong data", 1)
+
+
+@pytest.mark.parametrize("name", ["handoff", "handoff_allreduce"])
+def test_kernels_with_messages_between_them(launcher: Any, fake_nvrtc: Path, name: str) -> None:
+    words = (name, "--buffers", "D", "--sizes", "8,40K", *QUICK[4:])
+    env = {"NEARPEAK_NVRTC_LIBRARY": str(fake_nvrtc)}
+    done = launcher.run(*words, fake="reachable=1", env=env)
+    assert done.measured() == {name}
+    for record in done.of("samples"):  # by the clock of the device
+        assert (record["verified"], record["operations"]) == (True, 20)
+        assert record["phases"]["handoff"] == pytest.approx(record["samples"], abs=1e-3)
+
+
+def test_kernels_hand_over_memory_of_a_device(launcher: Any) -> None:
+    done = launcher.run("handoff", "--buffers", "H", "--sizes", "8", *QUICK[4:])
+    [problem] = done.of("problem")
+    assert problem["status"] == "skipped"
+    assert problem["message"].startswith("kernels hand over memory of a device, and rank 0")

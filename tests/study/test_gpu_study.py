@@ -267,7 +267,13 @@ def test_nccl_stands_beside_a_library_where_there_are_two_gpus(
         fake_cuda,
         "reachable=1",
         others=[LibraryChoice(mpi=str(fake_nccl)), LibraryChoice(mpi="rccl")],
-        benchmarks=["latency", "allreduce", "allreduce:calls=enqueued", "barrier"],
+        benchmarks=[
+            "latency",
+            "allreduce",
+            "allreduce:calls=enqueued",
+            "allreduce:calls=graph,register=symmetric",
+            "barrier",
+        ],
     )
     assert capsys.readouterr().out.count("rccl was not found on this machine") == 1
     assert results.failures == []
@@ -281,6 +287,7 @@ def test_nccl_stands_beside_a_library_where_there_are_two_gpus(
         *((who, "gpu-gpu nvlink", "latency", "blocking") for who in ("mpich", "nccl")),
         *((who, "gpu-gpu nvlink", "allreduce", "blocking") for who in ("mpich", "nccl")),
         ("nccl", "gpu-gpu nvlink", "allreduce", "enqueued"),
+        ("nccl", "gpu-gpu nvlink", "allreduce", "graph"),
         *(
             ("mpich", path, name, "blocking")
             for path, name in [("host-gpu near", "latency"), ("host-gpu near", "allreduce")]
@@ -291,6 +298,16 @@ def test_nccl_stands_beside_a_library_where_there_are_two_gpus(
     [notice] = [found.text for found in notices(results) if found.text.startswith("NCCL ")]
     assert "between ranks of one host that have a GPU each" in notice
     assert {(c.first.library, c.second.library) for c in results.comparisons} == {("mpich", "nccl")}
+    for record in results.references:
+        ways = {
+            (one.case.axes["calls"], one.case.axes.get("register"), one.operations)
+            for one in record.variants
+        }
+        expected = {("blocking", None, 1), ("enqueued", None, 20), ("graph", "symmetric", 20)}
+        assert ways == expected
+        [mpich] = record.libraries
+        assert (mpich.who.library, mpich.blocks) == ("mpich", 2)
+    assert {record.who.library for record in results.references} == {"nccl"}
 
 
 @pytest.mark.parametrize("slow", [True, False])

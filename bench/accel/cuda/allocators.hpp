@@ -41,13 +41,6 @@ constexpr int kAccessReadWrite = 3;
 using PoolHandle = struct PoolTag*;
 using CreatedMemory = unsigned long long;
 
-// Fills in a call; null where the library lacks it.
-template <class... Parameters>
-void find(const Library& library, gpu::Call<Parameters...>& call, const char* symbol) {
-  call.name = symbol;
-  library.find(call.function, symbol);
-}
-
 // What the driver has for them; a function that it lacks is null.
 struct AllocatorCalls {
   AllocatorCalls() = default;

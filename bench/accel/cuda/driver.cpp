@@ -199,6 +199,13 @@ CudaDriver::CudaDriver() {
   need(library, record_event, "cuEventRecord");
   need(library, query_event, "cuEventQuery");
 
+  find(library, begin_capture, "cuStreamBeginCapture_v2");
+  find(library, end_capture, "cuStreamEndCapture");
+  find(library, make_ready, "cuGraphInstantiateWithFlags");
+  find(library, launch_graph, "cuGraphLaunch");
+  find(library, destroy_graph, "cuGraphDestroy");
+  find(library, destroy_ready_graph, "cuGraphExecDestroy");
+
   need(library, export_memory, "cuIpcGetMemHandle");
   need(library, open_memory, "cuIpcOpenMemHandle_v2");
   need(library, close_memory, "cuIpcCloseMemHandle");

@@ -51,7 +51,14 @@ class Context {
     const Call<Parameters...>& function = use().*which;
     check(function(arguments...), function.name);
   }
-  // The same, whose error names something besides.
+  // One of those that old drivers lack.
+  template <class... Parameters, class... Arguments>
+  void call_if_there(Call<Parameters...> Driver::* which, Arguments... arguments) const {
+    if ((driver_.*which).function == nullptr)
+      throw AcceleratorError(std::string("the driver has no ") + (driver_.*which).name);
+    call(which, arguments...);
+  }
+  // A call whose error names something besides.
   template <class Shown, class... Parameters, class... Arguments>
   void call_of(const Shown& what, Call<Parameters...> Driver::* which,
                Arguments... arguments) const {

@@ -22,6 +22,8 @@ using StreamHandle = struct StreamTag*;
 using EventHandle = struct EventTag*;
 using ModuleHandle = struct ModuleTag*;
 using FunctionHandle = struct FunctionTag*;
+using GraphHandle = struct GraphTag*;
+using ReadyGraphHandle = struct ReadyGraphTag*;  // one that can be launched
 
 struct Uuid {
   unsigned char bytes[16];
@@ -47,6 +49,7 @@ constexpr unsigned kHostRegisterMapped = 2;
 constexpr unsigned kAttachGlobal = 1;
 constexpr unsigned kStreamNonBlocking = 1;
 constexpr unsigned kIpcLazyPeerAccess = 1;
+constexpr int kCaptureThreadLocal = 1;  // what other threads call meanwhile does not matter
 
 // A function of the driver, with the name under which its manual has it. Addresses of device memory
 // are pointers here, also where the manual has integers: both are passed alike.
@@ -126,6 +129,14 @@ class Driver : public Visited {
   Call<EventHandle, StreamHandle> record_event;
   Call<EventHandle> query_event;
 
+  // Null where the driver is too old for graphs.
+  Call<StreamHandle, int> begin_capture;
+  Call<StreamHandle, GraphHandle*> end_capture;
+  Call<ReadyGraphHandle*, GraphHandle, unsigned long long> make_ready;
+  Call<ReadyGraphHandle, StreamHandle> launch_graph;
+  Call<GraphHandle> destroy_graph;
+  Call<ReadyGraphHandle> destroy_ready_graph;
+
   Call<MemoryHandle*, void*> export_memory;
   Call<void**, MemoryHandle, unsigned> open_memory;
   Call<void*> close_memory;
@@ -137,6 +148,13 @@ class Driver : public Visited {
        StreamHandle, void**, void**>
       launch;
 };
+
+// Fills in a call, which stays null where the library lacks it.
+template <class... Parameters>
+void find(const Library& library, Call<Parameters...>& call, const char* symbol) {
+  call.name = symbol;
+  library.find(call.function, symbol);
+}
 
 // Fills in a call. Throws BackendUnavailable where the library lacks it.
 template <class... Parameters>

@@ -78,6 +78,47 @@ class GpuEvent final : public Event {
   EventHandle handle_ = nullptr;
 };
 
+class GpuGraph final : public Graph {
+ public:
+  GpuGraph(const Context& context, GpuStream& stream, const std::function<void()>& work)
+      : context_(context) {
+    const GraphHandle recorded = record(stream.handle(), work);
+    try {
+      context_.call_if_there(&Driver::make_ready, &handle_, recorded, 0ull);
+    } catch (const AcceleratorError&) {
+      context_.use_last().destroy_graph(recorded);
+      throw;
+    }
+    context_.use_last().destroy_graph(recorded);
+  }
+  ~GpuGraph() override { context_.use_last().destroy_ready_graph(handle_); }
+  GpuGraph(const GpuGraph&) = delete;
+  GpuGraph& operator=(const GpuGraph&) = delete;
+
+  void launch(Stream& stream) override {
+    context_.call(&Driver::launch_graph, handle_, own_stream<GpuStream>(stream).handle());
+  }
+
+ private:
+  // The recording ends whatever the work throws: the stream could do nothing else before.
+  GraphHandle record(StreamHandle stream, const std::function<void()>& work) const {
+    GraphHandle recorded = nullptr;
+    context_.call_if_there(&Driver::begin_capture, stream, kCaptureThreadLocal);
+    try {
+      work();
+    } catch (...) {
+      const Driver& driver = context_.use_last();
+      if (driver.end_capture(stream, &recorded) == kSuccess) driver.destroy_graph(recorded);
+      throw;
+    }
+    context_.call(&Driver::end_capture, stream, &recorded);
+    return recorded;
+  }
+
+  const Context& context_;
+  ReadyGraphHandle handle_ = nullptr;
+};
+
 class GpuKernel final : public Kernel {
  public:
   GpuKernel(const Context& context, FunctionHandle handle, std::string name)
@@ -513,6 +554,9 @@ class GpuDevice final : public Device {
     return std::make_unique<GpuStream>(context_, GpuStream::Urgency::kBackground);
   }
   std::unique_ptr<Event> new_event() override { return std::make_unique<GpuEvent>(context_); }
+  std::unique_ptr<Graph> record_graph(Stream& stream, const std::function<void()>& work) override {
+    return std::make_unique<GpuGraph>(context_, own_stream<GpuStream>(stream), work);
+  }
 
   Ipc* ipc() override { return &ipc_; }
   ChunkSharing* chunk_sharing() override { return chunk_sharing_.get(); }

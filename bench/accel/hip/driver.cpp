@@ -198,6 +198,13 @@ HipDriver::HipDriver() {
   need(library, record_event, "hipEventRecord");
   need(library, query_event, "hipEventQuery");
 
+  find(library, begin_capture, "hipStreamBeginCapture");
+  find(library, end_capture, "hipStreamEndCapture");
+  find(library, make_ready, "hipGraphInstantiateWithFlags");
+  find(library, launch_graph, "hipGraphLaunch");
+  find(library, destroy_graph, "hipGraphDestroy");
+  find(library, destroy_ready_graph, "hipGraphExecDestroy");
+
   need(library, export_memory, "hipIpcGetMemHandle");
   need(library, open_memory, "hipIpcOpenMemHandle");
   library.find(open_mem_handle, open_memory.name);

@@ -46,6 +46,12 @@ extern const char* const kFlags;
 //     compiler is to know. When each block began and ended is put into times_ns, two for each
 extern const char* const kArithmetic;
 
+//   hand_over(seen, in, out, source, bytes, times_ns, number)    one block, stream/chain.cpp
+//     copies what is in `in` to `seen` and what is in `source` to `out`, and clears `in`. When it
+//     began and ended is put into times_ns, two for each number
+// It uses functions of kCopy.
+std::string handing_over();
+
 //   resident(...)  accel/resident.cpp launches it; what it shares with CPUs is in
 //   accel/resident.hpp
 std::string resident();

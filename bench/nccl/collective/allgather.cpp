@@ -18,7 +18,7 @@ const Register allgather_entry(collective<Allgather>(
      .summary = "time until every rank has a block of every rank: ncclAllGather",
      .smallest = 1,
      .traffic = Traffic{.once = -1, .times_ranks = 1}},
-    {in_place_axis()}));
+    {in_place_axis()}, Symmetric::kYes));
 
 }  // namespace
 }  // namespace nearpeak::nccl

@@ -21,7 +21,7 @@ const Register allreduce_entry(collective<Allreduce>(
      .smallest = 4,
      .traffic = Traffic{.once = 2, .by_ranks = -2},
      .least = Traffic{.once = 1}},
-    {type_axis(), in_place_axis()}));
+    {type_axis(), in_place_axis()}, Symmetric::kYes));
 
 }  // namespace
 }  // namespace nearpeak::nccl

@@ -20,7 +20,7 @@ const Register reduce_scatter_block_entry(collective<ReduceScatterBlock>(
                 "every rank: ncclReduceScatter",
      .smallest = 4,
      .traffic = Traffic{.once = -1, .times_ranks = 1}},
-    {type_axis()}));
+    {type_axis()}, Symmetric::kYes));
 
 }  // namespace
 }  // namespace nearpeak::nccl

@@ -13,6 +13,7 @@
 #include "benchmark/selected.hpp"
 #include "group/failure.hpp"
 #include "group/socket.hpp"
+#include "nccl/collective.hpp"
 #include "options/launched.hpp"
 #include "programs/native/mode.hpp"
 #include "programs/native/process.hpp"
@@ -50,6 +51,7 @@ std::vector<Axis> axes_of(const Benchmark& benchmark, const CommonOptions& commo
   for (const Axis& axis : benchmark.info.axes)
     axes.push_back(benchmark.over_transport() && axis.name == "calls" ? calls_of_messages(axis)
                                                                       : axis);
+  if (benchmark.over_transport()) axes.push_back(register_axis(Symmetric::kNo));
   for (Axis& axis : common_axes(common)) axes.push_back(std::move(axis));
   return axes;
 }
@@ -92,6 +94,9 @@ class Rank {
   int run() {
     if (const int status = open(); status != kGood) return status;
     NcclGroup group(group_, api_, *device_, wait_s());
+    Memory& plain = device_->memory(BufferKind::kDevice);
+    local_.emplace(group.communicator(), plain);
+    symmetric_.emplace(group, group.communicator(), plain);
     Runner runner(group, command_.common, {.program = kProgram, .buffers = command_.buffers});
     RankPlace place = this_place(group.rank());
     place.device = rank_device(device_->info());
@@ -109,7 +114,7 @@ class Rank {
     for (const std::size_t bytes : selected.sizes)
       runner.run(*selected.benchmark, {.group = group,
                                        .kind = BufferKind::kDevice,
-                                       .memory = device_->memory(BufferKind::kDevice),
+                                       .memory = memory_for(selected.axes),
                                        .device = device_,
                                        .bytes = bytes,
                                        .window = command_.common.window_at(bytes),
@@ -118,6 +123,14 @@ class Rank {
                                        .most_bytes = command_.common.memory_limit,
                                        .axes = selected.axes,
                                        .methods = methods});
+  }
+
+  // An application has no such axis.
+  Memory& memory_for(const Axes& axes) {
+    const auto asked = axes.find(kRegister);
+    if (asked == axes.end() || asked->second == kNone) return device_->memory(BufferKind::kDevice);
+    if (asked->second == kLocal) return *local_;
+    return *symmetric_;
   }
 
   static std::vector<Method> methods(const CaseContext& context, const Messages& messages,
@@ -168,6 +181,8 @@ class Rank {
   TakenDevice taken_;
   Device* device_ = nullptr;
   Api api_;
+  std::optional<LocalMemory> local_;
+  std::optional<SymmetricMemory> symmetric_;
   std::uint64_t cache_bytes_ = 0;
 };
 

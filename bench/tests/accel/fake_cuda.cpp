@@ -4,7 +4,8 @@
 // when somebody waits for it and not before, a context must be current, copies must stay within an
 // allocation, and a process forked after cuInit cannot use it. While a stream is captured, all but
 // work for another stream fails and breaks the capture, in a thread that has not said that it
-// knows. One thread at a time is in a call.
+// knows. What the stream is given then becomes a graph, and is done by each launch of it. One
+// thread at a time is in a call.
 //
 // Each context has a default stream, by the handles 0 and 1 (CU_STREAM_LEGACY), which no other one
 // waits for: all others are as if made with CU_STREAM_NON_BLOCKING.
@@ -231,12 +232,18 @@ struct Work {
   std::shared_ptr<Point> point = nullptr;
 };
 
+// What is done in the order of its recording, by a thread of its own at each launch.
+struct Graph {
+  std::vector<std::function<void()>> actions;
+};
+
 struct Stream {
   Device* device;
   int priority;
   std::deque<Work> work;
 
   void give(Work more) {
+    if (Graph* const graph = recording()) return graph->actions.push_back(std::move(more.action));
     work.push_back(std::move(more));
     be_eager();
   }
@@ -266,6 +273,8 @@ struct Stream {
       step();
   }
   static void be_eager();
+  // What it is recorded into; null: it is not.
+  Graph* recording() const;
   void finish() {
     while (step()) {
     }
@@ -311,7 +320,9 @@ struct State {
   std::map<Address, Created> created;  // memory that may be mapped
   std::set<Address> pools;
   Stream* captured = nullptr;
-  bool broken = false;  // its capture
+  std::unique_ptr<Graph> recorded = nullptr;  // of it
+  bool broken = false;                        // its capture
+  std::set<Graph*> graphs;                    // and those that can be launched
   std::uint64_t serial = 0;
 };
 
@@ -332,6 +343,10 @@ void pop_context() {
 constexpr int kGlobal = 0;
 constexpr int kRelaxed = 2;
 thread_local int capture_mode = kGlobal;
+
+Graph* Stream::recording() const {
+  return state().captured == this ? state().recorded.get() : nullptr;
+}
 
 void Stream::be_eager() {
   if (!state().eager) return;
@@ -719,7 +734,8 @@ void leave_cpu() {
 EXPORT int fake_cuda_live() {
   return static_cast<int>(state().allocations.size() + state().streams.size() +
                           state().events.size() + state().modules.size() + state().created.size() +
-                          state().reserved.size() + state().pools.size() + state().contexts.size());
+                          state().graphs.size() + state().reserved.size() + state().pools.size() +
+                          state().contexts.size());
 }
 
 // How much memory of other processes is open.
@@ -1373,22 +1389,59 @@ EXPORT int cuStreamCreateWithPriority(Stream** stream, unsigned, int priority) {
   return kGood;
 }
 
-// Work that the stream is given from now on would become a graph: nobody needs it here.
+constexpr int kThreadLocal = 1;
+
 EXPORT int cuStreamBeginCapture_v2(Stream* stream, int mode) {
   BEGIN_CONTEXT_CALL();
   if (!is_there(stream)) return kInvalidHandle;
-  if (mode != kGlobal || state().captured != nullptr) return kInvalidValue;
+  if ((mode != kGlobal && mode != kThreadLocal) || state().captured != nullptr)
+    return kInvalidValue;
   state().captured = stream;
+  state().recorded = std::make_unique<Graph>();
   state().broken = false;
   return kGood;
 }
 
-EXPORT int cuStreamEndCapture(Stream* stream, void** graph) {
+// It ends the capture even where it fails.
+EXPORT int cuStreamEndCapture(Stream* stream, Graph** graph) {
+  const std::lock_guard<std::recursive_mutex> alone{calling};
+  std::unique_ptr<Graph> recorded;
+  if (state().captured == stream) {
+    state().captured = nullptr;
+    recorded = std::move(state().recorded);
+  }
   BEGIN_CONTEXT_CALL();
-  if (state().captured != stream) return kInvalidValue;
-  state().captured = nullptr;
+  if (recorded == nullptr) return kInvalidValue;
   *graph = nullptr;
-  return state().broken ? kCaptureInvalidated : kGood;
+  if (state().broken) return kCaptureInvalidated;
+  *graph = new Graph(*recorded);
+  state().graphs.insert(*graph);
+  return kGood;
+}
+
+EXPORT int cuGraphInstantiateWithFlags(Graph** ready, Graph* graph, unsigned long long flags) {
+  BEGIN_UNSAFE_CALL();
+  if (flags != 0 || state().graphs.count(graph) == 0) return kInvalidValue;
+  *ready = new Graph(*graph);
+  state().graphs.insert(*ready);
+  return kGood;
+}
+
+int destroy(Graph* graph) {
+  if (state().graphs.erase(graph) == 0) return kInvalidValue;
+  delete graph;
+  return kGood;
+}
+
+EXPORT int cuGraphDestroy(Graph* graph) {
+  BEGIN_UNSAFE_CALL();
+  return destroy(graph);
+}
+
+EXPORT int cuGraphExecDestroy(Graph* graph) {
+  BEGIN_UNSAFE_CALL();
+  finish_all();
+  return destroy(graph);
 }
 
 EXPORT int cuThreadExchangeStreamCaptureMode(int* mode) {
@@ -1599,6 +1652,7 @@ EXPORT int cuModuleGetFunction(const Kernel** kernel, Module* module, const char
 
 // Behind what the stream has been given, in a thread of its own.
 void run_beside(Stream* stream, std::function<void()> work) {
+  if (stream->recording() != nullptr) return stream->give({std::move(work)});
   stream->finish();
   const auto running = std::make_shared<Running>();
   running->thread = std::thread([running, work = std::move(work)] {
@@ -1609,11 +1663,24 @@ void run_beside(Stream* stream, std::function<void()> work) {
   stream->give({[running] { running->thread.join(); }, running});
 }
 
-// For a library that stands for one with kernels of its own (fake_nccl.cpp).
-EXPORT int fake_cuda_launch(Stream* stream, void (*function)(void*), void* data) {
+EXPORT int cuGraphLaunch(Graph* graph, Stream* stream) {
+  BEGIN_CONTEXT_CALL();
+  if (state().graphs.count(graph) == 0) return kInvalidValue;
+  if (!is_there(stream)) return kInvalidHandle;
+  run_beside(stream, [actions = graph->actions] {
+    for (const auto& action : actions) action();
+  });
+  return kGood;
+}
+
+// For a library that stands for one with kernels of its own (fake_nccl.cpp): its data is released
+// when nobody will call the function any more.
+EXPORT int fake_cuda_launch(Stream* stream, void (*function)(void*), void (*release)(void*),
+                            void* data) {
+  const std::shared_ptr<void> kept(data, release);
   BEGIN_CONTEXT_CALL();
   if (!is_there(stream)) return kInvalidHandle;
-  run_beside(stream, [=] { function(data); });
+  run_beside(stream, [=] { function(kept.get()); });
   return kGood;
 }
 

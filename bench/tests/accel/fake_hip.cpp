@@ -40,6 +40,13 @@ struct Handle64 {
   X(hipStreamCreateWithPriority, cuStreamCreateWithPriority,                                      \
     (void** stream, unsigned flags, int priority), (stream, flags, priority))                     \
   X(hipThreadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode, (int* mode), (mode))   \
+  X(hipStreamBeginCapture, cuStreamBeginCapture_v2, (void* stream, int mode), (stream, mode))     \
+  X(hipStreamEndCapture, cuStreamEndCapture, (void* stream, void** graph), (stream, graph))       \
+  X(hipGraphInstantiateWithFlags, cuGraphInstantiateWithFlags,                                    \
+    (void** ready, void* graph, unsigned long long flags), (ready, graph, flags))                 \
+  X(hipGraphLaunch, cuGraphLaunch, (void* graph, void* stream), (graph, stream))                  \
+  X(hipGraphDestroy, cuGraphDestroy, (void* graph), (graph))                                      \
+  X(hipGraphExecDestroy, cuGraphExecDestroy, (void* graph), (graph))                              \
   X(hipStreamDestroy, cuStreamDestroy_v2, (void* stream), (stream))                               \
   X(hipStreamSynchronize, cuStreamSynchronize, (void* stream), (stream))                          \
   X(hipStreamQuery, cuStreamQuery, (void* stream), (stream))                                      \

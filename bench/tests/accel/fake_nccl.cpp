@@ -11,12 +11,19 @@
 //   sum        the last number of a reduction is wrong
 //   dropped    the last block that arrives in an operation of several ranks does not
 //   stale      nothing arrives: what was there before stays
+//   local, symmetric, replayed
+//              the last byte that arrives is wrong in memory that is registered so, or at every
+//              launch of a graph but the first
 //   rank=N     of these, on rank N alone
 //   fails=N    the Nth operation of rank 1 fails
 //   hangs=N    it never ends, until its communicator is aborted
 //   breaks=N   so does it, and rank 1 is told of an error
 //   absent     rank 1 never comes to where the communicator is made
 //   version=N  what ncclGetVersion says
+//   unregistered  ncclCommRegister and ncclCommWindowRegister succeed and register nothing
+//   windowless=N  ncclCommWindowRegister fails on rank N
+// Built with -DWITHOUT_WINDOWS it has no windows, as NCCL 2.26; with -DWITHOUT_REGISTRATION no
+// registration either, as NCCL 2.18.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -30,6 +37,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <map>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -72,12 +80,15 @@ struct Lane {
 
 struct Meeting {
   std::atomic<int> come;
+  std::atomic<std::uint64_t> windows[kMostRanks];     // that each rank has registered,
+  std::atomic<std::size_t> window_bytes[kMostRanks];  // and the length of the last
   Lane lanes[kMostRanks][kMostRanks];
 };
 
 struct Faults {
   bool zeros = false, sum = false, dropped = false, stale = false, absent = false;
-  int rank = -1, fails = 0, hangs = 0, breaks = 0, version = 22803;
+  bool local = false, symmetric = false, replayed = false, unregistered = false;
+  int rank = -1, fails = 0, hangs = 0, breaks = 0, version = 22803, windowless = -1;
 };
 
 Faults faults() {
@@ -91,6 +102,11 @@ Faults faults() {
     if (name == "sum") all.sum = true;
     if (name == "dropped") all.dropped = true;
     if (name == "stale") all.stale = true;
+    if (name == "local") all.local = true;
+    if (name == "symmetric") all.symmetric = true;
+    if (name == "replayed") all.replayed = true;
+    if (name == "unregistered") all.unregistered = true;
+    if (name == "windowless") all.windowless = value;
     if (name == "rank") all.rank = value;
     if (name == "fails") all.fails = value;
     if (name == "hangs") all.hangs = value;
@@ -120,12 +136,20 @@ struct Comm {
   Meeting* meeting;
   Faults faults;
   int operations = 0;
-  std::atomic<int> open{0};  // operations that have not ended
+  std::map<char*, std::size_t> local{};      // registered memory, and its bytes
+  std::map<char*, std::size_t> symmetric{};  // likewise, in windows
+  std::atomic<int> open{0};                  // operations that are being done
   std::atomic<bool> aborted{false};
   std::atomic<bool> broken{false};
 
   Lane& lane(int from, int to) const { return meeting->lanes[from][to]; }
 };
+
+bool holds(const std::map<char*, std::size_t>& memory, const char* address) {
+  for (const auto& [begin, bytes] : memory)
+    if (address >= begin && address < begin + bytes) return true;
+  return false;
+}
 
 // One message, half way through or not begun.
 struct Part {
@@ -242,6 +266,9 @@ void add(int type, char* to, const char* more, std::size_t count) {
 // What an operation does.
 using Work = std::function<void()>;
 
+// Of the operation that this thread does: it has been done before, in a graph, and that is a fault.
+thread_local bool is_replay = false;
+
 bool is_faulty(const Comm& comm) { return comm.faults.rank < 0 || comm.faults.rank == comm.rank; }
 
 // What the operation has received, as a library with a fault would leave it. `last`: bytes of the
@@ -249,51 +276,69 @@ bool is_faulty(const Comm& comm) { return comm.faults.rank < 0 || comm.faults.ra
 void poison(const Comm& comm, char* in, std::size_t bytes, const std::vector<char>& before,
             std::size_t last) {
   if (!is_faulty(comm) || bytes == 0) return;
+  const bool wrong = (comm.faults.local && holds(comm.local, in)) ||
+                     (comm.faults.symmetric && holds(comm.symmetric, in)) || is_replay;
+  if (wrong) in[bytes - 1] = static_cast<char>(~in[bytes - 1]);
   if (comm.faults.zeros) std::memset(in, 0, bytes);
   if (comm.faults.stale) std::memcpy(in, before.data(), bytes);
   if (comm.faults.dropped && last < bytes)
     std::memcpy(in + bytes - last, before.data() + bytes - last, last);
 }
 
+// An operation that waits for the end of its group.
+struct Grouped {
+  Comm* comm;
+  void* stream;
+  Work work;
+};
+
 struct Group {
   int depth = 0;
   int error = kSuccess;
   std::vector<Part> parts;
+  std::vector<Grouped> operations;
   void* stream = nullptr;
 };
 thread_local Group group;
 
-void run(void* data) {
-  const std::unique_ptr<Work> work(static_cast<Work*>(data));
-  (*work)();
-}
+void run(void* data) { (*static_cast<Work*>(data))(); }
+void release(void* data) { delete static_cast<Work*>(data); }
 
-int enqueue(Comm* comm, void* stream, Work work) {
-  static auto* const launch = of_driver<int(void*, void (*)(void*), void*)>("fake_cuda_launch");
+// Work that is yet to begin looks whether its communicator has ended: that is never freed.
+int launch(Comm* comm, void* stream, Work work) {
+  static auto* const launch =
+      of_driver<int(void*, void (*)(void*), void (*)(void*), void*)>("fake_cuda_launch");
   const bool breaks = comm->rank == 1 && comm->operations == comm->faults.breaks;
   const bool hangs = comm->rank == 1 && comm->operations == comm->faults.hangs;
-  auto* const kept = new Work([=, work = std::move(work)] {
+  auto* const kept = new Work([=, work = std::move(work), times = 0]() mutable {
+    ++comm->open;
     if (breaks) comm->broken = true;
     while ((breaks || hangs) && !comm->aborted) usleep(1000);
+    is_replay = comm->faults.replayed && times++ > 0;
     if (!comm->aborted) work();
     --comm->open;
   });
-  ++comm->open;
-  if (launch(stream, run, kept) == 0) return kSuccess;
-  --comm->open;
-  delete kept;
-  return kUnhandledCudaError;
+  return launch(stream, run, release, kept) == 0 ? kSuccess : kUnhandledCudaError;
+}
+
+int enqueue(Comm* comm, void* stream, Work work) {
+  if (group.depth == 0) return launch(comm, stream, std::move(work));
+  group.operations.push_back({comm, stream, std::move(work)});
+  return kSuccess;
 }
 
 int flush() {
-  const int error = std::exchange(group.error, kSuccess);
+  int error = std::exchange(group.error, kSuccess);
   auto parts = std::exchange(group.parts, {});
+  for (Grouped& each : std::exchange(group.operations, {}))
+    if (error == kSuccess) error = launch(each.comm, each.stream, std::move(each.work));
   if (error != kSuccess || parts.empty()) return error;
-  return enqueue(parts.front().comm, group.stream, [parts]() mutable {
+  return launch(parts.front().comm, group.stream, [parts] {
+    auto moving = parts;
     std::vector<std::vector<char>> before;
     for (const Part& part : parts)
       before.emplace_back(part.data, part.data + (part.sends ? 0 : part.bytes));
-    move(parts);
+    move(moving);
     if (parts.front().comm->aborted) return;
     for (std::size_t i = 0; i < parts.size(); ++i)
       if (!parts[i].sends) poison(*parts[i].comm, parts[i].data, parts[i].bytes, before[i], 0);
@@ -413,15 +458,78 @@ EXPORT int ncclCommInitRank(Comm** made, int size, UniqueId id, int rank) {
 
 EXPORT int ncclCommDestroy(Comm* comm) {
   while (comm->open > 0) usleep(100);
+  comm->aborted = true;
   munmap(comm->meeting, sizeof(Meeting));
-  delete comm;
+  if (!comm->local.empty() || !comm->symmetric.empty()) {
+    std::fprintf(stderr, "fake NCCL: memory is registered still\n");
+    std::abort();
+  }
   return kSuccess;
 }
 
 EXPORT int ncclCommAbort(Comm* comm) {
   comm->aborted = true;
+  comm->local.clear();
+  comm->symmetric.clear();
   return ncclCommDestroy(comm);
 }
+
+#ifndef WITHOUT_REGISTRATION
+EXPORT int ncclMemAlloc(void** memory, std::size_t bytes) {
+  static auto* const allocate = of_driver<int(void**, std::size_t)>("cuMemAlloc_v2");
+  return allocate(memory, bytes) == 0 ? kSuccess : kUnhandledCudaError;
+}
+
+EXPORT int ncclMemFree(void* memory) {
+  static auto* const free_memory = of_driver<int(void*)>("cuMemFree_v2");
+  return free_memory(memory) == 0 ? kSuccess : kUnhandledCudaError;
+}
+
+// A handle is where its memory begins.
+EXPORT int ncclCommRegister(Comm* comm, void* memory, std::size_t bytes, void** handle) {
+  char* const where = storage(memory, bytes);
+  if (where == nullptr) return kInvalidArgument;
+  *handle = nullptr;
+  if (comm->faults.unregistered) return kSuccess;
+  comm->local[where] = bytes;
+  *handle = where;
+  return kSuccess;
+}
+
+EXPORT int ncclCommDeregister(Comm* comm, void* handle) {
+  return comm->local.erase(static_cast<char*>(handle)) == 1 ? kSuccess : kInvalidArgument;
+}
+#endif
+
+#if !defined(WITHOUT_REGISTRATION) && !defined(WITHOUT_WINDOWS)
+// All ranks come, with as many bytes of memory that begins on a page.
+EXPORT int ncclCommWindowRegister(Comm* comm, void* memory, std::size_t bytes, void** window,
+                                  int flags) {
+  constexpr std::size_t kPage = 4096;
+  char* const where = storage(memory, bytes);
+  if (where == nullptr || flags != 1 || reinterpret_cast<std::uintptr_t>(memory) % kPage != 0)
+    return kInvalidArgument;
+  const auto rank = static_cast<std::size_t>(comm->rank);
+  comm->meeting->window_bytes[rank] = bytes;
+  const std::uint64_t mine = ++comm->meeting->windows[rank];
+  for (int other = 0; other < comm->size; ++other) {
+    const auto at = static_cast<std::size_t>(other);
+    while (comm->meeting->windows[at] < mine) usleep(100);
+    if (comm->meeting->windows[at] == mine && comm->meeting->window_bytes[at] != bytes)
+      return kInvalidArgument;
+  }
+  *window = nullptr;
+  if (comm->faults.windowless == comm->rank) return kUnhandledCudaError;
+  if (comm->faults.unregistered) return kSuccess;
+  comm->symmetric[where] = bytes;
+  *window = where;
+  return kSuccess;
+}
+
+EXPORT int ncclCommWindowDeregister(Comm* comm, void* window) {
+  return comm->symmetric.erase(static_cast<char*>(window)) == 1 ? kSuccess : kInvalidArgument;
+}
+#endif
 
 EXPORT int ncclCommGetAsyncError(Comm* comm, int* error) {
   *error = comm->broken ? kRemoteError : kSuccess;

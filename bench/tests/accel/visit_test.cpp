@@ -107,7 +107,9 @@ TEST_CASE("a visit: a stream that is captured meanwhile stays so") {
     void* graph = nullptr;
     ask_cuda("cuStreamBeginCapture_v2", stream->native(), 0);
     what();
-    return ask_driver(FAKE_CUDA, "cuStreamEndCapture", stream->native(), &graph);
+    const int result = ask_driver(FAKE_CUDA, "cuStreamEndCapture", stream->native(), &graph);
+    if (graph != nullptr) ask_cuda("cuGraphDestroy", graph);
+    return result;
   };
   CHECK(captured([&] {
           const Visits all;

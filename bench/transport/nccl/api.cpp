@@ -11,9 +11,20 @@ std::string version_text(int version) {
          std::to_string(version % 100);
 }
 
-std::string Api::text() const {
+std::string Api::name() const {
   const bool amd = file.find("rccl") != std::string::npos;
-  return std::string(amd ? "RCCL " : "NCCL ") + version_text(version) + ", " + file;
+  return std::string(amd ? "RCCL " : "NCCL ") + version_text(version);
+}
+
+std::string Api::text() const { return name() + ", " + file; }
+
+std::string why_without(const Api& api, const std::string& function) {
+#define NEARPEAK_SAY(symbol, first, ...)            \
+  if (function == #symbol && api.symbol == nullptr) \
+    return api.name() + " has no " + function + ": " + version_text(first) + " is the first";
+  NEARPEAK_NCCL_LATER_FUNCTIONS(NEARPEAK_SAY)
+#undef NEARPEAK_SAY
+  return "";
 }
 
 Api load(const std::string& library) {
@@ -27,6 +38,9 @@ Api load(const std::string& library) {
   };
 #define NEARPEAK_FIND(name, ...) need(api.name, #name);
   NEARPEAK_NCCL_FUNCTIONS(NEARPEAK_FIND)
+#undef NEARPEAK_FIND
+#define NEARPEAK_FIND(name, ...) loaded.find(api.name, #name);
+  NEARPEAK_NCCL_LATER_FUNCTIONS(NEARPEAK_FIND)
 #undef NEARPEAK_FIND
   need(api.ncclGetErrorString, "ncclGetErrorString");
   loaded.find(api.ncclGetLastError, "ncclGetLastError");

@@ -48,6 +48,7 @@ Joined join(const Api& api, Device& device, int size, UniqueId id, int rank, dou
 
 Communicator::Communicator(const Api& api, Group& group, Device& device, double limit_s)
     : api_(api),
+      device_(device),
       limit_s_(limit_s),
       stream_(device.new_stream()),
       empty_(device.memory(BufferKind::kDevice), 1, 2) {

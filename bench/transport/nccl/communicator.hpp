@@ -2,6 +2,7 @@
 // All ranks of a group in one communicator of NCCL.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -31,6 +32,18 @@ class Communicator {
     check(function(arguments..., handle_, stream_->native()), name);
   }
   const Api& api() const { return api_; }
+  // Null where it was aborted.
+  CommHandle handle() const { return handle_; }
+  // Of its operations, for kernels between them.
+  Stream& stream() const { return *stream_; }
+  // What `work` calls here, as a graph. Throws AcceleratorError.
+  std::unique_ptr<Graph> record_graph(const std::function<void()>& work) const {
+    return device_.record_graph(*stream_, work);
+  }
+  void launch(Graph& graph, const char* name) const {
+    last_ = name;
+    graph.launch(*stream_);
+  }
   void begin_group() const { check(api_.ncclGroupStart(), "ncclGroupStart"); }
   void end_group() const { check(api_.ncclGroupEnd(), "ncclGroupEnd"); }
   // Until all that was called is done. The stream is asked in turn with NCCL's errors, as in
@@ -48,6 +61,7 @@ class Communicator {
   void abort() const;
 
   const Api& api_;
+  Device& device_;
   const double limit_s_;
   const std::unique_ptr<Stream> stream_;
   const SlotBuffer empty_;

@@ -121,18 +121,14 @@ def describe(program: Path, env: dict[str, str], mode: str | None = None) -> Des
 
 def joined(descriptions: Sequence[Description]) -> Description:
     """Merges descriptions: every benchmark, with all values that an axis has in any. The rest is as
-    in the first."""
+    in the first, with the axes of others that go without saying."""
     first, *others = descriptions
     merged = {benchmark.name: benchmark for benchmark in first.benchmarks}
     for benchmark in itertools.chain.from_iterable(other.benchmarks for other in others):
         mine = merged.setdefault(benchmark.name, benchmark)
-        values = {axis.name: axis.values for axis in benchmark.axes}
-        axes = [
-            msgspec.structs.replace(
-                axis, values=list(dict.fromkeys([*axis.values, *values.get(axis.name, [])]))
-            )
-            for axis in mine.axes
-        ]
+        theirs = {axis.name: axis for axis in benchmark.axes}
+        axes = [axis.joined(theirs.pop(axis.name, axis)) for axis in mine.axes]
+        axes += [axis for axis in theirs.values() if axis.implied]
         merged[benchmark.name] = msgspec.structs.replace(mine, axes=axes)
     return msgspec.structs.replace(first, benchmarks=list(merged.values()))
 
@@ -160,4 +156,5 @@ def parse_variant(description: Description, text: str, host: bool = True) -> Var
             raise UserError(f"benchmark {text!r}: write {part!r} as AXIS=VALUE")
         check_axis(benchmark, key, value)
         axes[key] = value
-    return Variant(benchmark=benchmark.name, axes=axes)
+    in_case = [axis.name for axis in benchmark.axes if axis.names(axes[axis.name])]
+    return Variant(benchmark=benchmark.name, axes={name: axes[name] for name in in_case})

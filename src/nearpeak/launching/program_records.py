@@ -138,6 +138,8 @@ class SamplesRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="sampl
     # trips, windows or calls, one of them
     first_use_us: float
     window: int  # messages in flight
+    # of one iteration, as of a batch that is waited for once: times are of one of them
+    operations: int = 1
     seconds: float  # time of this case's warm-up and samples
     # why fewer samples than asked for were taken; null: they were not
     limited: FreeText | None = None

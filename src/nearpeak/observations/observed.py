@@ -157,6 +157,7 @@ class Observation:
     samples: Floats | None  # None: only the summary is known
     origin: str  # where it stands: "records.jsonl"
     window: int | None  # messages in flight; None: not known
+    operations: int = 1  # of an iteration, of which a time is that of one
     first_use_us: float | None = None
     limited: str | None = None  # why it has fewer samples than asked for
     method: str = ""  # of a ceiling

@@ -181,7 +181,9 @@ def _stages(variant: Variant) -> bool:
 def _takes(benchmark: Benchmark, variant: Variant) -> bool:
     """True if the axes of a variant take its buffers."""
     host = not needs_gpu(variant.buffers)
-    return all(axis.takes(variant.axes[axis.name], host) for axis in benchmark.axes)
+    return all(
+        axis.takes(variant.axes.get(axis.name, axis.default), host) for axis in benchmark.axes
+    )
 
 
 def tried_as(benchmark: Benchmark, variant: Variant, benchmarks: Iterable[Benchmark]) -> str:

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from nearpeak.console import PlainConsole
+from nearpeak.document import model
 from nearpeak.document.model import UNCONFIRMED
 from nearpeak.document.terminal import (
     plain,
@@ -28,6 +29,7 @@ from nearpeak.report import (
     imported,
     left_out,
     pairs,
+    references,
     staged_or_aware,
     tables,
     wording,
@@ -110,7 +112,8 @@ def print_details(
         print_rows(tables.table_two([group], figures(results)), console)
     _print_families(results, console)
     _print_applications(results, console)
-    _print_imported(results, console)
+    for section in (references.table(results), imported.table(results)):
+        _print_table(section, console)
     console.print()
     for line in _notes(results, table_groups):
         console.print(line)
@@ -220,8 +223,7 @@ def _findings(results: Results) -> Iterator[Text]:
     yield from remainder(len(notable), _FINDINGS)
 
 
-def _print_imported(results: Results, console: PlainConsole) -> None:
-    section = imported.table(results)
+def _print_table(section: model.Table, console: PlainConsole) -> None:
     if section.groups:
         console.print()
         console.print(plain(section.title, "bold"))

@@ -34,6 +34,7 @@ from nearpeak.results import (
     pairs,
     peaks,
     precision,
+    references,
     staged_or_aware,
     theoretical,
 )
@@ -173,6 +174,7 @@ def _add_derived(results: Results, limits: ceilings.Ceilings) -> None:
     results.modes = modes.find(results)
     results.pairs = pairs.find(results)
     results.furthest = furthest.find(results)
+    results.references = references.find(results)
     results.imported = imported.find(results, limits)
 
 

@@ -145,6 +145,7 @@ def _cell(
         unit=metric.unit,
         better=metric.better,
         window=believed[0].window if believed else None,
+        operations=believed[0].operations if believed else 1,
         median=None,
         ci95=None,
         range=None,

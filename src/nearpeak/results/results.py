@@ -211,6 +211,8 @@ class Cell(msgspec.Struct, kw_only=True):
     # messages in flight; fewer than asked for if these would be too many bytes; null: not known, or
     # nothing was measured
     window: int | None
+    # operations between two waits of the CPU, as in one graph: a time is that of one of them
+    operations: int = 1
     # where its bytes lie during the measurement (docs/methods/ceilings.md); null: not known, or no
     # messages
     lies_in: LiesIn | None = None
@@ -777,6 +779,42 @@ class Furthest(msgspec.Struct, kw_only=True):
     # the reference; `overlap`: `share` is the hidden share of communication or computation
     of: Literal["ceiling", "bound", "overlap"]
     beside: list[Share] = []  # of the same case, libraries other than MPI (NCCL, RCCL)
+
+
+class OperationVariant(msgspec.Struct, kw_only=True):
+    """One way of a GPU communication library to do an operation."""
+
+    case: Case  # the operation, with the way to call it and to register its buffers
+    value: float  # median of the launch medians, in us
+    ci95: tuple[float, float] | None  # its 95 % interval; null below 6 launches
+    # operations between two waits of the CPU, as in one graph: `value` is the time of one of them
+    operations: int
+
+
+class AgainstReference(msgspec.Struct, kw_only=True):
+    """An MPI library relative to the reference, with the fastest of its own ways."""
+
+    who: Who  # the library with its settings
+    case: Case  # its fastest way
+    value: float  # median of the launch medians, in us
+    # its time over that of the reference, in the blocks that measured both; null: none did
+    ratio: Estimated | None
+    blocks: int  # such blocks
+
+
+class OperationReference(msgspec.Struct, kw_only=True):
+    """A collective operation at one size by a GPU communication library (NCCL, RCCL) at its best,
+    and by the MPI libraries on the same path."""
+
+    who: Who  # the GPU communication library with its settings
+    place: Place  # the path
+    variants: list[OperationVariant]  # its ways, the fastest first: that one is the reference
+    libraries: list[AgainstReference] = []  # the MPI libraries, the fastest first
+
+    @property
+    def best(self) -> OperationVariant:
+        """The reference."""
+        return self.variants[0]
 
 
 class SlowerInGpuMemory(msgspec.Struct, kw_only=True):
@@ -1410,6 +1448,9 @@ class Results(msgspec.Struct, kw_only=True):
     # from which size each library's way with device buffers is faster than copies by the
     # application; empty: nothing was measured with both
     staged_or_aware: list[StagedOrAware] = []
+    # of each path, collective operation and size, the best of NCCL or RCCL, and the MPI libraries
+    # relative to it
+    references: list[OperationReference] = []
     # figures of other tools beside those of the study on the same path; empty if everything was
     # imported
     imported: list[Imported] = []

@@ -47,12 +47,27 @@ class Axis(msgspec.Struct, frozen=True):
     summary: Public = ""  # one line for people
     host_only: list[Public] = []  # values that take ordinary host memory of all ranks
     usual: list[Public] = []  # values that a study measures by default; empty: `default`
+    # libraries without this axis behave like its default, which no case names
+    implied: bool = False
 
     @property
     def usual_settings(self) -> list[str]:
         """`name=value` of each usual value; "" of the default."""
         named = {value: f"{self.name}={value}" for value in self.usual} | {self.default: ""}
         return [named[value] for value in self.usual]
+
+    def names(self, value: str) -> bool:
+        """True if a case names this value of the axis."""
+        return not self.implied or value != self.default
+
+    def joined(self, other: "Axis") -> "Axis":
+        """This axis with the values of another program's, too."""
+        usual = list(dict.fromkeys([*(self.usual or [self.default]), *other.usual]))
+        return msgspec.structs.replace(
+            self,
+            values=list(dict.fromkeys([*self.values, *other.values])),
+            usual=usual if other.usual else self.usual,
+        )
 
     def takes(self, value: str, host: bool) -> bool:
         """True if a value supports the buffers; `host`: all of them are in ordinary host memory."""

@@ -300,6 +300,7 @@ def _observation(launch: Launch, record: SamplesRecord, counted: Counted | None)
         samples=samples,
         origin=journal.NAME,
         window=record.window,
+        operations=record.operations,
         first_use_us=record.first_use_us,
         limited=record.limited,
         method=record.method or "",
