@@ -42,7 +42,7 @@ LAYERS = [
     {"results"},
     {"findings"},
     {"appraisal", "compare", "explain", "trace"},
-    {"tune"},
+    {"history", "tune"},
     {"report"},
     {"bundle", "publish"},
     {"runs"},
@@ -127,7 +127,7 @@ def test_imports_run_one_way() -> None:
 
 # Results are made of observations, wherever these come from, and reports show them.
 SOURCES = {"conform", "explain", "nodes", "planning", "study", "trace", "tune"}
-KNOW_NO_SOURCE = {"results", "findings", "compare", "report"}
+KNOW_NO_SOURCE = {"results", "findings", "compare", "history", "report"}
 SHOWS = {  # what is no study, and what a study's page has of others
     "report/page.py": {"explain.drawing", "explain.present"},
 }

@@ -21,6 +21,7 @@ FORMATS = {
     "compare": "nearpeak.compare.schema",
     "conform": "nearpeak.conform.schema",
     "explain": "nearpeak.explain.schema",
+    "history": "nearpeak.history.schema",
     "nodes": "nearpeak.nodes.schema",
     "records": "nearpeak.study.schema",
     "results": "nearpeak.results.schema",

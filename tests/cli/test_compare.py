@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from nearpeak.cli.compare import parse_tolerance
+from nearpeak.cli import parse_tolerance
 from nearpeak.cli.main import main
 from nearpeak.errors import UserError
 

@@ -3,6 +3,7 @@
 
 import sys
 from collections.abc import Collection, Iterable, Mapping
+from datetime import date, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -40,7 +41,8 @@ def study(
     `fingerprint`: of the driver.
     """
     made = sys.modules["made_study"].Study(folder, list(libraries))
-    made.records[0].started = made.records[1].started = f"2026-01-{day:02}"
+    start = date(2026, 1, 1) + timedelta(days=day - 1)
+    made.records[0].started = made.records[1].started = start.isoformat()
     made.records[1].fingerprint.driver.update(fingerprint)
     chance = np.random.default_rng(day)
 

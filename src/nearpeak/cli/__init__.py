@@ -96,6 +96,36 @@ Summary = Annotated[
 ]
 
 
+AsJson = Annotated[
+    Path | None, typer.Option("--json", metavar="FILE", help="Write it all as JSON.")
+]
+AsJunit = Annotated[
+    Path | None, typer.Option("--junit", metavar="FILE", help="Write JUnit XML, for CI.")
+]
+AsHtml = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a page.")]
+
+
+def check_files(*files: Path | None) -> None:
+    """UserError if two outputs have the same file."""
+    named = [file for file in files if file is not None]
+    if twice := next((file for file in named if named.count(file) > 1), None):
+        raise UserError(f"{twice} is named for two outputs: give each a file of its own")
+
+
+def parse_tolerance(text: str) -> float:
+    """`5%` or `5` as 0.05; UserError for anything but 0 to less than 100 percent, and for `0.05`,
+    which may be meant as a fraction."""
+    try:
+        value = float(text.strip().removesuffix("%"))
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 100:
+        raise UserError(f"--tolerance {text!r} is no percentage below 100: give one like 5%")
+    if 0 < value < 1 and "%" not in text:
+        raise UserError(f"--tolerance {text}: write {text}% or {100 * value:g}%")
+    return value / 100
+
+
 def print_json(value: object) -> None:
     """Prints the results of a command as JSON."""
     import msgspec

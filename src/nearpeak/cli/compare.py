@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from nearpeak.cli import Verbose
-from nearpeak.errors import UserError
+from nearpeak.cli import AsHtml, AsJson, AsJunit, Verbose, check_files, parse_tolerance
 from nearpeak.terms.exit_statuses import paragraphs
 
 HELP = f"""Judge studies against earlier ones: what became slower.
@@ -56,15 +55,9 @@ def compare(
             help="Accept that NEW lacks libraries, paths or benchmarks that OLD measured.",
         ),
     ] = False,
-    as_json: Annotated[
-        Path | None, typer.Option("--json", metavar="FILE", help="Write it all as JSON.")
-    ] = None,
-    as_junit: Annotated[
-        Path | None, typer.Option("--junit", metavar="FILE", help="Write JUnit XML, for CI.")
-    ] = None,
-    as_html: Annotated[
-        Path | None, typer.Option("--html", metavar="FILE", help="Write a page.")
-    ] = None,
+    as_json: AsJson = None,
+    as_junit: AsJunit = None,
+    as_html: AsHtml = None,
     verbose: Verbose = False,
 ) -> None:
     """Prints what changed and writes the files; exits with the status of the verdict."""
@@ -78,9 +71,7 @@ def compare(
     from nearpeak.files import write_whole
 
     allowed = parse_tolerance(tolerance)
-    named = [file for file in (as_json, as_junit, as_html) if file is not None]
-    if twice := next((file for file in named if named.count(file) > 1), None):
-        raise UserError(f"{twice} is named for two outputs: give each a file of its own")
+    check_files(as_json, as_junit, as_html)
     comparison = compared_sides(
         load_side([old]), load_side(new), allowed, allow_missing=allow_missing
     )
@@ -93,17 +84,3 @@ def compare(
         write_page(document, as_html)
     print_document(document, as_html, verbose=verbose)
     raise typer.Exit(comparison.status)
-
-
-def parse_tolerance(text: str) -> float:
-    """`5%` or `5` as 0.05; UserError for anything but 0 to less than 100 percent, and for `0.05`,
-    which may be meant as a fraction."""
-    try:
-        value = float(text.strip().removesuffix("%"))
-    except ValueError:
-        value = -1.0
-    if not 0 <= value < 100:
-        raise UserError(f"--tolerance {text!r} is no percentage below 100: give one like 5%")
-    if 0 < value < 1 and "%" not in text:
-        raise UserError(f"--tolerance {text}: write {text}% or {100 * value:g}%")
-    return value / 100

@@ -38,7 +38,7 @@ Then `nearpeak study --budget 5m` measures every library, and writes a report.
 GROUPS = {  # of `nearpeak --help`, and the command of each that is used most comes first
     "Prepare": ("machine", "mpi", "build", "bundle"),
     "Measure": ("study", "run", "conform", "nodes"),
-    "Diagnose": ("report", "explain", "trace", "compare"),
+    "Diagnose": ("report", "explain", "trace", "compare", "history"),
     "Improve": ("tune", "layer"),
     "Exchange": ("import", "publish"),
 }

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds compare.json from the studies of two sides."""
 
-import os
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
@@ -27,6 +26,7 @@ from nearpeak.compare.distances import level
 from nearpeak.compare.figures import Both, Figures, Key, Owner, gather
 from nearpeak.compare.judge import judge
 from nearpeak.compare.load import Study, check_apart
+from nearpeak.compare.sessions import measured
 from nearpeak.errors import UserError
 from nearpeak.grouping import collected
 from nearpeak.libraries.variables import may_read
@@ -119,31 +119,10 @@ def to_json(compared: Compared) -> str:
 
 
 def _sessions(studies: Sequence[Study], side: Side) -> dict[tuple[int, int], Session]:
-    """Returns the sessions with measurements, by study and number, in the order of their start."""
-    sessions = {
-        (index, session.session): Session(
-            side=side,
-            study=study.results.study,
-            folder=os.fsencode(study.folder).decode(errors="replace"),
-            session=session.session,
-            started=session.started,
-            host=study.results.machine.hostname,
-            loaded=_loaded(study, session.session),
-        )
-        for index, study in enumerate(studies)
-        for session in study.results.measuring_sessions
+    return {
+        key: Session(side=side, **msgspec.structs.asdict(session))
+        for key, session in measured(studies).items()
     }
-    return dict(sorted(sessions.items(), key=lambda item: (item[1].started, item[0])))
-
-
-def _loaded(study: Study, session: int) -> bool:
-    """True if the study itself reports load in this session: in all sessions if it names none."""
-    conditions = study.results.conditions
-    return (
-        conditions is not None
-        and conditions.loaded
-        and session in (conditions.sessions or [session])
-    )
 
 
 def _numbers(sessions: Mapping[tuple[int, int], Session], first: int) -> Numbers:

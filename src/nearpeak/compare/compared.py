@@ -19,16 +19,21 @@ Lacks = Literal[
 ]
 
 
-class Session(msgspec.Struct, kw_only=True):
-    """One run of one study, on one side."""
+class Measured(msgspec.Struct, kw_only=True):
+    """One run of one study."""
 
-    side: Side  # the side
     study: str  # its id
     folder: str  # where it was read from
     session: int  # its number in the study, from 0
     started: str  # ISO 8601 in UTC
     host: str  # where it ran
     loaded: bool = False  # other work took time of the ranks
+
+
+class Session(Measured, kw_only=True):
+    """One run of one study, on one side."""
+
+    side: Side  # the side
 
 
 class Difference(msgspec.Struct, kw_only=True):

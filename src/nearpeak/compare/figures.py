@@ -95,11 +95,11 @@ def gather(studies: Sequence[Study], numbers: Mapping[tuple[int, int], int]) -> 
                 figures.kinds.add(Kind(point.unit, "B", point.better, None))
                 _add(figures, point, session_numbers)
     for figures in gathered.values():
-        _leave_out_short_sessions(figures)
+        leave_out_short_sessions(figures)
     return {key: figures for key, figures in gathered.items() if figures.values}
 
 
-def _leave_out_short_sessions(figures: Figures) -> None:
+def leave_out_short_sessions(figures: Figures) -> None:
     """Leaves out sessions that ended too early for a median, if there is another one: each session
     counts once."""
     sessions = [launch.session for launch in figures.values]

@@ -17,7 +17,6 @@ from nearpeak.compare.compared import (
     Session,
     Side,
 )
-from nearpeak.compare.history import STYLE, history
 from nearpeak.document.model import (
     Block,
     Column,
@@ -34,13 +33,14 @@ from nearpeak.document.model import (
     Tone,
     Value,
 )
+from nearpeak.document.sparkline import STYLE, sparkline
 from nearpeak.document.templates import moment
 from nearpeak.grouping import grouped
 from nearpeak.numbers import count, extent, in_short, interval, number, probability, unit
 from nearpeak.results.names import case, label
 from nearpeak.statistics.verdicts import FASTER, SLOWER
 from nearpeak.terms.commands import explaining
-from nearpeak.terms.identity import CEILING, Curve
+from nearpeak.terms.identity import CEILING, Case, Curve, Place, Who
 
 _ROWS, _REGRESSIONS, _DIFFERENCES = 6, 3, 3  # in the answer
 _PAIR = 2  # ranks that `nearpeak explain` follows
@@ -66,6 +66,11 @@ _MEANINGS = (
     ("p", "adjusted for everything that is compared"),
     ("History", "each session, before and now: the higher, the better"),
 )
+_STYLE = """
+tr.whole > th[scope="row"] { font-weight: 600; }
+tr:not(.whole) > th.name[scope="row"] { padding-left: 1.6rem; }
+td:not(.n):has(> small.wrap) { min-width: 6rem; }
+"""
 _DRAWN = "○ a session before, ● one now; the line is the mean before, the dashed one the tolerance"
 
 
@@ -93,7 +98,7 @@ def present(compared: Compared) -> Document:
         conclusion=wording.last_line(compared),
         bad=compared.regressed,
         footer="Made by `nearpeak compare`; docs/methods/compare.md explains each verdict.",
-        style=STYLE,
+        style=STYLE + _STYLE,
     )
 
 
@@ -159,11 +164,16 @@ def _slower(place: PlaceChange, compared: Compared) -> Finding:
         f" {number(cell.change.ratio)} times as fast ({wording.figures(cell)})"
     )
     text = "; ".join(filter(None, [text, wording.likely_reason(place, compared)]))
-    if place.who == CEILING:
+    return next_step(text, place.who, place.place, cell.case)
+
+
+def next_step(text: str, who: Who, place: Place, slow: Case) -> Finding:
+    """A finding about a library, or a ceiling, that became slower in a case."""
+    if who == CEILING:
         return Finding(text, "Check the hardware:", "nearpeak machine --check")
-    if len(place.place.ends) != _PAIR or place.place.hosts > 1:
+    if len(place.ends) != _PAIR or place.hosts > 1:
         return Finding(text, "See its sizes with --verbose.")
-    return Finding(text, "See why:", explaining(place.who.label, place.place, cell.case))
+    return Finding(text, "See why:", explaining(who.label, place, slow))
 
 
 def _list(title: str, lines: list[str]) -> Iterator[Items]:
@@ -239,7 +249,12 @@ def _judged(change: Change, compared: Compared) -> dict[str, Value]:
         notes=(f"p {probability(change.p_adjusted)}",),
         remark=wording.REGRESSED if change.regressed else "",
     )
-    return {"ratio": _ratio(change), "verdict": verdict, "history": history(change, compared)}
+    return {"ratio": _ratio(change), "verdict": verdict, "history": _history(change, compared)}
+
+
+def _history(change: Change, compared: Compared) -> Value:
+    now = compared.count("old")
+    return sparkline(change.history, [now], compared.tolerance, "the mean of the old side")
 
 
 def _sizes(place: PlaceChange) -> Iterator[str]:

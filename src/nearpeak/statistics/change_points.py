@@ -164,7 +164,7 @@ def _changed(rows: Floats, families: Indices, alike: float, part: _Part) -> Iter
         chosen = enough & (numbers == family)
         scan = _Scan.of(values[chosen], alike)
         p_values = len(tested) * _p_values(scan, part.level / len(tested))
-        for index in np.flatnonzero(p_values <= part.level):
+        for index in np.flatnonzero(p_values <= part.level).tolist():
             ratio, at, possible = scan.step(index, part.start)
             p_adjusted = LEVEL / part.level * float(p_values[index])
             yield _Found(p_adjusted, -ratio, int(part.rows[chosen][index]), at, possible)
@@ -221,7 +221,8 @@ class _Scan(NamedTuple):
 
     def step(self, index: int, start: int) -> tuple[float, int, tuple[int, int]]:
         """The ratio of the likeliest step of a row, its session, and the possible ones."""
-        only = _Scan(*(part[index : index + 1] for part in self))
+        own = slice(index, index + 1)
+        only = _Scan(self.values[own], self.measured[own], self.counts[own])
         [ratios] = only.ratios(only.explained(np.arange(self.values.shape[1])[None, :])[:, 0])
         best = float(ratios.max())
         [likely] = np.nonzero(ratios >= best - 2 * math.log(LIKELY))

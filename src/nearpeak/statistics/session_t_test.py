@@ -179,7 +179,7 @@ def _sessions(row: Floats, columns: Columns) -> tuple[Floats, _Launches | None]:
         launches = launches[~np.isnan(launches)]
         if not len(launches):
             continue
-        values[session] = _middle(launches)
+        values[session] = middle(launches)
         off = launches - launches.sum() / len(launches)
         squares += float(off @ off)
         freedom += len(launches) - 1
@@ -190,7 +190,7 @@ def _sessions(row: Floats, columns: Columns) -> tuple[Floats, _Launches | None]:
     return values, _Launches(launch, Part(launch.variance * float(np.mean(shares)), freedom))
 
 
-def _middle(launches: Floats) -> float:
+def middle(launches: Floats) -> float:
     """The median of all means of two (Hodges and Lehmann, Annals of Mathematical Statistics 34
     (1963) 598): nearly as precise as the mean, and robust against outliers."""
     first, second = _pairs(len(launches))

@@ -42,6 +42,13 @@ STATUSES = {
         "more (the others are shown and written all the same)",
         "2": "bad input",
     },
+    "history": {
+        "0": "something could be judged, and nothing is slower now",
+        "1": "something became slower by more than the tolerance, and still is in the\n"
+        "newest sessions",
+        "2": "bad input, or folders without a figure",
+        "3": "nothing could be judged: there are too few sessions",
+    },
     "import": {
         "0": "",
         "1": "if a launch crashed or a validation failed; with --beside,\n"

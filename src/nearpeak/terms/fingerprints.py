@@ -43,13 +43,13 @@ def common(old: ByPart, new: ByPart) -> tuple[ByPart, ByPart]:
 
 
 def _owners(values: ByPart) -> set[str | None]:
-    return {_owner(part, name) for part, by_name in values.items() for name in by_name}
+    return {owner(part, name) for part, by_name in values.items() for name in by_name}
 
 
 def _of_owners(values: ByPart, owners: set[str | None]) -> ByPart:
     kept: dict[str, dict[str, str]] = {}
     for part, by_name in values.items():
-        kept[part] = {name: text for name, text in by_name.items() if _owner(part, name) in owners}
+        kept[part] = {name: text for name, text in by_name.items() if owner(part, name) in owners}
     return kept
 
 
@@ -58,7 +58,7 @@ def alike(old: ByPart, new: ByPart) -> bool:
     return not any(changes(*common(old, new)))
 
 
-def _owner(part: str, name: str) -> str | None:
+def owner(part: str, name: str) -> str | None:
     """The library, or library with settings, of a value; None without one."""
     if part == "build" and name.startswith(PROGRAM):
         return name.removeprefix(PROGRAM)

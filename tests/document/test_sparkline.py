@@ -4,8 +4,9 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from nearpeak.compare.build import compare
 from nearpeak.compare.history import history
+
+from nearpeak.compare.build import compare
 from nearpeak.compare.load import load_side
 
 MakeSides = Callable[..., Path]

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The sessions of studies, in the order of time."""
+
+import os
+from collections.abc import Sequence
+
+from nearpeak.compare.compared import Measured
+from nearpeak.compare.load import Study
+
+
+def measured(studies: Sequence[Study]) -> dict[tuple[int, int], Measured]:
+    """Returns the sessions with measurements, by study (its index) and number, in the order of
+    their start."""
+    sessions = {
+        (index, session.session): Measured(
+            study=study.results.study,
+            folder=os.fsencode(study.folder).decode(errors="replace"),
+            session=session.session,
+            started=session.started,
+            host=study.results.machine.hostname,
+            loaded=_loaded(study, session.session),
+        )
+        for index, study in enumerate(studies)
+        for session in study.results.measuring_sessions
+    }
+    return dict(sorted(sessions.items(), key=lambda item: (item[1].started, item[0])))
+
+
+def _loaded(study: Study, session: int) -> bool:
+    """True if the study itself reports load in this session: in all sessions if it names none."""
+    conditions = study.results.conditions
+    return (
+        conditions is not None
+        and conditions.loaded
+        and session in (conditions.sessions or [session])
+    )

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""history.json (docs/how-to/history.md): figures of studies over time, and their changes."""
+
+from collections.abc import Iterator
+from typing import Literal
+
+import msgspec
+
+from nearpeak.compare.compared import Measured
+from nearpeak.terms.identity import Case, Curve, Place, Who
+
+SCHEMA = 1
+
+
+class Fact(msgspec.Struct, kw_only=True):
+    """A fact of the machine or the software that is another one than in the session before."""
+
+    session: int  # the first session with the new value
+    part: str  # `variable` (inherited by launches), `machine`, `driver`, `library` or `build`
+    name: str  # of the fact
+    before: str  # its value in the session before; `none`
+    now: str  # its new value
+
+
+class Step(msgspec.Struct, kw_only=True):
+    """A significant change of a course by more than the tolerance."""
+
+    session: int  # the first session at the new level
+    first: int  # the earliest session that may be the first at the new level
+    last: int  # the latest such session
+    ratio: float  # of the medians of the new level and the one before; above 1: better
+    p_adjusted: float  # of no change, for all courses and sessions
+    verdict: Literal["faster", "slower"]  # on the new level
+
+
+class Course(msgspec.Struct, kw_only=True):
+    """A figure over all sessions."""
+
+    # of each session, relative to the median of the first level, above 1: better; null: not
+    # measured
+    values: list[float | None]
+    steps: list[Step]  # its changes, in the order of time
+    # robust standard deviation of sessions about their levels, relative; null: too few sessions
+    scatter: float | None
+    # its last change, no earlier than `since`, is for the worse: it is so in the newest sessions
+    regressed: bool
+
+
+class CaseCourse(msgspec.Struct, kw_only=True):
+    """One case."""
+
+    case: Case  # the case
+    x_unit: str  # unit of its `x`: `B`, or of an application for instance `cells`
+    unit: str  # of `figures`
+    course: Course  # its course
+    figures: list[float | None]  # of each session, the middle of its launches; null: not measured
+
+
+class CurveCourse(msgspec.Struct, kw_only=True):
+    """One curve: the mean over its cases."""
+
+    curve: Curve  # the curve
+    course: Course  # of the mean over its cases
+    cases: list[CaseCourse]  # in the order of the size
+
+    @property
+    def courses(self) -> list[Course]:
+        """The course of the curve, and those of its cases."""
+        return [self.course, *(case.course for case in self.cases)]
+
+
+class PlaceCourse(msgspec.Struct, kw_only=True):
+    """A library, or a ceiling, on one path: the mean over its curves."""
+
+    who: Who  # the library; empty for the ceiling
+    place: Place  # the path
+    course: Course  # of the mean over its curves
+    curves: list[CurveCourse]  # each curve
+
+    @property
+    def courses(self) -> list[Course]:
+        """The course of the place, those of its curves and those of their cases."""
+        return [self.course, *(course for curve in self.curves for course in curve.courses)]
+
+
+class Part(msgspec.Struct, kw_only=True):
+    """The most that changed of a library or a ceiling on a path in one event."""
+
+    who: Who  # the library; empty for the ceiling
+    place: Place  # the path
+    curve: Curve | None  # null: the mean over all curves changed
+    case: Case | None  # null: the mean over the curve changed
+    ratio: float  # of the new level and the one before; above 1: better
+    regressed: bool  # it is so in the newest sessions
+
+
+class Event(msgspec.Struct, kw_only=True):
+    """Changes that may have happened at once, with what else changed then."""
+
+    session: int  # the first session after it
+    first: int  # the earliest session that may be the first after it
+    last: int  # the latest such session
+    slower: int  # cases that became slower
+    faster: int  # cases that became faster
+    parts: list[Part]  # what changed, the slowest first
+    # facts that changed then, which may be the reason: the rarest changes first
+    candidates: list[Fact]
+
+    @property
+    def regressed(self) -> bool:
+        """True if a part of it holds in the newest sessions, for the worse."""
+        return any(part.regressed for part in self.parts)
+
+
+class Gone(msgspec.Struct, kw_only=True):
+    """A curve that the newest session lacks, though an earlier one measured it."""
+
+    who: Who  # the library; empty for the ceiling
+    place: Place  # the path
+    curve: Curve  # the curve
+    session: int  # the last session that measured it
+
+
+class History(msgspec.Struct, kw_only=True):
+    """The complete file."""
+
+    schema: int  # version of this format
+    nearpeak: str  # version of Nearpeak that judged
+    tolerance: float  # smaller changes are not reported: 0.05 is 5 %
+    # probability that anything is found at one look at a history without a change
+    error_rate: float
+    since: str  # a change before this instant is no regression; empty: every change may be one
+    sessions: list[Measured]  # in the order of their start: others name them by number, from 0
+    correlation: float  # share of a session's deviation that the next one keeps, taken out
+    facts: list[Fact]  # all changes of machine, driver, libraries, build and inherited variables
+    libraries: list[PlaceCourse]  # every library on every path
+    ceilings: list[PlaceCourse]  # what each path carries without MPI
+    events: list[Event]  # regressions first, then the newest first
+    gone: list[Gone]  # curves that the newest session lacks
+    judged: bool  # a course has enough sessions
+
+    @property
+    def places(self) -> list[PlaceCourse]:
+        """The places of libraries and of ceilings."""
+        return self.libraries + self.ceilings
+
+    @property
+    def regressed(self) -> bool:
+        """True if something became slower and still is."""
+        return any(event.regressed for event in self.events)
+
+    @property
+    def status(self) -> int:
+        """The exit status of the command: 1 for a regression, 3 if nothing could be judged."""
+        return 1 if self.regressed else 0 if self.judged else 3
+
+    def course(self, part: Part) -> Course:
+        """The course of a part of an event."""
+        return next(course for found, course in self.parts() if found == _key(part))
+
+    def parts(self) -> "Iterator[tuple[Key, Course]]":
+        """Yields every course with its place in the file, the widest first."""
+        for place in self.places:
+            owner = place.who, place.place
+            yield (*owner, None, None), place.course
+            for curve in place.curves:
+                yield (*owner, curve.curve, None), curve.course
+                for case in curve.cases:
+                    yield (*owner, curve.curve, case.case), case.course
+
+
+Key = tuple[Who, Place, Curve | None, Case | None]
+
+
+def _key(part: Part) -> Key:
+    return part.who, part.place, part.curve, part.case

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Facts of machines and software that changed from session to session."""
+
+from collections.abc import Mapping, Sequence
+
+from nearpeak.compare import differences
+from nearpeak.compare.load import Study
+from nearpeak.history.courses import Fact
+from nearpeak.terms.fingerprints import ByPart, common, owner
+from nearpeak.terms.fingerprints import changes as differing
+from nearpeak.terms.identity import CEILING, Who
+
+VARIABLE = "variable"
+
+
+def changes(studies: Sequence[Study], numbers: Mapping[tuple[int, int], int]) -> list[Fact]:
+    """Returns the changes of facts, in the order of sessions; none for a library that was added.
+
+    `numbers`: of each study (its index) and session of it, in the order of time.
+    """
+    found: list[Fact] = []
+    before: ByPart | None = None
+    for (index, session), number in numbers.items():
+        now = _known(studies[index], session)
+        if before is not None:
+            found += [
+                Fact(session=number, part=one.part, name=one.name, before=one.before, now=one.now)
+                for one in differing(*_comparable(before, now))
+            ]
+        before = now
+    return found
+
+
+def _known(study: Study, session: int) -> ByPart:
+    """Returns the facts of a session; its inherited variables where launches recorded them."""
+    known: dict[str, dict[str, str]] = {}
+    for part, name, value in differences.facts(
+        study.results, next(one for one in study.results.sessions if one.session == session)
+    ):
+        known.setdefault(part, {})[name] = value
+    if session in study.inherited:
+        known[VARIABLE] = dict(study.inherited[session])
+    return known
+
+
+def _comparable(before: ByPart, now: ByPart) -> tuple[ByPart, ByPart]:
+    """Returns what both sessions could know: variables where both recorded them."""
+    if (VARIABLE in before) == (VARIABLE in now):
+        return common(before, now)
+    return common(_without_variables(before), _without_variables(now))
+
+
+def _without_variables(known: ByPart) -> ByPart:
+    return {part: values for part, values in known.items() if part != VARIABLE}
+
+
+def concerns(fact: Fact, who: Who) -> bool:
+    """True if a fact may change the figures of a library or a ceiling."""
+    library = owner(fact.part, fact.name)
+    if library is None:
+        return True
+    return who != CEILING and library.partition("@")[0] == who.library

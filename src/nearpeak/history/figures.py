@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figures of a history, by case and session."""
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from nearpeak.arrays import Floats
+from nearpeak.compare.figures import (
+    Figures,
+    Key,
+    Kind,
+    Launch,
+    Owner,
+    gather,
+    leave_out_short_sessions,
+)
+from nearpeak.compare.load import Study
+from nearpeak.grouping import collected
+from nearpeak.statistics.comparisons import SIGN
+from nearpeak.statistics.session_t_test import mean_row, middle
+from nearpeak.statistics.strata import strata
+from nearpeak.terms.identity import Case, Curve
+
+Numbers = Mapping[tuple[int, int], int]  # of each study (its index) and session of it
+
+
+class CaseRow(NamedTuple):
+    """A case over all sessions."""
+
+    case: Case
+    kind: Kind
+    row: Floats  # a logarithm for each session, signed so that more is better; nan: not measured
+
+
+class CurveRow(NamedTuple):
+    """A curve over all sessions."""
+
+    curve: Curve
+    row: Floats  # of the mean over its cases
+    cases: list[CaseRow]
+
+
+class PlaceRow(NamedTuple):
+    """A library, or a ceiling, on a path over all sessions."""
+
+    owner: Owner
+    row: Floats  # of the mean over its curves
+    curves: list[CurveRow]
+
+
+def rows(studies: Sequence[Study], numbers: Numbers) -> list[PlaceRow]:
+    """Returns everything that was measured, as rows over the sessions.
+
+    A case whose unit or number of messages in flight changed counts only as it is measured now.
+    Where CPUs of ranks were at several distances, a library counts only at the usual one.
+    """
+    merged = _merged(studies, numbers)
+    owners = collected((key[:2], (key[2], figures)) for key, figures in merged.items())
+    return [
+        _place(owner, dict(cases), 1 + max(numbers.values())) for owner, cases in owners.items()
+    ]
+
+
+def _merged(studies: Sequence[Study], numbers: Numbers) -> dict[Key, Figures]:
+    """Returns the figures of all studies, in their order."""
+    merged: dict[Key, Figures] = {}
+    for index, study in enumerate(studies):
+        own = {(0, session): number for (at, session), number in numbers.items() if at == index}
+        for key, figures in gather([study], own).items():
+            before = merged.get(key)
+            merged[key] = _joined(before, figures) if before else figures
+    for figures in merged.values():
+        leave_out_short_sessions(figures)
+    return merged
+
+
+def _joined(before: Figures, figures: Figures) -> Figures:
+    """Returns both if they were measured alike, else the newer ones."""
+    if before.kinds != figures.kinds:
+        return figures
+    return before._replace(
+        values=before.values | figures.values,
+        distances=before.distances | figures.distances,
+    )
+
+
+def _place(owner: Owner, cases: Mapping[Case, Figures], sessions: int) -> PlaceRow:
+    usual = _at_usual_distance(cases)
+    by_curve = collected((case.curve, case) for case in sorted(cases, key=lambda case: case.x))
+    curves = []
+    for curve, own in by_curve.items():
+        of_cases = [
+            CaseRow(case, next(iter(cases[case].kinds)), _row(cases[case], usual[case], sessions))
+            for case in own
+        ]
+        curves.append(CurveRow(curve, mean_row(np.array([one.row for one in of_cases])), of_cases))
+    return PlaceRow(owner, mean_row(np.array([curve.row for curve in curves])), curves)
+
+
+def _at_usual_distance(cases: Mapping[Case, Figures]) -> dict[Case, set[Launch]]:
+    """Returns the launches of each case in the stratum of core-to-core latency with most launches;
+    all launches if a latency is unknown."""
+    every = {case: set(figures.values) for case, figures in cases.items()}
+    known = [
+        (case, launch, figures.distances.get(launch, math.nan))
+        for case, figures in cases.items()
+        for launch in figures.values
+    ]
+    distances = [distance for _, _, distance in known]
+    if any(map(math.isnan, distances)):
+        return every
+    stratum_of = strata(distances).tolist()
+    [(usual, _)] = Counter(stratum_of).most_common(1)
+    kept = [known[index][:2] for index, stratum in enumerate(stratum_of) if stratum == usual]
+    return {case: {launch for one, launch in kept if one == case} for case in every}
+
+
+def _row(figures: Figures, usual: set[Launch], sessions: int) -> Floats:
+    """Returns the middle of the launches of each session."""
+    [kind] = figures.kinds
+    by_session = collected(
+        (launch.session, SIGN[kind.better] * math.log(value))
+        for launch, value in figures.values.items()
+        if launch in usual
+    )
+    row = np.full(sessions, np.nan)
+    for session, values in by_session.items():
+        row[session] = middle(np.array(values))
+    return row

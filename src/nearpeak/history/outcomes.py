@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A history as JUnit XML, for CI systems: a suite for each path, a test case for each curve.
+
+A test fails if its curve, or a case of it, became slower and still is; it is skipped if it has too
+few sessions, or if the newest session lacks it. What changed in the newest session has tests that
+pass, with the values as output.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from nearpeak.document import junit
+from nearpeak.document.junit import Outcome
+from nearpeak.grouping import grouped
+from nearpeak.history import wording
+from nearpeak.history.courses import Course, CurveCourse, History, PlaceCourse
+from nearpeak.numbers import extent, number, probability
+from nearpeak.results.names import label
+
+
+def to_junit(history: History) -> str:
+    """Returns the whole file."""
+    places = grouped(history.places, lambda place: place.place.path)
+    suites = [(path, _tests(history, found)) for path, found in places.items()]
+    newest = [fact for fact in history.facts if fact.session == len(history.sessions) - 1]
+    if newest:
+        facts = [
+            Outcome("changes", f"{one.part} {one.name}", said=wording.fact(one)) for one in newest
+        ]
+        suites.insert(0, ("changes", iter(facts)))
+    return junit.to_junit("nearpeak history", suites)
+
+
+def _tests(history: History, places: Iterable[PlaceCourse]) -> Iterator[Outcome]:
+    for place in places:
+        yield _test(history, place.who.label, "all curves", place.course, [])
+        for curve in place.curves:
+            yield _test(
+                history, place.who.label, label(curve.curve), curve.course, _sizes(curve, history)
+            )
+
+
+def _sizes(curve: CurveCourse, history: History) -> list[str]:
+    return [
+        f"{extent(case.case.x, case.x_unit)}: {wording.figures(case)},"
+        f" {_sentence(case.course, history)}"
+        for case in curve.cases
+        if case.course.regressed
+    ]
+
+
+def _sentence(course: Course, history: History) -> str:
+    step = course.steps[-1]
+    return (
+        f"{step.verdict} since {wording.started(history, step.session)}, new/old"
+        f" {number(step.ratio)}, adjusted p {probability(step.p_adjusted)}"
+    )
+
+
+def _test(history: History, who: str, name: str, course: Course, sizes: list[str]) -> Outcome:
+    failures = ([_sentence(course, history)] if course.regressed else []) + sizes
+    if failures:
+        details = "\n".join([*sizes, *_reasons(course, history)])
+        return Outcome(who, name, failures[0], kind="regression", details=details)
+    if course.values[-1] is None:
+        return Outcome(who, name, skipped="not measured in the newest session")
+    return Outcome(who, name, skipped="" if course.scatter is not None else "too few sessions")
+
+
+def _reasons(course: Course, history: History) -> Iterator[str]:
+    """Yields what changed when a course did."""
+    sessions = {step.session for step in course.steps[-1:]}
+    for event in history.events:
+        if event.session in sessions and (reasons := wording.reasons(event)):
+            yield f"Possible reason: {reasons}"

@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A history as a document: what is slower, since when, and what changed then."""
+
+from collections.abc import Iterator
+
+from nearpeak.compare.present import next_step
+from nearpeak.document.model import (
+    Block,
+    Column,
+    Document,
+    Finding,
+    Findings,
+    Items,
+    Prose,
+    Row,
+    Rows,
+    Section,
+    Table,
+    Terms,
+    Tone,
+    Value,
+)
+from nearpeak.document.sparkline import STYLE, sparkline
+from nearpeak.document.templates import moment
+from nearpeak.grouping import grouped
+from nearpeak.history import wording
+from nearpeak.history.courses import (
+    CaseCourse,
+    Course,
+    CurveCourse,
+    Event,
+    History,
+    Part,
+    PlaceCourse,
+)
+from nearpeak.numbers import count, extent, in_short, number, percent, probability
+from nearpeak.results.names import case, label
+
+_ROWS, _EVENTS = 6, 3  # in the answer
+_TONES: dict[str, Tone] = {"faster": "good", "slower": "bad"}
+_RATIO = Column("ratio", "New/old")
+_SINCE = Column("since", "Since", figure=False)
+_SCATTER = Column("scatter", "Scatter", "%")
+_HISTORY = Column("history", "History", figure=False)
+_BRIEF = [_RATIO, _SINCE, _HISTORY]
+_COURSES = [_RATIO, _SINCE, _SCATTER, _HISTORY]
+_SESSIONS = [
+    Column("session", "Session"),
+    *(Column(key, key.title(), figure=False) for key in ("started", "host", "study")),
+    Column("changed", "What changed before it", figure=False, long=True),
+]
+_MEANINGS = (
+    ("New/old", "the last change: the new level over the one before; above 1 is better"),
+    ("Since", "the first session at the new level"),
+    ("Scatter", "robust standard deviation of sessions about their levels"),
+    ("History", "each session in the order of time: the higher, the better; | is a change"),
+    ("p", "of no change, adjusted for all rows and sessions"),
+)
+_DRAWN = "○ a session, ● one since the last change; the line is the first level, the dashed one the"
+
+
+def present(history: History) -> Document:
+    """The whole history; its answer has what is slower, and what changed then."""
+    host = in_short([*dict.fromkeys(session.host for session in history.sessions)])
+    return Document(
+        title=f"Nearpeak history of {host}",
+        heading=f"Since when is {host} slower?",
+        byline=[
+            f"{count(len(history.sessions), 'session')}, {wording.started(history, 0)} to"
+            f" {wording.started(history, -1)}",
+            f"tolerance {wording.tolerance(history)}",
+            f"Nearpeak {history.nearpeak}",
+        ],
+        sections=[
+            Section("", list(_answer(history)), "found"),
+            Section("Changes", list(_lists(history)), medium="details"),
+            *_places(history),
+            Section(
+                "Sessions",
+                [Table("", "", "Folder", _SESSIONS, [_sessions(history)])],
+                medium="page",
+            ),
+        ],
+        conclusion=wording.last_line(history),
+        bad=history.regressed,
+        footer="Made by `nearpeak history`; docs/methods/history.md explains each verdict.",
+        style=STYLE,
+    )
+
+
+def _answer(history: History) -> Iterator[Block]:
+    yield Prose(wording.conclusion(history), "bad" if history.regressed else "", strong=True)
+    yield _overview(history)
+    if regressed := [event for event in history.events if event.regressed]:
+        yield Findings([_finding(event, history) for event in regressed[:_EVENTS]])
+    for limit in wording.limits(history):
+        yield Prose(limit, "muted")
+
+
+def _overview(history: History) -> Table:
+    """What changed, the regressions first; without a change each library and ceiling."""
+    parts = [part for event in history.events for part in event.parts]
+    rows = [Row(wording.subject(part), _of_part(part, history)) for part in parts[:_ROWS]]
+    every = len(parts)
+    if not parts:
+        rows = [
+            Row(_name(place), _judged(place.course, history)) for place in history.places[:_ROWS]
+        ]
+        every = len(history.places)
+    caption = f"The first {_ROWS} of {every}" if every > _ROWS else ""
+    head = "What changed" if parts else "Library and path"
+    return Table("", caption, head, _BRIEF, [Rows("", rows)], heads=True, compact=True, stacks=True)
+
+
+def _of_part(part: Part, history: History) -> dict[str, Value]:
+    return _judged(history.course(part), history)
+
+
+def _name(place: PlaceCourse) -> str:
+    return f"{place.who.label} on {place.place.path}"
+
+
+def _judged(course: Course, history: History) -> dict[str, Value]:
+    """The last change of a course, its scatter, and all sessions."""
+    changes = [step.session for step in course.steps]
+    drawn = sparkline(course.values, changes, history.tolerance, "the first level")
+    values = {"scatter": Value(percent(course.scatter), "text"), "history": drawn}
+    if not course.steps:
+        return values
+    step = course.steps[-1]
+    since = moment(history.sessions[step.session].started).removesuffix(" UTC")
+    notes = (f"p {probability(step.p_adjusted)}",)
+    tone = _TONES[step.verdict]
+    return {
+        "ratio": Value(number(step.ratio), "text", tone=tone, remark="!" * course.regressed),
+        "since": Value(since, "text", hover="; ".join(notes)),
+        **values,
+    }
+
+
+def _finding(event: Event, history: History) -> Finding:
+    part = event.parts[0]
+    worst = _worst(part, event, history)
+    size = f"{case(worst.case)} at {extent(worst.case.x, worst.x_unit)} is {wording.figures(worst)}"
+    text = "; ".join(
+        filter(
+            None,
+            [
+                f"Since {wording.happened(event, history)}: {wording.subject(part)}",
+                size,
+                wording.ceiling(event, part),
+                wording.reasons(event),
+            ],
+        )
+    )
+    return next_step(text, part.who, part.place, worst.case)
+
+
+def _worst(part: Part, event: Event, history: History) -> CaseCourse:
+    """The case of a part that lost most in an event; any of them if none changed by itself."""
+    place = next(one for one in history.places if (one.who, one.place) == (part.who, part.place))
+    cases = [
+        one
+        for curve in place.curves
+        if part.curve in (None, curve.curve)
+        for one in curve.cases
+        if part.case in (None, one.case)
+    ]
+    return min(cases, key=lambda one: _last_ratio(one.course, event.session))
+
+
+def _last_ratio(course: Course, session: int) -> float:
+    return min((step.ratio for step in course.steps if step.session == session), default=1.0)
+
+
+def _lists(history: History) -> Iterator[Block]:
+    events = [wording.event(event, history) for event in history.events]
+    facts = [wording.dated(fact, history) for fact in history.facts]
+    if events:
+        yield Items(events, "Changes of figures")
+    if facts:
+        yield Items(facts, "Changes of machine, driver, libraries, build and inherited variables")
+    else:
+        parts = "Machine, driver, libraries, build and inherited variables"
+        yield Prose(f"{parts}: no change is recorded.")
+
+
+def _places(history: History) -> Iterator[Section]:
+    """Yields each path with its libraries and its ceiling, then the meanings of the columns."""
+    for place, alternatives in grouped(history.places, lambda one: one.place).items():
+        rows = [row for one in alternatives for row in _rows(one, history)]
+        groups = [_by_size(one, curve, history) for one in alternatives for curve in one.curves]
+        blocks: list[Block] = [
+            Table("", "", "Curve", _COURSES, [Rows("", rows)], stacks=True),
+            Table("", "", "Size", _COURSES, groups, folded="By size", stacks=True, medium="page"),
+        ]
+        yield Section(place.path, blocks, medium="details")
+    meanings: list[Block] = [Terms(_MEANINGS, ""), Prose(f"{_DRAWN} tolerance", medium="page")]
+    yield Section("What the columns mean", meanings, medium="details")
+
+
+def _rows(place: PlaceCourse, history: History) -> Iterator[Row]:
+    yield Row(place.who.label, _judged(place.course, history), strong=True)
+    for curve in place.curves:
+        yield Row(f"  {label(curve.curve)}", _judged(curve.course, history))
+
+
+def _by_size(place: PlaceCourse, curve: CurveCourse, history: History) -> Rows:
+    rows = [
+        Row(extent(one.case.x, one.x_unit), _judged(one.course, history)) for one in curve.cases
+    ]
+    return Rows(f"{place.who.label}, {label(curve.curve)}", rows)
+
+
+def _sessions(history: History) -> Rows:
+    facts = grouped(history.facts, lambda fact: fact.session)
+    rows = []
+    for index, session in enumerate(history.sessions):
+        changed = "; ".join(wording.fact(fact) for fact in facts.get(index, []))
+        values = {
+            "session": str(index + 1),
+            "started": moment(session.started),
+            "host": session.host,
+            "study": session.study,
+            "changed": changed,
+        }
+        rows.append(Row(session.folder, {key: Value(text, "text") for key, text in values.items()}))
+    return Rows("", rows)

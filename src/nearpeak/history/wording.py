@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sentences about a history."""
+
+from collections.abc import Iterator
+from statistics import median
+
+from nearpeak.document.templates import moment
+from nearpeak.grouping import grouped, present
+from nearpeak.history.courses import CaseCourse, Event, Fact, Gone, History, Part
+from nearpeak.numbers import count, extent, listed, number, percent, unit
+from nearpeak.results.names import label
+from nearpeak.statistics.change_points import FEWEST
+from nearpeak.terms.fingerprints import shown
+from nearpeak.terms.identity import CEILING
+
+_NAMED = 3  # parts, or curves, named in one sentence
+
+
+def last_line(history: History) -> str:
+    """The conclusion, after the exit status of the command if that is not 0."""
+    text = conclusion(history)
+    if not history.status:
+        return text
+    return f"Exit status {history.status}: {text[0].lower()}{text[1:]}"
+
+
+def conclusion(history: History) -> str:
+    """What is slower and since when; else what else is known."""
+    if not history.judged:
+        sessions = count(len(history.sessions), "session")
+        return (
+            f"Nothing can be judged: {sessions}; a history takes {FEWEST} or more. Until then, use"
+            " nearpeak compare."
+        )
+    regressed = [event for event in history.events if event.regressed]
+    if regressed:
+        return f"Slower: {'; '.join(_slower(event, history) for event in regressed)}."
+    after = f" since {moment(history.since)}" if history.since else ""
+    return (
+        f"Nothing became slower by more than {tolerance(history)}{after} and still is:"
+        f" {count(len(history.sessions), 'session')}."
+    )
+
+
+def _slower(event: Event, history: History) -> str:
+    """`mpich on gpu-gpu nvlink, 0.905 times as fast since 2026-11-20 02:00 UTC`."""
+    parts = [part for part in event.parts if part.regressed]
+    named = [f"{subject(part)}, {number(part.ratio)} times as fast" for part in parts[:_NAMED]]
+    rest = [f"{len(parts) - _NAMED} more"] if len(parts) > _NAMED else []
+    return f"{listed([*named, *rest])} since {started(history, event.session)}"
+
+
+def subject(part: Part) -> str:
+    """`mpich on gpu-gpu nvlink, latency D,D, at 8 B`."""
+    place = f"{part.who.label} on {part.place.path}"
+    curve = label(part.curve) if part.curve else ""
+    size = f"at {extent(part.case.x, 'B')}" if part.case else ""
+    return ", ".join(filter(None, [place, curve, size]))
+
+
+def started(history: History, session: int) -> str:
+    """The instant at which a session started."""
+    return moment(history.sessions[session].started)
+
+
+def happened(event: Event, history: History) -> str:
+    """`session 41 of 60, 2026-11-20 02:00 UTC (or 40 to 42)`, counted from 1."""
+    first, last = event.first + 1, event.last + 1
+    also = f" (or any of {first} to {last})" if first < last else ""
+    at = f"session {event.session + 1} of {len(history.sessions)}"
+    return f"{at}, {started(history, event.session)}{also}"
+
+
+def reasons(event: Event) -> str:
+    """`changed then: driver nvidia: 580 -> 590`; "" if nothing is known."""
+    named = [fact(one) for one in event.candidates[:_NAMED]]
+    more = len(event.candidates) - len(named)
+    rest = [f"{more} more (--verbose)"] if more else []
+    return f"changed then: {'; '.join([*named, *rest])}" if named else ""
+
+
+def ceiling(event: Event, part: Part) -> str:
+    """Tells a slower library from a slower path; "" for a ceiling."""
+    if part.who == CEILING:
+        return ""
+    changed = any(one.who == CEILING and one.place == part.place for one in event.parts)
+    return "the path changed with it" if changed else "the path did not change"
+
+
+def fact(one: Fact) -> str:
+    """`driver nvidia: 580.159 -> 590.1`, shortened."""
+    return f"{one.part} {one.name}: {' -> '.join(shown(one.before, one.now))}"
+
+
+def dated(one: Fact, history: History) -> str:
+    """The same after its session."""
+    return f"session {one.session + 1}, {started(history, one.session)}: {fact(one)}"
+
+
+def event(one: Event, history: History) -> str:
+    """One event in a line: when, what, and what changed then."""
+    parts = [f"{subject(part)}: {number(part.ratio)} times as fast" for part in one.parts[:_NAMED]]
+    rest = [f"{len(one.parts) - _NAMED} more"] if len(one.parts) > _NAMED else []
+    what = "; ".join(filter(None, [*parts, *rest, reasons(one)]))
+    return f"{happened(one, history)}: {what}"
+
+
+def figures(case: CaseCourse) -> str:
+    """`2.12 -> 2.35 µs`: the medians before the last change and after it."""
+    session = case.course.steps[-1].session
+    start = case.course.steps[-2].session if len(case.course.steps) > 1 else 0
+    before, after = (
+        median(present(values)) for values in (case.figures[start:session], case.figures[session:])
+    )
+    return f"{number(before)} -> {number(after)} {unit(case.unit)}"
+
+
+def tolerance(history: History) -> str:
+    """`5 %`."""
+    return f"{100 * history.tolerance:.6g} %"
+
+
+def limits(history: History) -> Iterator[str]:
+    """Yields what limits the judgement."""
+    scatters = present([place.course.scatter for place in history.places])
+    if scatters:
+        yield (
+            f"{count(len(history.sessions), 'session')}, which scatter by"
+            f" {percent(median(scatters))} % in a typical row. An unchanged history shows a change"
+            f" in at most {100 * history.error_rate:.6g} % of looks."
+        )
+    if history.gone:
+        yield f"Not measured in the newest session: {_gone(history.gone)}."
+    if loaded := [session for session in history.sessions if session.loaded]:
+        yield (
+            f"Other work took the ranks' time in {count(len(loaded), 'session')}: measure on an"
+            " idle machine."
+        )
+
+
+def _gone(curves: list[Gone]) -> str:
+    """`mpich on gpu-gpu nvlink (4 curves, since session 42)`."""
+    by_place = grouped(curves, lambda gone: (gone.who, gone.place))
+    named = [
+        f"{who.label} on {place.path} ({count(len(gone), 'curve')},"
+        f" since session {max(one.session for one in gone) + 2})"
+        for (who, place), gone in by_place.items()
+    ]
+    return listed(named[:_NAMED] + [f"{len(named) - _NAMED} more"] * (len(named) > _NAMED))
