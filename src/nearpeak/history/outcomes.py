@@ -21,13 +21,16 @@ def to_junit(history: History) -> str:
     """Returns the whole file."""
     places = grouped(history.places, lambda place: place.place.path)
     suites = [(path, _tests(history, found)) for path, found in places.items()]
-    newest = [fact for fact in history.facts if fact.session == len(history.sessions) - 1]
-    if newest:
-        facts = [
-            Outcome("changes", f"{one.part} {one.name}", said=wording.fact(one)) for one in newest
-        ]
+    if facts := list(_facts(history)):
         suites.insert(0, ("changes", iter(facts)))
     return junit.to_junit("nearpeak history", suites)
+
+
+def _facts(history: History) -> Iterator[Outcome]:
+    """Yields what changed in the newest session."""
+    for fact in history.facts:
+        if fact.session == len(history.sessions) - 1:
+            yield Outcome("changes", f"{fact.part} {fact.name}", said=wording.fact(fact))
 
 
 def _tests(history: History, places: Iterable[PlaceCourse]) -> Iterator[Outcome]:
