@@ -30,7 +30,7 @@ BY_HAND = float(np.log(1.1))
 # What is slower: everything, a library on a path, a curve, or a case.
 PARTS = {"everything": (), "a library on a path": (0,), "a curve": (0, 0), "a case": (0, 0, 0)}
 BEFORE, AFTER = 52, (3, 5, 8)  # sessions before a loss, and since it, at which is looked
-PLANTED = 25  # histories with a loss
+PLANTED = 50  # histories with a loss
 
 
 class Scatter(NamedTuple):

@@ -453,6 +453,27 @@ def make_sides(make_study: Callable[..., Any], tmp_path: Path) -> Callable[..., 
 
 
 @pytest.fixture(scope="session")
+def nightly(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Studies of 24 nights, made by hand: alpha is 20 % slower from the 20th on, with a driver."""
+    tests = Path(__file__).parent
+    load_helper("made_study", tests / "observations" / "made_study.py")
+    made = load_helper("made_sides", tests / "compare" / "made_sides.py")
+    folder = tmp_path_factory.mktemp("history") / "nightly"
+    folder.mkdir()
+    for day in range(1, 25):
+        late = day >= 20
+        made.study(
+            folder / f"{day:02}",
+            day=day,
+            factor=0.8 if late else 1.0,
+            blocks=3,
+            nvidia="590" if late else "580",
+            cuda="13.0" if day < 5 else "13.1",
+        )
+    return folder
+
+
+@pytest.fixture(scope="session")
 def did() -> ModuleType:
     """What processes did with the tracer, by hand (tests/explain/made_events.py)."""
     return load_helper("made_events", Path(__file__).parent / "explain" / "made_events.py")

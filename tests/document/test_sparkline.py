@@ -1,29 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The history of a change, as bars and as a drawing."""
+"""A figure session by session, as bars and as a drawing."""
 
-from collections.abc import Callable
-from pathlib import Path
-
-from nearpeak.compare.history import history
-
-from nearpeak.compare.build import compare
-from nearpeak.compare.load import load_side
-
-MakeSides = Callable[..., Path]
+from nearpeak.document.sparkline import sparkline
 
 
-def test_it_has_a_bar_and_a_dot_for_each_session(make_sides: MakeSides) -> None:
-    old = load_side([make_sides(f"old{day}", day=day) for day in (1, 2)])
-    compared = compare(old, load_side([make_sides("new", day=3, factor=0.5)]), 0.05)
-    change = compared.libraries[0].change
-    drawing = history(change, compared).drawing or ""
-    assert drawing.count('class="old"') == 2
-    assert drawing.count('class="new"') == 1
-    change.history = [1.0, None, 0.5]
-    value = history(change, compared)
+def test_it_has_a_bar_and_a_dot_for_each_session() -> None:
+    value = sparkline([1.0, None, 0.5], [2], 0.05, "the mean of the old side")
     assert value.text == "█ |▁"
-    assert value.drawing is not None
-    assert value.drawing.count("<circle") == 2
-    assert "–" in value.drawing
-    change.history = [1.0, 1.0, None]
-    assert history(change, compared).text == "▅▅| "
+    drawing = value.drawing or ""
+    assert drawing.count('class="old"') == 1
+    assert drawing.count('class="new"') == 1
+    assert "relative to the mean of the old side: 1.00, –, 0.500" in drawing
+
+
+def test_an_empty_side_is_behind_the_line() -> None:
+    assert sparkline([1.0, 1.0, None], [2], 0.05, "the mean").text == "▅▅| "
+    assert sparkline([1.0, 1.0], [2], 0.05, "the mean").text == "▅▅|"
+
+
+def test_only_the_newest_sessions_have_bars() -> None:
+    values = [0.5] * 30 + [1.0] * 12 + [0.9] * 12
+    text = sparkline(values, [30, 42], 0.05, "the mean").text
+    assert text == "█" * 12 + "|" + "▁" * 12
+    drawing = sparkline(values, [30, 42], 0.05, "the mean").drawing or ""
+    assert drawing.count("<circle") == 54
+    assert drawing.count('class="new"') == 12
+
+
+def test_without_a_change_all_dots_are_alike() -> None:
+    value = sparkline([1.0, 1.0], [], 0.05, "the first level")
+    assert (value.drawing or "").count('class="old"') == 2
+    assert sparkline([None, None], [], 0.05, "the first level").text == "  "

@@ -73,7 +73,7 @@ def _side(studies: Sequence[Study]) -> ByPart:
         fact
         for study in studies
         for session in study.results.sessions
-        for fact in facts(study.results, session)
+        for fact in known_facts(study.results, session)
     ]
     values = collected(((part, name), value) for part, name, value in facts)
     joined: dict[str, dict[str, str]] = defaultdict(dict)
@@ -82,7 +82,7 @@ def _side(studies: Sequence[Study]) -> ByPart:
     return joined
 
 
-def facts(results: Results, session: SessionInfo) -> Iterator[tuple[str, str, str]]:
+def known_facts(results: Results, session: SessionInfo) -> Iterator[tuple[str, str, str]]:
     """Yields the fingerprint of a session, completed with facts of the study; not the inherited
     variables, which launches record better."""
     machine = results.machine

@@ -34,7 +34,7 @@ def changes(studies: Sequence[Study], numbers: Mapping[tuple[int, int], int]) ->
 def _known(study: Study, session: int) -> ByPart:
     """Returns the facts of a session; its inherited variables where launches recorded them."""
     known: dict[str, dict[str, str]] = {}
-    for part, name, value in differences.facts(
+    for part, name, value in differences.known_facts(
         study.results, next(one for one in study.results.sessions if one.session == session)
     ):
         known.setdefault(part, {})[name] = value

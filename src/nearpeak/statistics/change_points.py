@@ -39,10 +39,11 @@ SEED = 0
 OUTLIER = 4.0  # robust standard deviations from the median; a value beyond counts as at this limit
 LIKELY = 20.0  # sessions at which a change is this many times less likely than at the best one
 MOST_ALIKE = 0.9  # correlation of neighbouring sessions that is taken out
+STEP = 2.5  # robust standard deviations of a difference: a larger one counts as at this limit
 _MAD = 1.4826  # standard deviation of a normal distribution over its median absolute deviation
 _BARTLETT = 2.5  # values less, so that the likelihood ratio of short rows is comparable to others
 _ROUNDING = 1e-9  # relative: statistics this near are the same on any CPU
-_NUMBERS = 1 << 18  # shuffled at once, to limit memory
+_NUMBERS = 1 << 15  # orders x rows at once, for the caches of CPUs
 
 
 class Step(NamedTuple):
@@ -117,10 +118,13 @@ def _near(row: Floats) -> Floats:
 
 
 def _squares(values: Floats, apart: int) -> float:
-    """The mean square of the differences of sessions so far apart; 0 where there are too few."""
+    """The mean square of the differences of sessions so far apart, of which a step makes few large;
+    0 where there are too few sessions."""
     if len(values) < FEWEST:
         return 0.0
-    return float(np.mean((values[apart:] - values[:-apart]) ** 2))
+    off = np.abs(values[apart:] - values[:-apart])
+    limit = STEP * _MAD * float(np.median(off))
+    return float(np.mean(np.minimum(off, limit) ** 2))
 
 
 def _divided(part: _Part, same: Sequence[_Found], number: int) -> Iterator[_Part]:
@@ -173,9 +177,9 @@ def _changed(rows: Floats, families: Indices, alike: float, part: _Part) -> Iter
 class _Scan(NamedTuple):
     """Rows of which each has a mean of 0 and a sum of squares of 1 over its sessions."""
 
-    values: Floats  # rows x sessions, 0 where a row lacks a session
+    values: Floats  # sessions x rows, 0 where a row lacks a session
     measured: Booleans
-    counts: Floats  # sessions of each row, rows x 1
+    counts: Floats  # sessions of each row
 
     @classmethod
     def of(cls, rows: Floats, alike: float) -> "_Scan":
@@ -192,38 +196,40 @@ class _Scan(NamedTuple):
             near[0] *= math.sqrt(1 - alike**2)
             near -= near.mean()
             value[there] = near / (math.sqrt(float(near @ near)) or 1.0)
-        return cls(values, measured, measured.sum(axis=1, keepdims=True))
+        in_order = np.ascontiguousarray(values.T), np.ascontiguousarray(measured.T)
+        return cls(*in_order, measured.sum(axis=1, dtype=float))
 
-    def explained(self, orders: Indices) -> Floats:
-        """The share of a row's squares that a step before each session but the first explains, 0
-        where a level would have too few sessions.
+    def largest(self, orders: Indices) -> Floats:
+        """The largest likelihood ratio of each row in each order of sessions: questions x orders x
+        rows. `orders`: orders x sessions."""
+        sums = np.zeros((len(orders), len(self.counts)))
+        before = np.zeros_like(sums)
+        explained = np.zeros((2, *sums.shape))
+        complete = bool(self.measured.all())
+        for split, sessions in enumerate(orders.T[:-1], 1):
+            sums += self.values[sessions]
+            before += 1 if complete else self.measured[sessions]
+            shares = self._weights(before[:1] if complete else before) * sums
+            shares *= sums
+            asked = explained[int(split < len(self.values) - NEWEST)]
+            np.maximum(asked, shares, out=asked)
+        return self._ratios(explained)
 
-        `orders`: of the sessions, orders x sessions; returns rows x orders x splits.
-        """
-        shares = np.cumsum(self.values[:, orders], axis=2)[:, :, :-1]
-        shares *= shares
-        shares *= self._weights(orders)
-        return np.asarray(shares)
-
-    def _weights(self, orders: Indices) -> Floats:
-        """What turns squared sums into shares; for complete rows the same in each order."""
-        if self.measured.all():
-            before = np.arange(1.0, self.values.shape[1])[None, None, :]
-        else:
-            before = np.cumsum(self.measured[:, orders], axis=2, dtype=float)[:, :, :-1]
-        after = self.counts[:, :, None] - before
+    def _weights(self, before: Floats) -> Floats:
+        """What turns the squared sum of the sessions before a step into the share of all squares
+        that the step explains; 0 where a level would have too few sessions."""
+        after = self.counts - before
         holds = (before >= PERSISTS) & (after >= PERSISTS)
-        return np.where(holds, self.counts[:, :, None] / np.maximum(before * after, 1), 0.0)
+        return np.where(holds, self.counts / np.maximum(before * after, 1), 0.0)
 
-    def ratios(self, explained: Floats) -> Floats:
-        """Twice the logarithm of the likelihood ratio; `explained`: rows x anything."""
+    def _ratios(self, explained: Floats) -> Floats:
+        """Twice the logarithm of the likelihood ratio; `explained`: anything x rows."""
         return -(self.counts - _BARTLETT) * np.log1p(-np.minimum(explained, 1 - _ROUNDING))
 
     def step(self, index: int, start: int) -> tuple[float, int, tuple[int, int]]:
         """The ratio of the likeliest step of a row, its session, and the possible ones."""
-        own = slice(index, index + 1)
-        only = _Scan(self.values[own], self.measured[own], self.counts[own])
-        [ratios] = only.ratios(only.explained(np.arange(self.values.shape[1])[None, :])[:, 0])
+        sums, before = np.cumsum(self.values, axis=0), np.cumsum(self.measured, axis=0, dtype=float)
+        ratios = self._ratios(self._weights(before) * sums**2)[:-1, index]
         best = float(ratios.max())
         [likely] = np.nonzero(ratios >= best - 2 * math.log(LIKELY))
         first = start + 1  # split 0 is before the second session
@@ -233,32 +239,19 @@ class _Scan(NamedTuple):
 
 def _p_values(scan: _Scan, level: float) -> Floats:
     """The p-value of each row, adjusted for all rows of the scan and for both questions."""
-    sessions = scan.values.shape[1]
-    questions = _questions(sessions)
-    most = level / len(questions) * SHUFFLES
-    observed = _highest(scan, np.arange(sessions)[None, :], questions)[:, :, 0]
-    limits = np.where(observed > 0, observed * (1 - _ROUNDING), np.inf)
-    reached, done = np.zeros(limits.shape), 0
-    for orders in _orders(sessions, max(1, _NUMBERS // scan.values.size)):
-        largest = _highest(scan, orders, questions).max(axis=1, keepdims=True)
-        reached += (largest >= limits[:, :, None]).sum(axis=2)
+    sessions = len(scan.values)
+    observed = scan.largest(np.arange(sessions)[None, :])
+    asked = 2 if sessions > NEWEST + PERSISTS else 1
+    limits = np.where(observed > 0, observed * (1 - _ROUNDING), np.inf)[:asked]
+    reached, done = np.zeros((asked, len(scan.counts))), 0
+    for orders in _orders(sessions, max(1, _NUMBERS // len(scan.counts))):
+        largest = scan.largest(orders)[:asked].max(axis=2, keepdims=True)
+        reached += (largest >= limits).sum(axis=1)
         done += len(orders)
-        if reached.min() > most:
+        if reached.min() > level / asked * SHUFFLES:
             break
-    p_values = np.where(np.isinf(limits), 1.0, (1 + reached) / (1 + done))
-    return np.asarray(np.minimum(len(questions) * p_values.min(axis=0), 1.0))
-
-
-def _questions(sessions: int) -> list[slice]:
-    """The splits before one of the newest sessions, and those before an older one, if any."""
-    newest = max(sessions - 1 - NEWEST, 0)
-    return [slice(newest, None), slice(newest)][: 1 + bool(newest)]
-
-
-def _highest(scan: _Scan, orders: Indices, questions: Sequence[slice]) -> Floats:
-    """The largest ratio of each row in each order: questions x rows x orders."""
-    explained = scan.explained(orders)
-    return np.array([scan.ratios(explained[:, :, asked].max(axis=2)) for asked in questions])
+    p_values = np.where(np.isinf(limits[:, 0]), 1.0, (1 + reached) / (1 + done))
+    return np.asarray(np.minimum(asked * p_values.min(axis=0), 1.0))
 
 
 def _orders(sessions: int, at_once: int) -> Iterator[Indices]:

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""history.json, from studies over time."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nearpeak.compare.load import load_side
+from nearpeak.errors import UserError
+from nearpeak.history.build import build
+from nearpeak.history.courses import History
+
+MakeSides = Callable[..., Path]
+
+
+@pytest.fixture(scope="module")
+def history(nightly: Path) -> History:
+    return build(load_side([nightly]), 0.05)
+
+
+def test_a_change_is_one_event_with_what_changed_then(history: History) -> None:
+    assert history.status == 1
+    [event] = history.events
+    assert (event.session, event.slower, event.faster) == (19, 6, 0)
+    [part] = event.parts
+    assert (part.who.library, part.curve, part.regressed) == ("alpha", None, True)
+    assert part.ratio == pytest.approx(0.8, abs=0.02)
+    [candidate] = event.candidates
+    assert (candidate.name, candidate.before, candidate.now) == ("nvidia", "580", "590")
+    assert [(fact.session, fact.name) for fact in history.facts] == [(4, "cuda"), (19, "nvidia")]
+
+
+def test_courses_are_relative_to_their_first_level(history: History) -> None:
+    [alpha] = history.libraries
+    assert [len(curve.cases) for curve in alpha.curves] == [3, 3]
+    assert {len(course.values) for course in alpha.courses} == {24}
+    assert alpha.course.values[0] == pytest.approx(1, abs=0.05)
+    assert alpha.course.values[-1] == pytest.approx(0.8, abs=0.05)
+    latency = next(curve for curve in alpha.curves if curve.curve.benchmark == "latency")
+    assert latency.cases[0].figures[-1] == pytest.approx(2.0 / 0.8, rel=0.05)  # us
+    [ceiling] = history.ceilings
+    assert not any(course.steps for course in ceiling.courses)
+
+
+def test_an_accepted_change_is_no_regression(nightly: Path) -> None:
+    history = build(load_side([nightly]), 0.05, since="2026-01-21")
+    assert history.status == 0
+    assert len(history.events) == 1
+    assert build(load_side([nightly]), 0.05, since="2026-01-20").status == 1
+
+
+def test_a_change_within_the_tolerance_is_not_reported(nightly: Path) -> None:
+    assert build(load_side([nightly]), 0.3).events == []
+
+
+def test_few_sessions_are_not_judged(make_sides: MakeSides) -> None:
+    studies = load_side([make_sides(f"day{day}", day=day, blocks=2) for day in (1, 2, 3)])
+    history = build(studies, 0.05)
+    assert (history.judged, history.status) == (False, 3)
+    assert history.libraries[0].course.scatter is None
+
+
+def test_a_curve_that_ended_is_named(make_sides: MakeSides) -> None:
+    sides = [make_sides(f"day{day}", day=day, blocks=2) for day in (1, 2)]
+    sides.append(make_sides("day3", day=3, blocks=2, crashed=("alpha",)))
+    [gone] = build(load_side(sides), 0.05).gone
+    assert (gone.curve.benchmark, gone.session) == ("bw", 1)
+
+
+def test_nothing_measured_is_bad_input(make_sides: MakeSides) -> None:
+    failed = make_sides("failed", crashed=("alpha",), blocks=1)
+    studies = load_side([failed])
+    studies[0].results.cells = []
+    studies[0].results.ceilings = []
+    with pytest.raises(UserError, match="no study here has a figure"):
+        build(studies, 0.05)

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figures of a history, as rows over its sessions."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from nearpeak.compare.load import load_side
+from nearpeak.history.figures import PlaceRow, rows
+from nearpeak.terms.identity import CEILING
+
+MakeSides = Callable[..., Path]
+
+
+def alpha(*folders: Path) -> PlaceRow:
+    """The row of the library."""
+    studies = load_side(folders)
+    numbers = {(index, 0): index for index in range(len(studies))}
+    return next(place for place in rows(studies, numbers) if place.owner[0] != CEILING)
+
+
+def test_more_is_better_in_every_row(make_sides: MakeSides) -> None:
+    place = alpha(make_sides("a", day=1), make_sides("b", day=2, factor=0.5))
+    every = [place.row, *(curve.row for curve in place.curves)]
+    every += [case.row for curve in place.curves for case in curve.cases]
+    assert len(every) == 9
+    for row in every:
+        assert abs(row[1] - row[0] - np.log(0.5)) < 0.05
+
+
+def test_a_session_counts_only_at_the_usual_distance(make_sides: MakeSides) -> None:
+    place = alpha(
+        make_sides("a", day=1, far=(0,), far_loss=4),
+        make_sides("b", day=2, far=(0, 1, 2), far_loss=4),
+    )
+    assert abs(place.row[1] - place.row[0]) < 0.05
+    alone = alpha(
+        make_sides("c", day=1, far=(0,)), make_sides("d", day=2, far=range(6), far_loss=4)
+    )
+    assert np.isnan(alone.row).any()
+
+
+def test_what_a_session_lacks_shifts_no_mean(make_sides: MakeSides) -> None:
+    place = alpha(make_sides("a", day=1), make_sides("b", day=2, crashed=("alpha",)))
+    assert abs(place.row[1] - place.row[0]) < 0.05
