@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Simulates `nearpeak compare`: how often it errs and finds. benchmarks/RESULTS.md has its tables.
 
-Usage: python benchmarks/compare_power.py [smallest | same | two | change]
+Usage: python benchmarks/compare_power.py [smallest | same | two | change | hand]
 
 One library on 2 places, 3 curves of 8 sizes each, 6 launches a session. Half the variance of a
 launch is shared by all its sizes; half of that of a session by all curves, half is of each curve's
@@ -10,7 +10,9 @@ second table the CPUs of some launches are far from each other, which takes each
 times as long; in the third table a change does something else there than where CPUs are near. The
 smallest comparison, in which no other question takes anything from the error
 rate, is of one size of one library, with or without its ceiling beside it; half the variance of a
-session is then shared by both. Nothing is measured; the seed is fixed.
+session is then shared by both. The last table has a limit by hand: any of the 48 sizes is 10 %
+slower in the mean of the new sessions than in that of the old ones. Nothing is measured; the seed
+is fixed.
 """
 
 import sys
@@ -43,6 +45,9 @@ FAR_ROWS = (((3, 3), 0.03), ((3, 3), 0.1), ((2, 2), 0.1), ((5, 5), 0.1))  # sess
 CHANGES = ((1.0, 1.0), (3.7, 1.5), (1.0, 0.67), (0.9, 0.9))
 CHANGED_ROWS = (((3, 3), 0.03), ((3, 3), 0.1))  # sessions, scatter
 CHANGED_STUDIES = 300
+
+# Of the table of a limit by hand.
+HAND_SESSIONS, HAND_LOSSES, HAND_STUDIES = ((3, 3), (5, 5)), (1.0, 1.1, 1.3), 200
 
 # Of the smallest comparison.
 SMALLEST = ((1, 1), (2, 2), (3, 3), (5, 5), (1, 3), (10, 1))  # sessions
@@ -289,11 +294,47 @@ def smallest_comparison() -> None:
             print(line, flush=True)
 
 
+def hand_row(sessions: tuple[int, int], scatter: float) -> str:
+    """One row of the table of a limit by hand: exit status 1, and the limit passed, without a loss
+    and with losses everywhere."""
+    generator, placing = np.random.default_rng(1), np.random.default_rng(2)
+    where = columns(*sessions)
+    new = where.new[where.sessions]
+    shares = []
+    for loss in HAND_LOSSES:
+        passed, regressed = 0, 0
+        for _ in range(HAND_STUDIES):
+            lost = np.full((PLACES, CURVES), -np.log(loss))
+            drawn = groups(generator, placing, where, Scatter(LAUNCH_SCATTER[0], scatter), lost)
+            sizes = np.concatenate([curve for group in drawn for curve in group.curves])
+            change = sizes[:, new].mean(axis=1) - sizes[:, ~new].mean(axis=1)
+            passed += bool((change < -np.log(1.1)).any())
+            regressed += count(drawn).regressed
+        shares += [f"{100 * found / HAND_STUDIES:.0f} %" for found in (regressed, passed)]
+    return f"| {sessions[0]} + {sessions[1]} | {100 * scatter:.0f} % | {' | '.join(shares)} |"
+
+
+def by_hand() -> None:
+    """Prints how `compare` and a limit by hand judge the same comparisons."""
+    names = ["Sessions", "Sessions scatter"]
+    names += [
+        f"{'Alike' if loss == 1 else f'{100 * (loss - 1):.0f} % lost'}: {judge}"
+        for loss in HAND_LOSSES
+        for judge in ("compare", "by hand")
+    ]
+    print(f"| {' | '.join(names)} |\n|{'---|' * len(names)}")
+    asked = [(sessions, scatter) for sessions in HAND_SESSIONS for scatter in SESSION_SCATTER[1:]]
+    with ProcessPoolExecutor() as pool:
+        for line in pool.map(hand_row, *zip(*asked, strict=True)):
+            print(line, flush=True)
+
+
 TABLES = {
     "smallest": smallest_comparison,
     "same": same_distance,
     "two": two_distances,
     "change": changed_comparison,
+    "hand": by_hand,
 }
 
 

@@ -73,8 +73,6 @@ def _merged(studies: Sequence[Study], numbers: Numbers) -> dict[Key, Figures]:
         for key, figures in gather([study], own).items():
             before = merged.get(key)
             merged[key] = _joined(before, figures) if before else figures
-    for figures in merged.values():
-        leave_out_short_sessions(figures)
     return merged
 
 
@@ -122,10 +120,10 @@ def _at_usual_distance(cases: Mapping[Case, Figures]) -> dict[Case, set[Launch]]
 def _row(figures: Figures, usual: set[Launch], sessions: int) -> Floats:
     """Returns the middle of the launches of each session."""
     [kind] = figures.kinds
+    kept = {launch: value for launch, value in figures.values.items() if launch in usual}
+    leave_out_short_sessions(figures._replace(values=kept))
     by_session = collected(
-        (launch.session, SIGN[kind.better] * math.log(value))
-        for launch, value in figures.values.items()
-        if launch in usual
+        (launch.session, SIGN[kind.better] * math.log(value)) for launch, value in kept.items()
     )
     row = np.full(sessions, np.nan)
     for session, values in by_session.items():
