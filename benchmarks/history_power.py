@@ -30,7 +30,8 @@ BY_HAND = float(np.log(1.1))
 # What is slower: everything, a library on a path, a curve, or a case.
 PARTS = {"everything": (), "a library on a path": (0,), "a curve": (0, 0), "a case": (0, 0, 0)}
 BEFORE, AFTER = 52, (3, 5, 8)  # sessions before a loss, and since it, at which is looked
-PLANTED = 50  # histories with a loss
+PLANTED = 25  # histories with a loss
+WATCHED = 50  # histories without one, looked at after each session
 
 
 class Scatter(NamedTuple):
@@ -48,7 +49,9 @@ class Scatter(NamedTuple):
 
 SCATTER = [Scatter(0.02), Scatter(0.05), Scatter(0.1), Scatter(0.2)]
 OTHER = [Scatter(0.05, heavy=True), Scatter(0.05, 0.2), Scatter(0.05, 0.5)]
-LOSSES = [(scatter, part) for scatter in SCATTER for part in PARTS]
+NIGHTLY = [Scatter(0.05), Scatter(0.1), Scatter(0.05, 0.5)]
+LOSSES = [(Scatter(0.05), part) for part in PARTS]
+LOSSES += [(Scatter(0.02), "a case"), (Scatter(0.1), "everything"), (Scatter(0.2), "everything")]
 
 
 class Looked(NamedTuple):
@@ -111,7 +114,7 @@ def nights(scatter: Scatter) -> str:
     """The row of histories without a change, looked at after each session."""
     generator = np.random.default_rng(2)
     ever = []
-    for _ in range(HISTORIES):
+    for _ in range(WATCHED):
         cases = history(generator, scatter, SESSIONS)
         looks = [look(cases[..., :night]) for night in range(FEWEST, SESSIONS + 1)]
         ever.append(Looked(*np.array(looks).any(axis=0)))
@@ -150,7 +153,7 @@ def main() -> None:
     if "nothing" in wanted:
         table(outcomes, nothing, [*SCATTER, *OTHER])
     if "nights" in wanted:
-        table(outcomes, nights, [*SCATTER, *OTHER])
+        table(outcomes, nights, NIGHTLY)
     if "loss" in wanted:
         names = ["Sessions scatter", "Slower by 10 %"]
         names += [f"Found by session {after}" for after in AFTER] + ["By hand, at session 3"]

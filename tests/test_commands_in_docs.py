@@ -109,4 +109,4 @@ def test_pages_that_people_read_first_have_commands() -> None:
 
 def test_the_page_on_ci_has_commands_of_each_kind() -> None:
     found = [line.split()[1] for line in commands(ROOT / "docs" / "how-to" / "ci.md")]
-    assert set(found) == {"report", "study"}
+    assert set(found) == {"history", "report", "study"}

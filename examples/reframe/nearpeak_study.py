@@ -40,6 +40,7 @@ class NearpeakStudy(rfm.RunOnlyRegressionTest):
     require = variable(typ.List[str], value=[])  # as `nearpeak study --require` takes them
     options = variable(typ.List[str], value=[])  # more of `nearpeak study`
     nodes = variable(int, value=1)
+    history = variable(str, value="")  # a folder that keeps every study, for `nearpeak history`
     # The smallest part of the ceiling at "BENCHMARK BYTES"; 0, or not named: not judged.
     least = variable(typ.Dict[str, float], value={"latency 8": 0.01, "bw 4194304": 0.02})
 
@@ -60,14 +61,28 @@ class NearpeakStudy(rfm.RunOnlyRegressionTest):
         words += [f"--mpi={library}" for library in self.mpi]
         words += [f"--require={requirement}" for requirement in self.require]
         self.executable_opts = [shlex.quote(word) for word in [*words, *self.options]]
-        self.postrun_cmds = ['echo "nearpeak ended with $?"']
+        self.postrun_cmds = ['echo "nearpeak ended with $?"', *self.judge_history()]
         self.keep_files = [STUDY]
+
+    def judge_history(self) -> list[str]:
+        """Keeps the study, and judges it with all that were kept before."""
+        if not self.history:
+            return []
+        folder = shlex.quote(self.history)
+        return [
+            f'mkdir -p {folder} && cp -r {STUDY} {folder}/"$(date -u +%Y-%m-%dT%H-%M-%S)"',
+            f"nearpeak history {folder}",
+            'echo "nearpeak history ended with $?"',
+        ]
 
     @sanity_function
     def ended_well(self) -> bool:
         """The study ended with 0, and has all that is to be judged."""
         said = sn.evaluate(sn.extractall(r"^Exit status .*", self.stdout))  # what was wrong
         sn.evaluate(sn.assert_found(r"^nearpeak ended with 0$", self.stdout, msg="; ".join(said)))
+        if self.history:  # 3: too few studies yet
+            ended = r"^nearpeak history ended with [03]$"
+            sn.evaluate(sn.assert_found(ended, self.stdout, msg="; ".join(said)))
         known = set()
         for name, cell in self.cells():
             known.add(point(cell))

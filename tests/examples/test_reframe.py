@@ -101,6 +101,19 @@ def test_a_study_that_ends_with_1_fails_with_what_it_said(recorded: Callable[...
     assert "Exit status 1: 1 of 2 requirements missed" in case["fail_reason"]
 
 
+@pytest.mark.parametrize(("status", "result"), [(0, "pass"), (1, "fail"), (3, "pass")])
+def test_a_history_is_kept_and_judged(
+    recorded: Callable[..., Any], tmp_path: Path, status: int, result: str
+) -> None:
+    kept = tmp_path / "nightly studies"
+    ends = f'[ "$1" != history ] || {{ echo "Exit status {status}: slower"; exit {status}; }}'
+    case = recorded(ends=ends, history=str(kept), least="latency 8:0.01")
+    assert case["result"] == result
+    assert result == "pass" or "Exit status 1: slower" in case["fail_reason"]
+    [study] = kept.iterdir()
+    assert (study / "results.json").is_file()
+
+
 def test_what_is_to_be_judged_must_be_there(recorded: Callable[..., Any]) -> None:
     case = recorded(least="latency 8:0.01,bibw 8:0.01")
     assert case["fail_phase"] == "sanity"
