@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sentences about a history."""
 
+from pathlib import Path
+
+from nearpeak.compare.load import load_side
 from nearpeak.history import wording
+from nearpeak.history.build import build
 from nearpeak.history.courses import Event, Fact, Part
-from nearpeak.terms.identity import CEILING, Curve, Place, Who
+from nearpeak.terms.identity import CEILING, Place, Who
 
 PLACE = Place(path="here")
-CURVE = Curve(benchmark="bw", metric="bw", buffers="D,D", axes={})
 
 
-def part(who: Who, curve: Curve | None = None) -> Part:
-    case = None if curve is None else curve.at(4096)
-    return Part(who=who, place=PLACE, curve=curve, case=case, ratio=0.9, regressed=True)
+def part(who: Who) -> Part:
+    return Part(who=who, place=PLACE, curve=None, case=None, ratio=0.9, regressed=True)
 
 
 def event(*parts: Part, candidates: int = 0) -> Event:
@@ -24,10 +26,22 @@ def event(*parts: Part, candidates: int = 0) -> Event:
     )
 
 
-def test_a_part_is_named_as_narrowly_as_it_changed() -> None:
-    mpich = Who("mpich")
-    assert wording.subject(part(mpich)) == f"mpich on {PLACE.path}"
-    assert wording.subject(part(mpich, CURVE)).endswith(", at 4 KiB")
+def test_a_part_is_named_as_narrowly_as_it_changed(nightly: Path) -> None:
+    history = build(load_side([nightly]), 0.05)
+    place = history.libraries[0]
+    curve = place.curves[0]
+    narrow = Part(
+        who=place.who,
+        place=place.place,
+        curve=curve.curve,
+        case=curve.cases[0].case,
+        ratio=0.9,
+        regressed=True,
+    )
+    name = "alpha on host-host same-numa, latency"
+    assert wording.subject(narrow, history) == f"{name} at 1 KiB"
+    place.curves.append(curve)
+    assert wording.subject(narrow, history).startswith(f"{name} (H,H, calls=blocking")
 
 
 def test_many_candidates_are_counted() -> None:

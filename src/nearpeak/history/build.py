@@ -39,6 +39,7 @@ from nearpeak.statistics.verdicts import FASTER, SLOWER
 from nearpeak.terms.identity import CEILING
 
 _PLACES, _PARTS = 0, 1  # families of rows, each of which has a share of the error rate
+_BESIDE = 1  # sessions beside a step: a disturbed one there looks as if it were of the other level
 _MAD = 1.4826  # standard deviation of a normal distribution over its median absolute deviation
 
 
@@ -51,9 +52,9 @@ def build(studies: Sequence[Study], tolerance: float, since: str = "") -> Histor
     Raises:
         UserError: nothing was measured.
     """
-    found = measured(studies)
-    numbers = {key: number for number, key in enumerate(found)}
-    sessions = list(found.values())
+    by_study = measured(studies)
+    numbers = {key: number for number, key in enumerate(by_study)}
+    sessions = list(by_study.values())
     places = rows(studies, numbers) if numbers else []
     if not places:
         raise UserError("no study here has a figure: give folders that `nearpeak study` completed")
@@ -108,18 +109,18 @@ def _steps(
     table: Floats, families: Sequence[int], tolerance: float
 ) -> dict[int, list[change_points.Step]]:
     """Returns the changes of each row that are larger than the tolerance."""
-    found = change_points.find(table, families)
-    large = [step for step in found if abs(step.shift) > math.log1p(tolerance)]
+    steps = change_points.find(table, families)
+    large = [step for step in steps if abs(step.shift) > math.log1p(tolerance)]
     return grouped(large, lambda step: step.row)
 
 
 def _course(row: Floats, steps: Sequence[change_points.Step], first_that_counts: int) -> Course:
-    known = row[~np.isnan(row)]
+    values = row[~np.isnan(row)]
     ends = [0, *(step.at for step in steps), len(row)]
     levels = [row[start:end] for start, end in pairwise(ends)]
-    usual = float(np.nanmedian(levels[0])) if not np.isnan(levels[0]).all() else known[0]
+    usual = float(np.nanmedian(levels[0])) if not np.isnan(levels[0]).all() else values[0]
     off = np.concatenate([level - np.nanmedian(level) for level in levels if _measured(level)])
-    enough = len(known) >= change_points.FEWEST
+    enough = len(values) >= change_points.FEWEST
     last = steps[-1] if steps else None
     return Course(
         values=[None if np.isnan(one) else float(np.exp(one - usual)) for one in row],
@@ -190,23 +191,23 @@ def _events(history: History) -> list[Event]:
         for step in course.steps
     )
     rarity = Counter((fact.part, fact.name) for fact in history.facts)
-    events = [_event(session, found, history, rarity) for session, found in steps.items()]
+    events = [_event(session, changed, history, rarity) for session, changed in steps.items()]
     return sorted(events, key=lambda event: (not event.regressed, -event.session))
 
 
 def _event(
     session: int,
-    found: Sequence[tuple[Key, Course, Step]],
+    changed: Sequence[tuple[Key, Course, Step]],
     history: History,
     rarity: Mapping[tuple[str, str], int],
 ) -> Event:
-    clearest = min((step for _, _, step in found), key=lambda step: step.last - step.first)
-    verdicts = Counter(step.verdict for key, _, step in found if key[3] is not None)
-    parts = list(_widest(found))
+    clearest = min((step for _, _, step in changed), key=lambda step: step.last - step.first)
+    verdicts = Counter(step.verdict for key, _, step in changed if key[3] is not None)
+    parts = list(_widest(changed))
     candidates = [
         fact
         for fact in history.facts
-        if clearest.first <= fact.session <= clearest.last
+        if clearest.first - _BESIDE <= fact.session <= clearest.last + _BESIDE
         and any(facts.concerns(fact, part.who) for part in parts)
     ]
     nearest = partial(_nearness, session=session, rarity=rarity)
@@ -226,10 +227,10 @@ def _nearness(fact: Fact, session: int, rarity: Mapping[tuple[str, str], int]) -
     return rarity[fact.part, fact.name], abs(fact.session - session)
 
 
-def _widest(found: Iterable[tuple[Key, Course, Step]]) -> Iterator[Part]:
+def _widest(steps: Iterable[tuple[Key, Course, Step]]) -> Iterator[Part]:
     """Yields what changed, without the parts of what already changed as a whole."""
     changed: set[Key] = set()
-    for (who, place, curve, case), course, step in found:
+    for (who, place, curve, case), course, step in steps:
         changed.add((who, place, curve, case))
         wider = {(who, place, None, None), (who, place, curve, None)} - {(who, place, curve, case)}
         if not wider & changed:

@@ -156,7 +156,7 @@ class History(msgspec.Struct, kw_only=True):
 
     def course(self, part: Part) -> Course:
         """The course of a part of an event."""
-        return next(course for found, course in self.parts() if found == _key(part))
+        return next(course for key, course in self.parts() if key == _key(part))
 
     def parts(self) -> "Iterator[tuple[Key, Course]]":
         """Yields every course with its place in the file, the widest first."""

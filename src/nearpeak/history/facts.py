@@ -18,29 +18,29 @@ def changes(studies: Sequence[Study], numbers: Mapping[tuple[int, int], int]) ->
 
     `numbers`: of each study (its index) and session of it, in the order of time.
     """
-    found: list[Fact] = []
+    facts: list[Fact] = []
     before: ByPart | None = None
     for (index, session), number in numbers.items():
-        now = _known(studies[index], session)
+        now = _facts(studies[index], session)
         if before is not None:
-            found += [
+            facts += [
                 Fact(session=number, part=one.part, name=one.name, before=one.before, now=one.now)
                 for one in differing(*_comparable(before, now))
             ]
         before = now
-    return found
+    return facts
 
 
-def _known(study: Study, session: int) -> ByPart:
+def _facts(study: Study, session: int) -> ByPart:
     """Returns the facts of a session; its inherited variables where launches recorded them."""
-    known: dict[str, dict[str, str]] = {}
+    by_part: dict[str, dict[str, str]] = {}
     for part, name, value in differences.known_facts(
         study.results, next(one for one in study.results.sessions if one.session == session)
     ):
-        known.setdefault(part, {})[name] = value
+        by_part.setdefault(part, {})[name] = value
     if session in study.inherited:
-        known[VARIABLE] = dict(study.inherited[session])
-    return known
+        by_part[VARIABLE] = dict(study.inherited[session])
+    return by_part
 
 
 def _comparable(before: ByPart, now: ByPart) -> tuple[ByPart, ByPart]:
@@ -50,8 +50,8 @@ def _comparable(before: ByPart, now: ByPart) -> tuple[ByPart, ByPart]:
     return common(_without_variables(before), _without_variables(now))
 
 
-def _without_variables(known: ByPart) -> ByPart:
-    return {part: values for part, values in known.items() if part != VARIABLE}
+def _without_variables(by_part: ByPart) -> ByPart:
+    return {part: values for part, values in by_part.items() if part != VARIABLE}
 
 
 def concerns(fact: Fact, who: Who) -> bool:

@@ -69,8 +69,10 @@ def _merged(studies: Sequence[Study], numbers: Numbers) -> dict[Key, Figures]:
     """Returns the figures of all studies, in their order."""
     merged: dict[Key, Figures] = {}
     for index, study in enumerate(studies):
-        own = {(0, session): number for (at, session), number in numbers.items() if at == index}
-        for key, figures in gather([study], own).items():
+        of_study = {
+            (0, session): number for (at, session), number in numbers.items() if at == index
+        }
+        for key, figures in gather([study], of_study).items():
             before = merged.get(key)
             merged[key] = _joined(before, figures) if before else figures
     return merged
@@ -90,10 +92,10 @@ def _place(owner: Owner, cases: Mapping[Case, Figures], sessions: int) -> PlaceR
     usual = _at_usual_distance(cases)
     by_curve = collected((case.curve, case) for case in sorted(cases, key=lambda case: case.x))
     curves = []
-    for curve, own in by_curve.items():
+    for curve, of_curve in by_curve.items():
         of_cases = [
             CaseRow(case, next(iter(cases[case].kinds)), _row(cases[case], usual[case], sessions))
-            for case in own
+            for case in of_curve
         ]
         curves.append(CurveRow(curve, mean_row(np.array([one.row for one in of_cases])), of_cases))
     return PlaceRow(owner, mean_row(np.array([curve.row for curve in curves])), curves)
@@ -103,17 +105,17 @@ def _at_usual_distance(cases: Mapping[Case, Figures]) -> dict[Case, set[Launch]]
     """Returns the launches of each case in the stratum of core-to-core latency with most launches;
     all launches if a latency is unknown."""
     every = {case: set(figures.values) for case, figures in cases.items()}
-    known = [
+    measured = [
         (case, launch, figures.distances.get(launch, math.nan))
         for case, figures in cases.items()
         for launch in figures.values
     ]
-    distances = [distance for _, _, distance in known]
+    distances = [distance for _, _, distance in measured]
     if any(map(math.isnan, distances)):
         return every
     stratum_of = strata(distances).tolist()
     [(usual, _)] = Counter(stratum_of).most_common(1)
-    kept = [known[index][:2] for index, stratum in enumerate(stratum_of) if stratum == usual]
+    kept = [measured[index][:2] for index, stratum in enumerate(stratum_of) if stratum == usual]
     return {case: {launch for one, launch in kept if one == case} for case in every}
 
 

@@ -20,7 +20,7 @@ from nearpeak.results.names import label
 def to_junit(history: History) -> str:
     """Returns the whole file."""
     places = grouped(history.places, lambda place: place.place.path)
-    suites = [(path, _tests(history, found)) for path, found in places.items()]
+    suites = [(path, _tests(history, alternatives)) for path, alternatives in places.items()]
     if facts := list(_facts(history)):
         suites.insert(0, ("changes", iter(facts)))
     return junit.to_junit("nearpeak history", suites)

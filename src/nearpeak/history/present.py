@@ -98,9 +98,9 @@ def _answer(history: History) -> Iterator[Block]:
 
 
 def _overview(history: History) -> Table:
-    """What changed, the regressions first; without a change each library and ceiling."""
+    """The parts that changed, the regressions first; without a change each library and ceiling."""
     parts = [part for event in history.events for part in event.parts]
-    rows = [Row(wording.subject(part), _of_part(part, history)) for part in parts[:_ROWS]]
+    rows = [Row(wording.subject(part, history), _of_part(part, history)) for part in parts[:_ROWS]]
     every = len(parts)
     if not parts:
         rows = [
@@ -146,7 +146,7 @@ def _finding(event: Event, history: History) -> Finding:
         filter(
             None,
             [
-                f"Since {wording.happened(event, history)}: {wording.subject(part)}",
+                f"Since {wording.happened(event, history)}: {wording.subject(part, history)}",
                 size,
                 wording.ceiling(event, part),
                 wording.reasons(event),

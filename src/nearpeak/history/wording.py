@@ -8,10 +8,10 @@ from nearpeak.document.templates import moment
 from nearpeak.grouping import grouped, present
 from nearpeak.history.courses import CaseCourse, Event, Fact, Gone, History, Part
 from nearpeak.numbers import count, extent, listed, number, percent, unit
-from nearpeak.results.names import label
+from nearpeak.results.names import case, label
 from nearpeak.statistics.change_points import FEWEST
 from nearpeak.terms.fingerprints import shown
-from nearpeak.terms.identity import CEILING
+from nearpeak.terms.identity import CEILING, Curve
 
 _NAMED = 3  # parts, or curves, named in one sentence
 
@@ -25,7 +25,7 @@ def last_line(history: History) -> str:
 
 
 def conclusion(history: History) -> str:
-    """What is slower and since when; else what else is known."""
+    """The parts that are slower, and since when; else the reason why nothing is said."""
     if not history.judged:
         sessions = count(len(history.sessions), "session")
         return (
@@ -45,17 +45,31 @@ def conclusion(history: History) -> str:
 def _slower(event: Event, history: History) -> str:
     """`mpich on gpu-gpu nvlink, 0.905 times as fast since 2026-11-20 02:00 UTC`."""
     parts = [part for part in event.parts if part.regressed]
-    named = [f"{subject(part)}, {number(part.ratio)} times as fast" for part in parts[:_NAMED]]
+    named = [
+        f"{subject(part, history)}, {number(part.ratio)} times as fast" for part in parts[:_NAMED]
+    ]
     rest = [f"{len(parts) - _NAMED} more"] if len(parts) > _NAMED else []
     return f"{listed([*named, *rest])} since {started(history, event.session)}"
 
 
-def subject(part: Part) -> str:
-    """`mpich on gpu-gpu nvlink, latency D,D, at 8 B`."""
+def subject(part: Part, history: History) -> str:
+    """`mpich on gpu-gpu nvlink, latency D,D at 8 B`."""
     place = f"{part.who.label} on {part.place.path}"
-    curve = label(part.curve) if part.curve else ""
-    size = f"at {extent(part.case.x, 'B')}" if part.case else ""
-    return ", ".join(filter(None, [place, curve, size]))
+    if part.curve is None:
+        return place
+    size = f" at {extent(part.case.x, 'B')}" if part.case else ""
+    return f"{place}, {_curve(part, part.curve, history)}{size}"
+
+
+def _curve(part: Part, curve: Curve, history: History) -> str:
+    """The short name of a curve; the full one where the short one would be ambiguous."""
+    curves = next(
+        place.curves
+        for place in history.places
+        if (place.who, place.place) == (part.who, part.place)
+    )
+    alike = [one for one in curves if case(one.curve) == case(curve)]
+    return case(curve) if len(alike) < 2 else label(curve)
 
 
 def started(history: History, session: int) -> str:
@@ -99,20 +113,23 @@ def dated(one: Fact, history: History) -> str:
 
 def event(one: Event, history: History) -> str:
     """One event in a line: when, what, and what changed then."""
-    parts = [f"{subject(part)}: {number(part.ratio)} times as fast" for part in one.parts[:_NAMED]]
+    parts = [
+        f"{subject(part, history)}: {number(part.ratio)} times as fast"
+        for part in one.parts[:_NAMED]
+    ]
     rest = [f"{len(one.parts) - _NAMED} more"] if len(one.parts) > _NAMED else []
     what = "; ".join(filter(None, [*parts, *rest, reasons(one)]))
     return f"{happened(one, history)}: {what}"
 
 
-def figures(case: CaseCourse) -> str:
+def figures(cell: CaseCourse) -> str:
     """`2.12 -> 2.35 µs`: the medians before the last change and after it."""
-    session = case.course.steps[-1].session
-    start = case.course.steps[-2].session if len(case.course.steps) > 1 else 0
+    session = cell.course.steps[-1].session
+    start = cell.course.steps[-2].session if len(cell.course.steps) > 1 else 0
     before, after = (
-        median(present(values)) for values in (case.figures[start:session], case.figures[session:])
+        median(present(values)) for values in (cell.figures[start:session], cell.figures[session:])
     )
-    return f"{number(before)} -> {number(after)} {unit(case.unit)}"
+    return f"{number(before)} -> {number(after)} {unit(cell.unit)}"
 
 
 def tolerance(history: History) -> str:

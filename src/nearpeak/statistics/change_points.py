@@ -85,19 +85,20 @@ def find(rows: Floats, families: Sequence[int]) -> list[Step]:
     """
     number, alike = np.asarray(families), correlation(rows)
     parts = [_Part(np.arange(len(rows)), 0, rows.shape[1], LEVEL)]
-    found = []
+    candidates = []
     while parts:
         part = parts.pop()
         together = _together(_changed(rows, number, alike, part))
-        found += [step for same in together for step in same]
+        candidates += [step for same in together for step in same]
         for same in together:
             parts += _divided(part, same, len(together))
-    at_once = [step for same in _together(found) for step in same]
+    at_once = [step for same in _together(candidates) for step in same]
     return sorted(_measured(rows, step, at_once) for step in at_once)
 
 
 def correlation(rows: Floats) -> float:
-    """How alike a session is to the one before it, beyond chance, from 0 on: the median row.
+    """The correlation of sessions with the ones before them, beyond chance, of the median row; not
+    below 0.
 
     From the differences of neighbours and of sessions two apart, which a step hardly changes (Hall
     and Van Keilegom, Journal of the Royal Statistical Society B 65 (2003) 443). Where a session
@@ -135,16 +136,16 @@ def _divided(part: _Part, same: Sequence[_Found], number: int) -> Iterator[_Part
         yield _Part(rows, start, end, part.level * share)
 
 
-def _together(found: Iterable[_Found]) -> list[list[_Found]]:
+def _together(candidates: Iterable[_Found]) -> list[list[_Found]]:
     """Groups steps that may be one, at most one of each row; the clearest group comes first."""
-    left = sorted(found)
+    left = sorted(candidates)
     groups = []
     while left:
         best = left[0]
-        near = [one for one in left if one.possible[0] <= best.at <= one.possible[1]]
-        same = list(firsts(near, lambda one: one.row).values())
-        groups.append([one._replace(at=best.at) for one in same])
-        left = [one for one in left if one not in same]
+        near = [step for step in left if step.possible[0] <= best.at <= step.possible[1]]
+        same = list(firsts(near, lambda step: step.row).values())
+        groups.append([step._replace(at=best.at) for step in same])
+        left = [step for step in left if step not in same]
     return groups
 
 
@@ -190,12 +191,12 @@ class _Scan(NamedTuple):
         """
         measured = ~np.isnan(rows)
         values = np.zeros(rows.shape)
-        for value, row, there in zip(values, rows, measured, strict=True):
+        for value, row, present in zip(values, rows, measured, strict=True):
             near = _near(row)
             near[1:] -= alike * near[:-1]
             near[0] *= math.sqrt(1 - alike**2)
             near -= near.mean()
-            value[there] = near / (math.sqrt(float(near @ near)) or 1.0)
+            value[present] = near / (math.sqrt(float(near @ near)) or 1.0)
         in_order = np.ascontiguousarray(values.T), np.ascontiguousarray(measured.T)
         return cls(*in_order, measured.sum(axis=1, dtype=float))
 
@@ -216,8 +217,8 @@ class _Scan(NamedTuple):
         return self._ratios(explained)
 
     def _weights(self, before: Floats) -> Floats:
-        """What turns the squared sum of the sessions before a step into the share of all squares
-        that the step explains; 0 where a level would have too few sessions."""
+        """The factors that turn the squared sum of the sessions before a step into the
+        share of all squares that the step explains; 0 where a level would have too few sessions."""
         after = self.counts - before
         holds = (before >= PERSISTS) & (after >= PERSISTS)
         return np.where(holds, self.counts / np.maximum(before * after, 1), 0.0)
