@@ -51,6 +51,7 @@ LAUNCHED = (  # begins of commands whose output only a launch, or the machine, g
     "bundle -o nearpeak.tar.xz",
     "compare baseline today",
     "compare before after",
+    "history nightly",
     "machine --check",
     "mpi list",
     "mpi show",

@@ -12,8 +12,8 @@ from nearpeak.terms.identity import CEILING, Place, Who
 PLACE = Place(path="here")
 
 
-def part(who: Who) -> Part:
-    return Part(who=who, place=PLACE, curve=None, case=None, ratio=0.9, regressed=True)
+def part(who: Who, place: Place) -> Part:
+    return Part(who=who, place=place, curve=None, case=None, ratio=0.9, regressed=True)
 
 
 def event(*parts: Part, candidates: int = 0) -> Event:
@@ -50,8 +50,12 @@ def test_many_candidates_are_counted() -> None:
     assert wording.reasons(event(candidates=5)).endswith("; 2 more (--verbose)")
 
 
-def test_a_path_that_changed_is_told_from_a_library() -> None:
-    mpich, ceiling = part(Who("mpich")), part(CEILING)
-    assert wording.ceiling(event(mpich), mpich) == "the path did not change"
-    assert wording.ceiling(event(mpich, ceiling), mpich) == "the path changed with it"
-    assert wording.ceiling(event(ceiling), ceiling) == ""
+def test_a_path_that_changed_is_told_from_a_library(nightly: Path) -> None:
+    history = build(load_side([nightly]), 0.05)
+    place = history.libraries[0].place
+    mpich, ceiling = part(Who("mpich"), place), part(CEILING, place)
+    assert wording.ceiling(event(mpich), mpich, history) == "the path did not change"
+    assert wording.ceiling(event(mpich, ceiling), mpich, history) == "the path changed with it"
+    assert wording.ceiling(event(ceiling), ceiling, history) == ""
+    elsewhere = part(Who("mpich"), PLACE)
+    assert wording.ceiling(event(elsewhere), elsewhere, history) == ""

@@ -141,18 +141,14 @@ def _judged(course: Course, history: History) -> dict[str, Value]:
 def _finding(event: Event, history: History) -> Finding:
     part = event.parts[0]
     worst = _worst(part, event, history)
-    size = f"{case(worst.case)} at {extent(worst.case.x, worst.x_unit)} is {wording.figures(worst)}"
-    text = "; ".join(
-        filter(
-            None,
-            [
-                f"Since {wording.happened(event, history)}: {wording.subject(part, history)}",
-                size,
-                wording.ceiling(event, part),
-                wording.reasons(event),
-            ],
-        )
-    )
+    size = extent(worst.case.x, worst.x_unit)
+    facts = [
+        f"Since {wording.happened(event, history)}: {part.who.label} on {part.place.path},"
+        f" {case(worst.case)} at {size}: {wording.figures(worst)}",
+        wording.ceiling(event, part, history),
+        wording.reasons(event),
+    ]
+    text = "; ".join(filter(None, facts))
     return next_step(text, part.who, part.place, worst.case)
 
 

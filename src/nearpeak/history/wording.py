@@ -93,9 +93,10 @@ def reasons(event: Event) -> str:
     return f"changed then: {'; '.join([*named, *rest])}" if named else ""
 
 
-def ceiling(event: Event, part: Part) -> str:
-    """Tells a slower library from a slower path; "" for a ceiling."""
-    if part.who == CEILING:
+def ceiling(event: Event, part: Part, history: History) -> str:
+    """Tells a slower library from a slower path; "" for a ceiling, or where it is not judged."""
+    judged = [one.place for one in history.ceilings if one.course.scatter is not None]
+    if part.who == CEILING or part.place not in judged:
         return ""
     changed = any(one.who == CEILING and one.place == part.place for one in event.parts)
     return "the path changed with it" if changed else "the path did not change"
