@@ -11,7 +11,7 @@ from nearpeak.cli import AsHtml, AsJson, AsJunit, Verbose, check_files, parse_to
 from nearpeak.errors import UserError
 from nearpeak.terms.exit_statuses import paragraphs
 
-HELP = f"""Judge studies over time: what became slower, since when, what changed then.
+HELP = f"""Find since when a machine is slower, and what changed then.
 
 Each DIR is a folder of `nearpeak study`, or a folder that holds such folders,
 for instance one of each night. Every run of a study is a session. A history

@@ -123,7 +123,7 @@ def _course(row: Floats, steps: Sequence[change_points.Step], first_that_counts:
     enough = len(values) >= change_points.FEWEST
     last = steps[-1] if steps else None
     return Course(
-        values=[None if np.isnan(one) else float(np.exp(one - usual)) for one in row],
+        values=[None if np.isnan(value) else float(np.exp(value - usual)) for value in row],
         steps=list(map(_step, steps)),
         scatter=_MAD * float(np.nanmedian(np.abs(off))) if enough else None,
         regressed=last is not None and last.shift < 0 and last.at >= first_that_counts,
@@ -147,10 +147,10 @@ def _step(step: change_points.Step) -> Step:
 
 def _place(place: PlaceRow, courses: Iterator[Course]) -> PlaceCourse:
     """Takes the courses of a place in the order of `_flat`."""
-    who, where = place.owner
+    who, path = place.owner
     course = next(courses)
     curves = [_curve(curve, courses) for curve in place.curves]
-    return PlaceCourse(who=who, place=where, course=course, curves=curves)
+    return PlaceCourse(who=who, place=path, course=course, curves=curves)
 
 
 def _curve(curve: CurveRow, courses: Iterator[Course]) -> CurveCourse:
@@ -161,7 +161,7 @@ def _curve(curve: CurveRow, courses: Iterator[Course]) -> CurveCourse:
 
 def _case(case: CaseRow, course: Course) -> CaseCourse:
     sign = SIGN[case.kind.better]
-    figures = [None if np.isnan(one) else float(np.exp(sign * one)) for one in case.row]
+    figures = [None if np.isnan(value) else float(np.exp(sign * value)) for value in case.row]
     return CaseCourse(
         case=case.case,
         x_unit=case.kind.x_unit,

@@ -24,8 +24,10 @@ def changes(studies: Sequence[Study], numbers: Mapping[tuple[int, int], int]) ->
         now = _facts(studies[index], session)
         if before is not None:
             facts += [
-                Fact(session=number, part=one.part, name=one.name, before=one.before, now=one.now)
-                for one in differing(*_comparable(before, now))
+                Fact(
+                    session=number, part=fact.part, name=fact.name, before=fact.before, now=fact.now
+                )
+                for fact in differing(*_comparable(before, now))
             ]
         before = now
     return facts
@@ -35,7 +37,7 @@ def _facts(study: Study, session: int) -> ByPart:
     """Returns the facts of a session; its inherited variables where launches recorded them."""
     by_part: dict[str, dict[str, str]] = {}
     for part, name, value in differences.known_facts(
-        study.results, next(one for one in study.results.sessions if one.session == session)
+        study.results, next(info for info in study.results.sessions if info.session == session)
     ):
         by_part.setdefault(part, {})[name] = value
     if session in study.inherited:

@@ -70,7 +70,9 @@ def _merged(studies: Sequence[Study], numbers: Numbers) -> dict[Key, Figures]:
     merged: dict[Key, Figures] = {}
     for index, study in enumerate(studies):
         of_study = {
-            (0, session): number for (at, session), number in numbers.items() if at == index
+            (0, session): number
+            for (position, session), number in numbers.items()
+            if position == index
         }
         for key, figures in gather([study], of_study).items():
             before = merged.get(key)
@@ -97,7 +99,7 @@ def _place(owner: Owner, cases: Mapping[Case, Figures], sessions: int) -> PlaceR
             CaseRow(case, next(iter(cases[case].kinds)), _row(cases[case], usual[case], sessions))
             for case in of_curve
         ]
-        curves.append(CurveRow(curve, mean_row(np.array([one.row for one in of_cases])), of_cases))
+        curves.append(CurveRow(curve, mean_row(np.array([row.row for row in of_cases])), of_cases))
     return PlaceRow(owner, mean_row(np.array([curve.row for curve in curves])), curves)
 
 
@@ -116,7 +118,7 @@ def _at_usual_distance(cases: Mapping[Case, Figures]) -> dict[Case, set[Launch]]
     stratum_of = strata(distances).tolist()
     [(usual, _)] = Counter(stratum_of).most_common(1)
     kept = [measured[index][:2] for index, stratum in enumerate(stratum_of) if stratum == usual]
-    return {case: {launch for one, launch in kept if one == case} for case in every}
+    return {case: {launch for kept_case, launch in kept if kept_case == case} for case in every}
 
 
 def _row(figures: Figures, usual: set[Launch], sessions: int) -> Floats:

@@ -154,15 +154,17 @@ def _finding(event: Event, history: History) -> Finding:
 
 def _worst(part: Part, event: Event, history: History) -> CaseCourse:
     """The case of a part that lost most in an event; any of them if none changed by itself."""
-    place = next(one for one in history.places if (one.who, one.place) == (part.who, part.place))
+    place = next(
+        owner for owner in history.places if (owner.who, owner.place) == (part.who, part.place)
+    )
     cases = [
-        one
+        cell
         for curve in place.curves
         if part.curve in (None, curve.curve)
-        for one in curve.cases
-        if part.case in (None, one.case)
+        for cell in curve.cases
+        if part.case in (None, cell.case)
     ]
-    return min(cases, key=lambda one: _last_ratio(one.course, event.session))
+    return min(cases, key=lambda cell: _last_ratio(cell.course, event.session))
 
 
 def _last_ratio(course: Course, session: int) -> float:
@@ -183,14 +185,16 @@ def _lists(history: History) -> Iterator[Block]:
 
 def _places(history: History) -> Iterator[Section]:
     """Yields each path with its libraries and its ceiling, then the meanings of the columns."""
-    for place, alternatives in grouped(history.places, lambda one: one.place).items():
-        rows = [row for one in alternatives for row in _rows(one, history)]
-        groups = [_by_size(one, curve, history) for one in alternatives for curve in one.curves]
+    for path, alternatives in grouped(history.places, lambda place: place.place).items():
+        rows = [row for place in alternatives for row in _rows(place, history)]
+        groups = [
+            _by_size(place, curve, history) for place in alternatives for curve in place.curves
+        ]
         blocks: list[Block] = [
             Table("", "", "Curve", _COURSES, [Rows("", rows)], stacks=True),
             Table("", "", "Size", _COURSES, groups, folded="By size", stacks=True, medium="page"),
         ]
-        yield Section(place.path, blocks, medium="details")
+        yield Section(path.path, blocks, medium="details")
     meanings: list[Block] = [Terms(_MEANINGS, ""), Prose(f"{_DRAWN} tolerance", medium="page")]
     yield Section("What the columns mean", meanings, medium="details")
 
@@ -203,7 +207,7 @@ def _rows(place: PlaceCourse, history: History) -> Iterator[Row]:
 
 def _by_size(place: PlaceCourse, curve: CurveCourse, history: History) -> Rows:
     rows = [
-        Row(extent(one.case.x, one.x_unit), _judged(one.course, history)) for one in curve.cases
+        Row(extent(cell.case.x, cell.x_unit), _judged(cell.course, history)) for cell in curve.cases
     ]
     return Rows(f"{place.who.label}, {label(curve.curve)}", rows)
 

@@ -68,7 +68,7 @@ def _curve(part: Part, curve: Curve, history: History) -> str:
         for place in history.places
         if (place.who, place.place) == (part.who, part.place)
     )
-    alike = [one for one in curves if case(one.curve) == case(curve)]
+    alike = [other for other in curves if case(other.curve) == case(curve)]
     return case(curve) if len(alike) < 2 else label(curve)
 
 
@@ -81,46 +81,46 @@ def happened(event: Event, history: History) -> str:
     """`session 41 of 60, 2026-11-20 02:00 UTC (or 40 to 42)`, counted from 1."""
     first, last = event.first + 1, event.last + 1
     also = f" (or any of {first} to {last})" if first < last else ""
-    at = f"session {event.session + 1} of {len(history.sessions)}"
-    return f"{at}, {started(history, event.session)}{also}"
+    place = f"session {event.session + 1} of {len(history.sessions)}"
+    return f"{place}, {started(history, event.session)}{also}"
 
 
 def reasons(event: Event) -> str:
     """`changed then: driver nvidia: 580 -> 590`; "" if nothing is known."""
-    named = [fact(one) for one in event.candidates[:_NAMED]]
-    more = len(event.candidates) - len(named)
-    rest = [f"{more} more (--verbose)"] if more else []
+    named = [fact(candidate) for candidate in event.candidates[:_NAMED]]
+    others = len(event.candidates) - len(named)
+    rest = [f"{others} more (--verbose)"] if others else []
     return f"changed then: {'; '.join([*named, *rest])}" if named else ""
 
 
 def ceiling(event: Event, part: Part, history: History) -> str:
     """Tells a slower library from a slower path; "" for a ceiling, or where it is not judged."""
-    judged = [one.place for one in history.ceilings if one.course.scatter is not None]
+    judged = [place.place for place in history.ceilings if place.course.scatter is not None]
     if part.who == CEILING or part.place not in judged:
         return ""
-    changed = any(one.who == CEILING and one.place == part.place for one in event.parts)
+    changed = any(other.who == CEILING and other.place == part.place for other in event.parts)
     return "the path changed with it" if changed else "the path did not change"
 
 
-def fact(one: Fact) -> str:
+def fact(change: Fact) -> str:
     """`driver nvidia: 580.159 -> 590.1`, shortened."""
-    return f"{one.part} {one.name}: {' -> '.join(shown(one.before, one.now))}"
+    return f"{change.part} {change.name}: {' -> '.join(shown(change.before, change.now))}"
 
 
-def dated(one: Fact, history: History) -> str:
+def dated(change: Fact, history: History) -> str:
     """The same after its session."""
-    return f"session {one.session + 1}, {started(history, one.session)}: {fact(one)}"
+    return f"session {change.session + 1}, {started(history, change.session)}: {fact(change)}"
 
 
-def event(one: Event, history: History) -> str:
+def event(changed: Event, history: History) -> str:
     """One event in a line: when, what, and what changed then."""
     parts = [
         f"{subject(part, history)}: {number(part.ratio)} times as fast"
-        for part in one.parts[:_NAMED]
+        for part in changed.parts[:_NAMED]
     ]
-    rest = [f"{len(one.parts) - _NAMED} more"] if len(one.parts) > _NAMED else []
-    what = "; ".join(filter(None, [*parts, *rest, reasons(one)]))
-    return f"{happened(one, history)}: {what}"
+    rest = [f"{len(changed.parts) - _NAMED} more"] if len(changed.parts) > _NAMED else []
+    texts = "; ".join(filter(None, [*parts, *rest, reasons(changed)]))
+    return f"{happened(changed, history)}: {texts}"
 
 
 def figures(cell: CaseCourse) -> str:
@@ -161,7 +161,7 @@ def _gone(curves: list[Gone]) -> str:
     by_place = grouped(curves, lambda gone: (gone.who, gone.place))
     named = [
         f"{who.label} on {place.path} ({count(len(gone), 'curve')},"
-        f" since session {max(one.session for one in gone) + 2})"
+        f" since session {max(curve.session for curve in gone) + 2})"
         for (who, place), gone in by_place.items()
     ]
     return listed(named[:_NAMED] + [f"{len(named) - _NAMED} more"] * (len(named) > _NAMED))

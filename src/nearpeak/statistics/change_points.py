@@ -130,8 +130,8 @@ def _squares(values: Floats, apart: int) -> float:
 
 def _divided(part: _Part, same: Sequence[_Found], number: int) -> Iterator[_Part]:
     """Yields the parts before and after a step; `number`: of different steps in the part."""
-    rows, at = np.array([step.row for step in same]), same[0].at
-    for start, end in ((part.start, at), (at, part.end)):
+    rows, split = np.array([step.row for step in same]), same[0].at
+    for start, end in ((part.start, split), (split, part.end)):
         share = (end - start) / (part.end - part.start) / number
         yield _Part(rows, start, end, part.level * share)
 
@@ -152,8 +152,8 @@ def _together(candidates: Iterable[_Found]) -> list[list[_Found]]:
 def _measured(rows: Floats, step: _Found, steps: Sequence[_Found]) -> Step:
     """The step with its shift between the steps before and after it."""
     others = [other.at for other in steps if other.row == step.row]
-    start = max((at for at in others if at < step.at), default=0)
-    end = min((at for at in others if at > step.at), default=rows.shape[1])
+    start = max((other for other in others if other < step.at), default=0)
+    end = min((other for other in others if other > step.at), default=rows.shape[1])
     before, after = rows[step.row, start : step.at], rows[step.row, step.at : end]
     shift = float(np.nanmedian(after) - np.nanmedian(before))
     return Step(step.row, step.at, step.possible, step.p_adjusted, shift)
@@ -170,9 +170,9 @@ def _changed(rows: Floats, families: Indices, alike: float, part: _Part) -> Iter
         scan = _Scan.of(values[chosen], alike)
         p_values = len(tested) * _p_values(scan, part.level / len(tested))
         for index in np.flatnonzero(p_values <= part.level).tolist():
-            ratio, at, possible = scan.step(index, part.start)
+            ratio, session, possible = scan.step(index, part.start)
             p_adjusted = LEVEL / part.level * float(p_values[index])
-            yield _Found(p_adjusted, -ratio, int(part.rows[chosen][index]), at, possible)
+            yield _Found(p_adjusted, -ratio, int(part.rows[chosen][index]), session, possible)
 
 
 class _Scan(NamedTuple):
@@ -212,8 +212,8 @@ class _Scan(NamedTuple):
             before += 1 if complete else self.measured[sessions]
             shares = self._weights(before[:1] if complete else before) * sums
             shares *= sums
-            asked = explained[int(split < len(self.values) - NEWEST)]
-            np.maximum(asked, shares, out=asked)
+            question = explained[int(split < len(self.values) - NEWEST)]
+            np.maximum(question, shares, out=question)
         return self._ratios(explained)
 
     def _weights(self, before: Floats) -> Floats:
@@ -242,17 +242,17 @@ def _p_values(scan: _Scan, level: float) -> Floats:
     """The p-value of each row, adjusted for all rows of the scan and for both questions."""
     sessions = len(scan.values)
     observed = scan.largest(np.arange(sessions)[None, :])
-    asked = 2 if sessions > NEWEST + PERSISTS else 1
-    limits = np.where(observed > 0, observed * (1 - _ROUNDING), np.inf)[:asked]
-    reached, done = np.zeros((asked, len(scan.counts))), 0
+    questions = 2 if sessions > NEWEST + PERSISTS else 1
+    limits = np.where(observed > 0, observed * (1 - _ROUNDING), np.inf)[:questions]
+    reached, done = np.zeros((questions, len(scan.counts))), 0
     for orders in _orders(sessions, max(1, _NUMBERS // len(scan.counts))):
-        largest = scan.largest(orders)[:asked].max(axis=2, keepdims=True)
+        largest = scan.largest(orders)[:questions].max(axis=2, keepdims=True)
         reached += (largest >= limits).sum(axis=1)
         done += len(orders)
-        if reached.min() > level / asked * SHUFFLES:
+        if reached.min() > level / questions * SHUFFLES:
             break
     p_values = np.where(np.isinf(limits[:, 0]), 1.0, (1 + reached) / (1 + done))
-    return np.asarray(np.minimum(asked * p_values.min(axis=0), 1.0))
+    return np.asarray(np.minimum(questions * p_values.min(axis=0), 1.0))
 
 
 def _orders(sessions: int, at_once: int) -> Iterator[Indices]:
