@@ -293,7 +293,25 @@ def test_figures_that_look_grouped_name_no_node(
     assert found.verdicts == []
     assert "32 nodes: the figures look grouped" in wording.conclusion(found)
     assert "--groups" in wording.conclusion(found)
+    assert found.bad
+    one_switch = made.chosen(32, levels_from="none")
+    assert not build(made.record(tmp_path / "one", one_switch, times, 4)).unclear
     assert "the figures look grouped" in render(present(found))
+
+
+@pytest.mark.parametrize(("count", "slow"), [(16, 4), (32, 6), (96, 6), (96, 16)])
+def test_nodes_that_are_equally_slow_are_no_group(tmp_path: Path, count: int, slow: int) -> None:
+    """Between two of them messages take no longer than to others."""
+
+    def times(pairs: Indices, _together: bool) -> tuple[Floats, Floats]:
+        return np.ones(len(pairs)), np.where((pairs < slow).any(axis=1), 2.0, 1.0)
+
+    found = build(made.record(tmp_path, made.chosen(count), times, 5))
+    assert not found.unclear
+    assert found.bad
+    assert {tuple(verdict.nodes) for verdict in found.verdicts if verdict.kind == "node"} == {
+        (f"n{node}",) for node in range(slow)
+    }
 
 
 def test_slow_groups_uplinks_and_routes_have_their_names(tmp_path: Path) -> None:

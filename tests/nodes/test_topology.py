@@ -92,10 +92,35 @@ def test_lines_of_a_file(tmp_path: Path) -> None:
     assert find(NODES, str(file)).levels == of_slurm(FILE, NODES)
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("n0 rack1 row1\nn1 rack1 row2\n", "rack1 in row1 and in row2"),
+        ("n0 rack1 row1\nn1 rack1\n", "rack1 in row1 and in none"),
+        ("n[0-3] rack1\nn2 rack2\n", "the groups have n2 twice"),
+    ],
+)
+def test_lines_that_contradict_each_other_are_bad_input(text: str, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        of_lines(text, NODES)
+
+
+def test_a_file_with_a_byte_order_mark_and_continued_lines(tmp_path: Path) -> None:
+    file = tmp_path / "groups"
+    file.write_text("\ufeffn[0-3] a\nn[4-7] b\n", encoding="utf-8")
+    assert said(find(NODES, str(file)).levels) == [("group", ["a", "b"], [0, 0, 0, 0, 1, 1, 1, 1])]
+    slurm = "SwitchName=a Nodes=n[0-3]\nSwitchName=b \\\n  Nodes=n[4-7]\n"
+    assert [level.names for level in of_slurm(slurm, NODES)] == [["a", "b"]]
+
+
+def test_one_switch_joins_all() -> None:
+    assert find(NODES, "none") == ([], "none")
+
+
 def test_a_pattern_of_names() -> None:
     nodes = ["x1c1n1", "x1c1n2", "x1c2n1", "x2c1n1", "x2c1n2", "login"]
     assert said(of_names(r"(x\d+)(c\d+)n", nodes)) == [
-        ("group", ["x1c1", "x1c2", "x2c1", "login"], [0, 0, 1, 2, 2, 3]),
+        ("group", ["x1/c1", "x1/c2", "x2/c1", "login"], [0, 0, 1, 2, 2, 3]),
         ("group", ["x1", "x2", "login"], [0, 0, 0, 1, 1, 2]),
     ]
     assert find(nodes, r"(x\d+)").source == "names"
@@ -118,7 +143,7 @@ def test_bad_input_is_one_line(option: str, message: str) -> None:
 
 def test_a_file_without_these_nodes_is_bad_input(tmp_path: Path) -> None:
     (tmp_path / "groups").write_text("other rack1\n")
-    with pytest.raises(UserError, match="it has no groups of the 8 nodes"):
+    with pytest.raises(UserError, match="it has no two groups of the 8 nodes; give --groups none"):
         find(NODES, str(tmp_path / "groups"))
 
 

@@ -89,8 +89,8 @@ def nodes(
             metavar="FILE|PATTERN|none",
             help="The groups of nodes: a file with a line `NODE GROUP [WIDER GROUP...]` for each"
             " node, a topology.conf of Slurm, or a pattern of the names of nodes in which each"
-            " (part) names a group, the widest first. Default: the switches or blocks of Slurm;"
-            " without it, groups that the figures show.",
+            " (part) names a group, the widest first; none: one switch joins all. Default: the"
+            " switches or blocks of Slurm; without it, groups that the figures show.",
         ),
     ] = None,
     rounds: Annotated[

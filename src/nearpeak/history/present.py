@@ -40,7 +40,7 @@ _ROWS, _EVENTS = 6, 3  # in the answer
 _TONES: dict[str, Tone] = {"faster": "good", "slower": "bad"}
 _RATIO = Column("ratio", "New/old")
 _SINCE = Column("since", "Since", figure=False)
-_SCATTER = Column("scatter", "Scatter", "%")
+_SCATTER = Column("session_scatter", "Scatter", "%")
 _HISTORY = Column("history", "History", figure=False)
 _BRIEF = [_RATIO, _SINCE, _HISTORY]
 _COURSES = [_RATIO, _SINCE, _SCATTER, _HISTORY]
@@ -124,7 +124,7 @@ def _judged(course: Course, history: History) -> dict[str, Value]:
     """The last change of a course, its scatter, and all sessions."""
     changes = [step.session for step in course.steps]
     drawn = sparkline(course.values, changes, history.tolerance, "the first level")
-    values = {"scatter": Value(percent(course.scatter), "text"), "history": drawn}
+    values = {"session_scatter": Value(percent(course.scatter), "text"), "history": drawn}
     if not course.steps:
         return values
     step = course.steps[-1]

@@ -149,7 +149,7 @@ class Found(msgspec.Struct, kw_only=True):
     maps: list[Map]  # of the survey, or of the medians of all launches
     levels: list[Level] = []  # groups of nodes, the smallest first; empty: none are known
     order: list[int] = []  # the nodes in the order of the rows of maps: group by group
-    levels_from: str = ""  # `Slurm`, `file`, `names` or `figures`
+    levels_from: str = ""  # `Slurm`, `file`, `names`, `figures`, or `none`: one group
     # true: the figures look grouped, and the groups cannot be told, so that nothing is called slow
     unclear: bool = False
     requirements: list[Required] = []  # the usual pair against each of them, in their order
@@ -166,6 +166,8 @@ class Found(msgspec.Struct, kw_only=True):
 
     @property
     def bad(self) -> bool:
-        """True if anything is slow, wrong or lacking, or if a requirement is missed."""
+        """True if anything is slow, wrong or lacking, if the groups cannot be told, or if a
+        requirement is missed."""
         missed = not all(required.met for required in self.requirements)
-        return bool(self.verdicts or self.wrong or not self.complete or missed)
+        lacking = self.unclear or not self.complete
+        return bool(self.verdicts or self.wrong or lacking or missed)

@@ -9,7 +9,7 @@ import numpy as np
 from nearpeak.arrays import Floats, Indices
 from nearpeak.nodes.journal import Pairs, Recorded
 from nearpeak.nodes.pairs import METRICS, table
-from nearpeak.nodes.topology import GROUP, Level, Topology
+from nearpeak.nodes.topology import GROUP, NONE, Level, Topology
 from nearpeak.statistics import clusters
 
 FIGURES = "figures"  # the source of groups that nobody named
@@ -20,7 +20,7 @@ ALIKE = 0.95  # of all pairs, that two divisions into groups treat alike: they a
 def topology(recorded: Recorded) -> Topology:
     """Returns the groups of a run; none if its nodes are alike."""
     chosen = recorded.begin.chosen
-    if chosen.levels:
+    if chosen.levels or chosen.levels_from == NONE:
         return Topology(chosen.levels, chosen.levels_from)
     labels = _of_figures(recorded)
     groups = int(labels.max(initial=0)) + 1

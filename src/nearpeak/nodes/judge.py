@@ -278,7 +278,8 @@ def _with_partners(fitted: Sequence[Fitted], node: int) -> Floats:
     for launch in fitted:
         mine = (launch.first == node) | (launch.second == node)
         partners.append((launch.first + launch.second)[mine] - node)
-        values.append(launch.fit.links[mine] + launch.fit.nodes[node])
+        others = np.fmax(launch.fit.nodes[partners[-1]], 0.0)  # a partner may be slow, too
+        values.append(launch.fit.links[mine] + launch.fit.nodes[node] + others)
     _, places = np.unique(np.concatenate(partners), return_inverse=True)
     return np.asarray(medians(np.concatenate(values), places), dtype=float)
 

@@ -14,7 +14,7 @@ from nearpeak.arrays import Indices
 from nearpeak.errors import UserError
 from nearpeak.nodes import rounds
 from nearpeak.nodes.rounds import Round
-from nearpeak.nodes.topology import Level, plural
+from nearpeak.nodes.topology import NONE, Level, plural
 from nearpeak.numbers import count, in_short
 from nearpeak.terms.private import FreeText, HostName, Public
 from nearpeak.terms.sizes import format_seconds
@@ -214,6 +214,9 @@ def summary(chosen: Chosen) -> list[str]:
 
 def _groups(chosen: Chosen) -> Iterator[str]:
     """Yields a line of the groups of nodes, or of none."""
+    if chosen.levels_from == NONE:
+        yield "groups:     none: all nodes are alike"
+        return
     if not chosen.levels:
         yield "groups:     not known: the figures show them, or --groups names them"
         return

@@ -19,7 +19,7 @@ from nearpeak.errors import UserError
 from nearpeak.machine import allocation
 from nearpeak.terms.private import HostName, Public
 
-NONE = "none"  # --groups: do not ask Slurm
+NONE = "none"  # --groups: all nodes are alike, as below one switch
 GROUP = "group"
 MOST_LISTED = 1 << 16  # nodes of a list
 _RANGE = re.compile(r"\[([\d,-]+)\]")
@@ -56,7 +56,9 @@ UNKNOWN = Topology([], "")
 
 def find(nodes: Sequence[str], option: str | None) -> Topology:
     """Returns the groups of these nodes. `option`: of --groups; None: asks Slurm. UserError."""
-    if option == NONE or not all(nodes):
+    if option == NONE:
+        return Topology([], NONE)
+    if not all(nodes):
         return UNKNOWN
     if option is None:
         return Topology(of_slurm(allocation.topology(), nodes), "Slurm")
@@ -75,7 +77,7 @@ def reordered(levels: Sequence[Level], before: Sequence[str], after: Sequence[st
 
 def _of_file(file: Path, nodes: Sequence[str]) -> list[Level]:
     try:
-        text = file.read_text(encoding="utf-8")
+        text = file.read_text(encoding="utf-8-sig")
     except (OSError, ValueError) as error:
         raise UserError(
             f"--groups {file}: neither a file that can be read ({error}), nor a pattern like"
@@ -84,18 +86,27 @@ def _of_file(file: Path, nodes: Sequence[str]) -> list[Level]:
     slurm = re.search(r"(Switch|Block)Name=", text)
     levels = of_slurm(text, nodes) if slurm else of_lines(text, nodes)
     if not levels:
-        raise UserError(f"--groups {file}: it has no groups of the {len(nodes)} nodes")
+        raise UserError(
+            f"--groups {file}: it has no two groups of the {len(nodes)} nodes; give --groups none"
+            " if one switch joins them all"
+        )
     return levels
 
 
 def of_lines(text: str, nodes: Sequence[str]) -> list[Level]:
     """Returns the levels of lines `NODE GROUP [WIDER GROUP...]`; a `#` begins a comment."""
     rows = [line.partition("#")[0].split() for line in text.splitlines()]
-    groups = {
-        node: dict(enumerate(names))
-        for listed, *names in filter(None, rows)
-        for node in expanded(listed)
-    }
+    groups: dict[str, dict[int, str]] = {}
+    wider: dict[str, list[str]] = {}
+    for listed, *names in filter(None, rows):
+        if names and wider.setdefault(names[0], names) != names:
+            raise UserError(
+                f"the groups have {names[0]} in {' '.join(wider[names[0]][1:]) or 'no wider group'}"
+                f" and in {' '.join(names[1:]) or 'none'}: give one of them another name"
+            )
+        for node in expanded(listed):
+            if groups.setdefault(node, dict(enumerate(names))) != dict(enumerate(names)):
+                raise UserError(f"the groups have {node} twice, in different ones")
     members = [_groups_of(groups, node) for node in nodes]
     depth = max(map(len, members), default=0)
     return _levels([GROUP] * depth, members, nodes)
@@ -121,13 +132,13 @@ def of_names(pattern: str, nodes: Sequence[str]) -> list[Level]:
 
 def _joined(match: re.Match[str], parts: int) -> str:
     """A rack of one row is not that of another: its name has both."""
-    return "".join(part or "" for part in match.groups()[:parts])
+    return "/".join(part or "" for part in match.groups()[:parts])
 
 
 def of_slurm(text: str, nodes: Sequence[str]) -> list[Level]:
     """Returns the levels of topology.conf, or of what `scontrol show topology` prints."""
     switches, blocks = {}, {}
-    for line in text.splitlines():
+    for line in text.replace("\\\n", " ").splitlines():
         fields = dict(_FIELD.findall(line.partition("#")[0]))
         if "SwitchName" in fields:
             switches[fields["SwitchName"]] = fields

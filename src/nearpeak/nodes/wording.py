@@ -143,8 +143,8 @@ def _judgement(results: Found) -> str:
         return "nothing could be judged, as no pair has a value"
     if results.unclear:
         return (
-            "the figures look grouped, and nothing tells the groups: name them with --groups; no"
-            " node was judged"
+            "the figures look grouped, and nothing tells the groups, so that no node was judged:"
+            " name the groups with --groups FILE, or --groups none for one switch"
         )
     if not results.tests and not results.complete:
         return "nothing could be judged so far, as too few launches have ended"

@@ -68,6 +68,8 @@ def _best(first: Floats, second: Floats) -> Indices | None:
     for height in _cuts(tree, len(first)):
         clusters = hierarchy.fcluster(tree, height, "distance").astype(np.intp) - 1
         parts = _attached(clusters, first)
+        if not _is_nearer_inside(parts, second):
+            continue
         order = _order(parts, second - _nodes(parts, second))
         if order > best:
             partition, best = parts, order
@@ -109,6 +111,20 @@ def _attached(parts: Indices, values: Floats) -> Indices:
     parts = parts.copy()
     parts[alone] = groups[means.argmin(axis=0)]
     return np.asarray(np.unique(parts, return_inverse=True)[1], dtype=np.intp)
+
+
+def _is_nearer_inside(parts: Indices, times: Floats) -> bool:
+    """True if the usual time within each part is shorter than that to the others. Slow nodes are no
+    group: a message between two of them takes no longer than one to a healthy node."""
+    for part in range(int(parts.max()) + 1):
+        mine = parts == part
+        inside = times[np.ix_(mine, mine)][np.triu_indices(int(mine.sum()), 1)]
+        outside = times[np.ix_(mine, ~mine)]
+        if not inside.size or not outside.size:
+            continue
+        if np.median(outside) - np.median(inside) < LEAST_RATIO / 2:
+            return False
+    return True
 
 
 def _refined(labels: Indices, times: Floats) -> Indices:

@@ -71,10 +71,11 @@ STATUSES = {
     "mpi settings": _PLAIN,
     "mpi show": _PLAIN,
     "nodes": {
-        "0": "nothing is slow, or there are fewer than five nodes, of which\n"
+        "0": "nothing is slow, or there are fewer than four nodes, of which\n"
         "nothing is judged slow (the last line says so)",
-        "1": "a node or a link is, data was wrong, a launch\n"
-        "failed or was not run, or a requirement is missed (the last line says which)",
+        "1": "a node, a link or a group is, the figures look grouped and\n"
+        "nothing tells the groups, data was wrong, a launch failed or was not\n"
+        "run, or a requirement is missed (the last line says which)",
         "2": "bad input",
     },
     "publish": _PLAIN,
