@@ -4,7 +4,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from statistics import median
 from typing import NamedTuple
 
 from nearpeak.grouping import grouped
@@ -154,11 +153,6 @@ class Figure:
     def best(self) -> float:
         """The best of several pairs; else the figure."""
         return max(_median(cell) for cell in self.cells) if self.matrix else self.value
-
-    @property
-    def middle(self) -> float:
-        """The median of several pairs; else the figure."""
-        return median(map(_median, self.cells)) if self.matrix else self.value
 
     @property
     def message_bytes(self) -> int:
