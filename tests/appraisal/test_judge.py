@@ -96,6 +96,11 @@ def test_other_gpus_than_those_of_the_file_are_refused() -> None:
         appraised(nccl(H100, [bus_us(512 * MIB, 300, 8)]), "a100x8-nvlink")
 
 
+def test_fewer_gpus_than_those_of_the_file_are_refused() -> None:
+    with pytest.raises(UserError, match="the file has 8 GPUs of a host"):
+        appraised(nccl(H100, [bus_us(512 * MIB, 300, 8)]), "h100x4-nvlink")
+
+
 def test_old_boards_may_have_half_of_the_links_in_rings() -> None:
     text = nccl("Tesla V100-SXM2-16GB", [bus_us(512 * MIB, 60, 4)], per_host=4)
     assert (appraised(text).state, len(appraised(text).sustained)) == ("unsure", 2)

@@ -341,3 +341,11 @@ def test_a_name_of_a_gpu_cannot_steer_the_terminal_or_the_page(
     code, out, _ = nearpeak("import", "hostile.txt", "-o", "here")
     assert (code, "\x1b" in out) == (0, False)
     assert "<b>GPU" not in Path("here/report.html").read_text()
+
+
+def test_verdicts_of_several_files_name_theirs(nearpeak: Nearpeak) -> None:
+    other = NCCL.with_name("nccl-527-one-host.txt")
+    code, out, err = nearpeak("import", f"one={NCCL}", f"two={other}", "--verbose")
+    figures = [line for line in out.splitlines() if line.startswith("  Figure: ")]
+    assert (code, err) == (0, "")
+    assert sorted(line.split()[1] for line in figures) == ["one,", "two,"]

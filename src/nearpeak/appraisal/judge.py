@@ -57,7 +57,7 @@ def _urgency(appraisal: Appraisal) -> tuple[int, float]:
 
 
 def _appraised(figure: Figure, named: Hardware, beside: Imported | None, study: str) -> Appraisal:
-    hardware = _completed(named, recognised(figure.clues))
+    hardware = _completed(named, recognised(figure.clues), figure.hosts)
     view = View(figure, hardware, references(figure, hardware))
     outcomes = {name: rule.find(view) for name, rule in all_rules().items()}
     reasons = {name: reason for name, reason in outcomes.items() if reason}
@@ -94,13 +94,15 @@ def _of_hardware(view: View) -> list[Sustained]:
     ]
 
 
-def _completed(named: Hardware, recognised: Hardware) -> Hardware:
+def _completed(named: Hardware, recognised: Hardware, hosts: int | None) -> Hardware:
     """Adds the GPUs that the file names to the NICs that the user names.
 
-    Raises UserError if the user names other GPUs than the file.
+    Raises UserError if the user names other GPUs than the file, or fewer.
     """
     if named.gpu and recognised.gpu and named.gpu != recognised.gpu:
         raise UserError(f"--machine {named.id}: the file is of {recognised.gpu.name}")
+    if named.count and hosts and named.count < (recognised.count or 0):
+        raise UserError(f"--machine {named.id}: the file has {recognised.count} GPUs of a host")
     if named.gpu or not recognised.gpu:
         return named
     return replace(recognised, nics=named.nics, named=named.named)

@@ -140,11 +140,16 @@ def named(text: str) -> Hardware:
 
 
 def _with_gpus(text: str, gpu: Gpu, number: int, link: str, nics: Nics | None) -> Hardware:
-    """The hardware with GPUs; UserError for NVLinks that the model has not."""
+    """The hardware with GPUs; UserError for none, or for NVLinks that are not known."""
+    if not number:
+        raise UserError(f"--machine {text}: no GPU: give {gpu.id}x1-{link} or its like")
     if link == "pcie":
         return Hardware(gpu, number, "pcie", None, nics, named=True)
     if gpu.nvlink is None:
-        raise UserError(f"--machine {text}: {gpu.name} has no NVLink: give {gpu.id}x{number}-pcie")
+        raise UserError(
+            f"--machine {text}: no rates of NVLink are known for {gpu.name}: give"
+            f" {gpu.id}x{number}-pcie"
+        )
     lanes = int(link[2:]) if link != "nvlink" else None
     if lanes is not None and not 0 < lanes <= gpu.links:
         raise UserError(f"--machine {text}: {gpu.name} has 1 to {gpu.links} NVLinks")

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from nearpeak.appraisal.figure import Figure
 from nearpeak.appraisal.known import Gpu, Hardware, measured_ceiling
+from nearpeak.numbers import count
 from nearpeak.results.results import Source
 from nearpeak.terms.ratings import GOOD
 
@@ -143,7 +144,7 @@ def _by_nvlink(figure: Figure, gpu: Gpu, hardware: Hardware) -> Iterator[Referen
         yield Reference(added.gbs, "NVLink SHARP", added.source)
         return
     for links in _links(gpu, hardware, ranks):
-        label = f"{links} NVLinks" if links != gpu.links else "NVLink"
+        label = count(links, "NVLink") if links != gpu.links else "NVLink"
         label += ", rings of NCCL" if figure.collective else ""
         yield Reference(nominal * links / gpu.links * link.share, label, link.source)
 
