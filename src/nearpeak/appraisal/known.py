@@ -50,6 +50,7 @@ class Known(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     of: Of
     gpus: tuple[str, ...]  # empty: all
     source: Source
+    tools: tuple[str, ...] = ()  # whose figures it is for; empty: all
     gbs: float | None = None
     share: float | None = None  # of the nominal rate
 
@@ -104,9 +105,9 @@ def data() -> Data:
     return msgspec.toml.decode(FILE.read_bytes(), type=Data)
 
 
-def measured_ceiling(of: Of, gpu: Gpu | None) -> Known | None:
-    """The first ceiling of a kind that is of this model or of all; None without one."""
-    fits = (one for one in data().ceiling if one.of == of)
+def measured_ceiling(of: Of, gpu: Gpu | None, tool: str = "") -> Known | None:
+    """The first ceiling of a kind for this model and tool, or for all; None without one."""
+    fits = (one for one in data().ceiling if one.of == of and (not one.tools or tool in one.tools))
     return next((one for one in fits if not one.gpus or (gpu and gpu.id in one.gpus)), None)
 
 

@@ -97,7 +97,7 @@ def _of_network(figure: Figure, hardware: Hardware) -> Iterator[Reference]:
 
     perftest uses one NIC.
     """
-    nic = measured_ceiling("nic", None)
+    nic = measured_ceiling("nic", None, figure.clues.tool)
     if hardware.nics is None or nic is None or nic.share is None or undecided(figure, hardware):
         return
     nics = hardware.nics
