@@ -47,7 +47,9 @@ class View:
     def of_nics(self) -> bool:
         """True if the one reference is the rate of the NICs of a host."""
         nics = self.hardware.nics
-        return nics is not None and [one.label for one in self.references] == [nics.label]
+        if nics is None or len(self.references) != 1:
+            return False
+        return self.references[0].label.startswith(nics.label)
 
     @property
     def of_pcie(self) -> bool:

@@ -14,7 +14,7 @@ def find(view: View) -> Reason | None:
     if figure.value > view.most_added:
         return None
     return Reason(
-        "NVSwitch adds up (NVLink SHARP), which sends less than busbw counts",
+        "NVSwitch reduces in the switch (NVLink SHARP): less is sent than busbw counts",
         again(view, "NCCL_NVLS_ENABLE=0"),
         near=True,
     )
