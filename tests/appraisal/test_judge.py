@@ -62,6 +62,12 @@ def test_boards_that_differ_are_all_named() -> None:
     assert appraised(text, "a100x4-nv4").state == "near"
 
 
+@pytest.mark.parametrize(("gbs", "state"), [(2.0, "below"), (11.0, "unsure"), (50.0, "near")])
+def test_one_gpu_of_a_host_may_use_one_of_several_nics(gbs: float, state: str) -> None:
+    text = nccl(H100, [bus_us(8192 * MIB, gbs, 2)], hosts=2, per_host=1)
+    assert appraised(text, "8x100g").state == state
+
+
 def test_several_models_are_named() -> None:
     text = nccl(H100, [bus_us(8192 * MIB, 300, 2)], per_host=2)
     mixed = text.replace(f"[0x01] {H100}", "[0x01] NVIDIA A40")

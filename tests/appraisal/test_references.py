@@ -12,7 +12,11 @@ COPIES = [(MIB, 9_000.0), (4 * MIB, 9_100.0)]
     [
         (osu("Bandwidth", COPIES, "DD"), "h100x8-nvlink", ["NVLink"]),
         (osu("Bandwidth", COPIES, "DD"), "a100x2-nvlink", ["NVLink", "4 NVLinks"]),
-        (osu("Bandwidth", COPIES, "DD"), "h100x8-nvlink+8x400g", ["PCIe 5.0 x16"]),
+        (
+            osu("Bandwidth", COPIES, "DD"),
+            "h100x8-nvlink+8x400g",
+            ["PCIe 5.0 x16", "1 NIC of 400 Gb/s"],
+        ),
         (osu("Bandwidth", COPIES, "DD"), "h100x8-nvlink+1x400g", ["1 NIC of 400 Gb/s"]),
         (osu("Bandwidth", COPIES, "HD"), "h100x8-nvlink", ["PCIe 5.0 x16"]),
         (osu("Bandwidth", COPIES), "h100x8-nvlink", []),

@@ -95,7 +95,7 @@ def _gbs(reference: Reference) -> float:
 def _of_network(figure: Figure, hardware: Hardware) -> Iterator[Reference]:
     """Yields the least of the NICs of a host, of PCIe of its GPUs, and of the links inside.
 
-    perftest uses one NIC.
+    perftest uses one NIC, and one GPU of a host perhaps one of several.
     """
     nic = measured_ceiling("nic", None, figure.clues.tool)
     if hardware.nics is None or nic is None or nic.share is None or undecided(figure, hardware):
@@ -103,14 +103,19 @@ def _of_network(figure: Figure, hardware: Hardware) -> Iterator[Reference]:
     nics = hardware.nics
     if figure.clues.tool == "perftest":
         nics = nics._replace(number=1)
-    bounds = [Reference(nics.number * nics.gbs * nic.share, nics.label, nic.source)]
+    one, *bounds = [
+        Reference(some.number * some.gbs * nic.share, some.label, nic.source)
+        for some in (nics._replace(number=1), nics)
+    ]
     used = _ranks_of_host(figure)
     if hardware.gpu and not figure.on_hosts:
         bounds.extend(_by_pcie(hardware.gpu, used))
     inside = list(_inside(figure, hardware)) if used > 1 else []
-    yield from dict.fromkeys(min(*bounds, one, key=_gbs) for one in inside)
+    yield from dict.fromkeys(min(*bounds, links, key=_gbs) for links in inside)
     if not inside:
-        yield min(bounds, key=_gbs)
+        least = min(bounds, key=_gbs)
+        one_of_several = nics.number > 1 and hardware.gpu and one.gbs < least.gbs
+        yield from [least, one] if one_of_several else [least]
 
 
 def _ranks_of_host(figure: Figure) -> int:
