@@ -104,8 +104,8 @@ def _of_network(figure: Figure, hardware: Hardware) -> Iterator[Reference]:
     if figure.clues.tool == "perftest":
         nics = nics._replace(number=1)
     one, *bounds = [
-        Reference(some.number * some.gbs * nic.share, some.label, nic.source)
-        for some in (nics._replace(number=1), nics)
+        Reference(used_nics.number * used_nics.gbs * nic.share, used_nics.label, nic.source)
+        for used_nics in (nics._replace(number=1), nics)
     ]
     used = _ranks_of_host(figure)
     if hardware.gpu and not figure.on_hosts:
