@@ -104,7 +104,8 @@ def known_table() -> Iterator[str]:
         rate = f"{number(one.gbs)} GB/s" if one.gbs else f"{percent(one.share)} % of nominal"
         text, address = one.source.text, one.source.address
         source = f"[{text}]({address})" if address else text
-        yield f"| {PATHS[one.of]} | {', '.join(one.gpus) or 'all'} | {rate} | {source} |"
+        path = ", ".join([PATHS[one.of], *one.tools])
+        yield f"| {path} | {', '.join(one.gpus) or 'all'} | {rate} | {source} |"
 
 
 if __name__ == "__main__":

@@ -21,8 +21,9 @@ def test_a_name_is_that_of_the_hardware(name: str) -> None:
         ("h100x8-nvlink4x200g", "give GPUs, NICs of a host, or both"),
         ("+4x200g", "give GPUs, NICs of a host, or both"),
         ("h10x8-nvlink", "nothing is known of 'h10'; did you mean 'h100'?"),
-        ("l40x8-nvlink", "L40 has no NVLink: give l40x8-pcie"),
+        ("l40x8-nvlink", "no rates of NVLink are known for L40: give l40x8-pcie"),
         ("a100x2-nv13", "A100 SXM4 has 1 to 12 NVLinks"),
+        ("h100x0-nvlink", "no GPU: give h100x1-nvlink"),
         ("0x100g", "a NIC of no rate, or none"),
     ],
 )

@@ -12,7 +12,12 @@ COPIES = [(MIB, 9_000.0), (4 * MIB, 9_100.0)]
     [
         (osu("Bandwidth", COPIES, "DD"), "h100x8-nvlink", ["NVLink"]),
         (osu("Bandwidth", COPIES, "DD"), "a100x2-nvlink", ["NVLink", "4 NVLinks"]),
-        (osu("Bandwidth", COPIES, "DD"), "h100x8-nvlink+8x400g", ["8 NICs of 400 Gb/s"]),
+        (
+            osu("Bandwidth", COPIES, "DD"),
+            "h100x8-nvlink+8x400g",
+            ["PCIe 5.0 x16", "1 NIC of 400 Gb/s"],
+        ),
+        (osu("Bandwidth", COPIES, "DD"), "h100x8-nvlink+1x400g", ["1 NIC of 400 Gb/s"]),
         (osu("Bandwidth", COPIES, "HD"), "h100x8-nvlink", ["PCIe 5.0 x16"]),
         (osu("Bandwidth", COPIES), "h100x8-nvlink", []),
         (osu("Bi-Directional Bandwidth", COPIES), "1x100g", ["1 NIC of 100 Gb/s, both ways"]),
@@ -20,6 +25,11 @@ COPIES = [(MIB, 9_000.0), (4 * MIB, 9_100.0)]
         (nccl(A100_CARD, [bus_us(512 * MIB, 25, 8)]), "", ["PCIe 4.0 x16"]),
         (nccl(H100, [bus_us(512 * MIB, 300, 8)]), "", ["NVLink, rings of NCCL"]),
         (nccl(H100, [bus_us(512 * MIB, 450, 8)]), "", ["NVLink SHARP"]),
+        (
+            nccl(H100, [bus_us(512 * MIB, 90, 4)], hosts=2, per_host=2),
+            "8x400g",
+            ["PCIe 5.0 x16 of 2 GPUs"],
+        ),
         (nvbandwidth(H100, "host_to_device_memcpy_ce", [["50.00"]]), "", ["PCIe 5.0 x16"]),
     ],
 )

@@ -289,14 +289,14 @@ def test_a_verdict_is_the_end_of_the_output(nearpeak: Nearpeak) -> None:
     assert (code, err) == (0, "")
     *_, figure, known, verdict = out.strip().splitlines()
     assert figure.startswith("  Figure: nccl-tests allreduce")
-    assert known.endswith("94.6 GB/s by 4 NICs of 200 Gb/s.")
-    assert verdict == "  Verdict: 101 %, near what such hardware sustains."
+    assert known.endswith("96.0 GB/s by 4 NICs of 200 Gb/s.")
+    assert verdict == "  Verdict: 99.7 %, near what such hardware sustains."
     [appraisal] = json.loads(Path("here/results.json").read_text())["appraisals"]
     assert (appraisal["state"], appraisal["machine"]) == ("near", "a100x8-nvlink+4x200g")
     assert appraisal["sustained"][0]["source"]["text"]
     page = Path("here/report.html").read_text()
     assert "Is this good?" in page
-    assert "94.6 GB/s by 4 NICs of 200 Gb/s" in page
+    assert "96.0 GB/s by 4 NICs of 200 Gb/s" in page
 
 
 def test_a_verdict_is_that_of_standard_input(
@@ -304,7 +304,7 @@ def test_a_verdict_is_that_of_standard_input(
 ) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(NCCL.read_bytes())))
     code, out, _ = nearpeak("import", "-", "--machine", "4x200g")
-    assert (code, "Verdict: 101 %" in out) == (0, True)
+    assert (code, "Verdict: 99.7 %" in out) == (0, True)
 
 
 def test_a_machine_that_is_not_known_writes_nothing(nearpeak: Nearpeak, tmp_path: Path) -> None:
@@ -341,3 +341,11 @@ def test_a_name_of_a_gpu_cannot_steer_the_terminal_or_the_page(
     code, out, _ = nearpeak("import", "hostile.txt", "-o", "here")
     assert (code, "\x1b" in out) == (0, False)
     assert "<b>GPU" not in Path("here/report.html").read_text()
+
+
+def test_verdicts_of_several_files_name_theirs(nearpeak: Nearpeak) -> None:
+    other = NCCL.with_name("nccl-527-one-host.txt")
+    code, out, err = nearpeak("import", f"one={NCCL}", f"two={other}", "--verbose")
+    figures = [line for line in out.splitlines() if line.startswith("  Figure: ")]
+    assert (code, err) == (0, "")
+    assert sorted(line.split()[1] for line in figures) == ["one,", "two,"]

@@ -18,6 +18,24 @@ def test_ranks_name_their_gpus_and_hosts() -> None:
     assert (clues.gpus, clues.hosts) == (("NVIDIA H100 80GB HBM3",) * 2, 2)
 
 
+@pytest.mark.parametrize(
+    ("buses", "hosts"),
+    [
+        (("0000:18:00", "0000:18:00"), 2),
+        (("0000:18:00", "0000:20:00"), 1),
+        (("0x18", "0x18"), 1),  # of two PCIe domains, as the numbers of the devices differ
+    ],
+)
+def test_a_gpu_that_is_listed_twice_is_one_of_two_hosts_of_one_name(
+    buses: tuple[str, str], hosts: int
+) -> None:
+    text = "\n".join(
+        f"#  Rank  {rank} Group  0 Pid  1{rank} on ubuntu device  {rank} [{bus}] NVIDIA A40"
+        for rank, bus in enumerate(buses)
+    )
+    assert clues_of(lines_of(text), "nccl-tests").hosts == hosts
+
+
 def test_a_host_without_a_name_is_none() -> None:
     lines = lines_of("#  Rank  0 Group  0 Pid   11 on     device  0 [0x0a] A40\n")
     assert clues_of(lines, "nccl-tests").hosts is None

@@ -4,7 +4,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from statistics import median
 from typing import NamedTuple
 
 from nearpeak.grouping import grouped
@@ -62,6 +61,7 @@ class Figure:
     cells: tuple[Cell, ...]  # of one curve, by size; of a matrix, one for each pair of ends
     clues: Clues
     wrong: bool = False  # a validation failed
+    unfinished: bool = False  # the run was cut off
 
     @cached_property
     def cell(self) -> Cell:
@@ -156,16 +156,16 @@ class Figure:
         return max(_median(cell) for cell in self.cells) if self.matrix else self.value
 
     @property
-    def middle(self) -> float:
-        """The median of several pairs; else the figure."""
-        return median(map(_median, self.cells)) if self.matrix else self.value
-
-    @property
     def message_bytes(self) -> int:
         """The size as the tool prints it: of all blocks, where it counts them all."""
-        if not self.collective:
-            return self.case.x
-        return int(self.case.x * MOVED[self.benchmark].counted(self.ranks or 0))
+        return printed_bytes(self.clues.tool, self.case, self.ranks if self.collective else None)
+
+
+def printed_bytes(tool: str, case: Case, ranks: int | None) -> int:
+    """The size that a tool prints: of all blocks, where it counts them all as nccl-tests does."""
+    if tool != "nccl-tests" or case.benchmark not in MOVED or not ranks:
+        return case.x
+    return int(case.x * MOVED[case.benchmark].counted(ranks))
 
 
 def figures_of(results: Results, observations: Observations) -> list[Figure]:
@@ -173,6 +173,7 @@ def figures_of(results: Results, observations: Observations) -> list[Figure]:
     imported = guests(results) or {info.name for info in results.libraries}
     clues = {library.who: library.clues for library in observations.libraries if library.imported}
     wrong = {cell.who for cell in results.cells if cell.status == "wrong data"}
+    cut = {failure.who for failure in results.failures if failure.status == "crashed"}
     mine = [
         cell
         for cell in results.cells
@@ -180,7 +181,8 @@ def figures_of(results: Results, observations: Observations) -> list[Figure]:
     ]
     curves = grouped(mine, lambda cell: (cell.who, cell.place.group, cell.case.curve))
     return [
-        Figure(_ordered(cells), clues[who], who in wrong) for (who, _, _), cells in curves.items()
+        Figure(_ordered(cells), clues[who], who in wrong, who in cut)
+        for (who, _, _), cells in curves.items()
     ]
 
 

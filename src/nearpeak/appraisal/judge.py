@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from nearpeak.appraisal.figure import Figure, figures_of
 from nearpeak.appraisal.known import Hardware, recognised
-from nearpeak.appraisal.references import references
+from nearpeak.appraisal.references import ABOVE, references, undecided
 from nearpeak.appraisal.rules import all_rules
 from nearpeak.appraisal.view import Reason, View
 from nearpeak.errors import UserError
@@ -24,8 +24,9 @@ from nearpeak.results.results import (
 )
 from nearpeak.terms.ratings import GOOD
 
-ABOVE = 1.1  # of a reference: more is another path, or a mistake
 MOST_REASONS = 2
+LATENCY = "how good a latency is, only its level"
+IN_HOST = "what host memory sustains in one host"
 STUDY = "nearpeak study -o here; nearpeak import FILE --beside here"
 
 
@@ -56,7 +57,7 @@ def _urgency(appraisal: Appraisal) -> tuple[int, float]:
 
 
 def _appraised(figure: Figure, named: Hardware, beside: Imported | None, study: str) -> Appraisal:
-    hardware = _completed(named, recognised(figure.clues))
+    hardware = _completed(named, recognised(figure.clues), figure.hosts)
     view = View(figure, hardware, references(figure, hardware))
     outcomes = {name: rule.find(view) for name, rule in all_rules().items()}
     reasons = {name: reason for name, reason in outcomes.items() if reason}
@@ -93,13 +94,15 @@ def _of_hardware(view: View) -> list[Sustained]:
     ]
 
 
-def _completed(named: Hardware, recognised: Hardware) -> Hardware:
+def _completed(named: Hardware, recognised: Hardware, hosts: int | None) -> Hardware:
     """Adds the GPUs that the file names to the NICs that the user names.
 
-    Raises UserError if the user names other GPUs than the file.
+    Raises UserError if the user names other GPUs than the file, or fewer.
     """
     if named.gpu and recognised.gpu and named.gpu != recognised.gpu:
         raise UserError(f"--machine {named.id}: the file is of {recognised.gpu.name}")
+    if named.count and hosts and named.count < (recognised.count or 0):
+        raise UserError(f"--machine {named.id}: the file has {recognised.count} GPUs of a host")
     if named.gpu or not recognised.gpu:
         return named
     return replace(recognised, nics=named.nics, named=named.named)
@@ -138,10 +141,10 @@ def _standing(view: View, share: float) -> AppraisalState:
 
 def _may_exceed(view: View) -> bool:
     """True where less is sent than the bus bandwidth counts: by trees between two hosts, or by
-    NVSwitch, which adds up."""
-    gpu, figure = view.hardware.gpu, view.figure
+    NVSwitch, which adds up. No more than the links carry."""
+    gpu, hosts = view.hardware.gpu, view.figure.hosts
     adds = view.inside and gpu is not None and gpu.adds
-    return figure.benchmark == "allreduce" and (figure.hosts == 2 or adds)
+    return (hosts == 2 or adds) and view.figure.value <= view.most_added
 
 
 def _likely(state: AppraisalState, reasons: dict[str, Reason]) -> list[LikelyReason]:
@@ -160,16 +163,26 @@ def _missing(view: View, reasons: Iterable[Reason]) -> str:
     figure, hardware = view.figure, view.hardware
     if unseen := next((reason.open for reason in reasons if reason.open), ""):
         return unseen
+    if unknown := undecided(figure, hardware):
+        return unknown
     if len(view.references) > 1:
         return "which of these paths it was"
-    if figure.of_time and figure.ranks is None:
-        return "how many ranks there were"
+    if figure.of_time:
+        return LATENCY if figure.ranks else "how many ranks there were"
     if (figure.hosts or 0) > 1 or figure.clues.tool == "perftest":
         nics = figure.clues.nics
-        which = f"of {count(nics, 'NIC')} of a host" if nics else "of the NICs, and how many"
-        return f"the rate {which} (--machine {nics or 4}x200g)"
-    if figure.on_hosts or figure.of_time:
-        return "which machine it was, and how many hosts"
-    if figure.clues.gpus and hardware.gpu is None:
-        return f"what {figure.clues.gpus[0]} sustains: no figures of it are known here"
+        which = f"the rate of {count(nics, 'NIC')} of a host" if nics else "which NICs a host has"
+        named = 1 if figure.clues.tool == "perftest" else nics or 4
+        return f"{which} (--machine {named}x200g)"
+    if figure.on_hosts:
+        return IN_HOST if figure.hosts == 1 else "which NICs it used, if any (--machine 1x200g)"
+    if hardware.gpu is None and figure.clues.gpus:
+        return _unknown_gpus(dict.fromkeys(figure.clues.gpus))
     return "which GPUs and links it was (--machine h100x8-nvlink, 1x200g)"
+
+
+def _unknown_gpus(models: Iterable[str]) -> str:
+    first, *others = models
+    if others:
+        return f"what {first} and {others[0]} sustain together"
+    return f"what {first} sustains: no figures of it are known here"

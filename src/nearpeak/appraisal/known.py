@@ -50,6 +50,7 @@ class Known(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     of: Of
     gpus: tuple[str, ...]  # empty: all
     source: Source
+    tools: tuple[str, ...] = ()  # whose figures it is for; empty: all
     gbs: float | None = None
     share: float | None = None  # of the nominal rate
 
@@ -104,9 +105,9 @@ def data() -> Data:
     return msgspec.toml.decode(FILE.read_bytes(), type=Data)
 
 
-def measured_ceiling(of: Of, gpu: Gpu | None) -> Known | None:
-    """The first ceiling of a kind that is of this model or of all; None without one."""
-    fits = (one for one in data().ceiling if one.of == of)
+def measured_ceiling(of: Of, gpu: Gpu | None, tool: str = "") -> Known | None:
+    """The first ceiling of a kind for this model and tool, or for all; None without one."""
+    fits = (one for one in data().ceiling if one.of == of and (not one.tools or tool in one.tools))
     return next((one for one in fits if not one.gpus or (gpu and gpu.id in one.gpus)), None)
 
 
@@ -140,11 +141,16 @@ def named(text: str) -> Hardware:
 
 
 def _with_gpus(text: str, gpu: Gpu, number: int, link: str, nics: Nics | None) -> Hardware:
-    """The hardware with GPUs; UserError for NVLinks that the model has not."""
+    """The hardware with GPUs; UserError for none, or for NVLinks that are not known."""
+    if not number:
+        raise UserError(f"--machine {text}: no GPU: give {gpu.id}x1-{link} or its like")
     if link == "pcie":
         return Hardware(gpu, number, "pcie", None, nics, named=True)
     if gpu.nvlink is None:
-        raise UserError(f"--machine {text}: {gpu.name} has no NVLink: give {gpu.id}x{number}-pcie")
+        raise UserError(
+            f"--machine {text}: no rates of NVLink are known for {gpu.name}: give"
+            f" {gpu.id}x{number}-pcie"
+        )
     lanes = int(link[2:]) if link != "nvlink" else None
     if lanes is not None and not 0 < lanes <= gpu.links:
         raise UserError(f"--machine {text}: {gpu.name} has 1 to {gpu.links} NVLinks")

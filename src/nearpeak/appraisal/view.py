@@ -20,8 +20,8 @@ class View:
 
     @cached_property
     def shares(self) -> list[float]:
-        """The figure as a share of each reference; of a matrix, that of the median pair."""
-        return [self.figure.middle / one.gbs for one in self.references]
+        """The figure as a share of each reference; of a matrix, its lowest pair."""
+        return [self.figure.value / one.gbs for one in self.references]
 
     @property
     def share(self) -> float | None:
@@ -42,6 +42,30 @@ class View:
     def is_rate(self) -> bool:
         """True if the figure is a rate of large messages."""
         return not self.figure.of_time and self.figure.message_bytes >= LARGE_BYTES
+
+    @property
+    def of_nics(self) -> bool:
+        """True if the one reference is the rate of the NICs of a host."""
+        nics = self.hardware.nics
+        if nics is None or len(self.references) != 1:
+            return False
+        return self.references[0].label.startswith(nics.label)
+
+    @property
+    def of_pcie(self) -> bool:
+        """True if the one reference is a rate of PCIe."""
+        return [one.label[:4] for one in self.references] == ["PCIe"]
+
+    @property
+    def most_added(self) -> float:
+        """The bus bandwidth of allreduce that no algorithm exceeds, as each GPU or host sends its
+        data once: of other operations, and where no link is known, 0."""
+        gpu, nics, ranks = self.hardware.gpu, self.hardware.nics, self.figure.ranks
+        if self.figure.benchmark != "allreduce" or not ranks:
+            return 0.0
+        links = [gpu.nvlink or gpu.pcie_gbs] if gpu else []
+        links += [nics.number * nics.gbs] if nics and not self.inside else []
+        return 2 * (ranks - 1) / ranks * min(links, default=0.0)
 
     @property
     def inside(self) -> bool:

@@ -5,6 +5,7 @@ Each is a fact that a program printed: GPUs by name, hosts, NICs, transports of 
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -13,7 +14,7 @@ from nearpeak.observations.printed import first_match, first_number, matches
 # A rank of nccl-tests and its GPU; of AMD's with a bus id of more parts.
 DEVICE = re.compile(
     r"(?:#\s*)?Rank\s+(?P<rank>\d+)\s(?:\s*Group\s+\d+)?\s*Pid\s+\d+ on\s+(?P<host>\S+)?\s+device"
-    r"\s+\d+ \[(?P<bus>[0-9a-fA-Fx:.]+)\] (?P<name>\S.*)"
+    r"\s+(?P<device>\d+) \[(?P<bus>[0-9a-fA-Fx:.]+)\] (?P<name>\S.*)"
 )
 # nvbandwidth: `Device 0: NVIDIA H100 80GB HBM3 (00000000:18:00)`.
 LISTED = re.compile(
@@ -56,19 +57,36 @@ def clues_of(lines: Sequence[str], tool: str) -> Clues:
     """Look for all of them in the lines of an output of `tool`."""
     devices = matches(DEVICE.match, lines)
     names = [match["name"].strip() for match in devices] or _listed(lines)
-    hosts = {match["host"] for match in devices if match["host"]}
     one_host = first_match(SELF.match, lines) or tool == "nvbandwidth"
     network = first_match(NETWORK.match, lines)
     return Clues(
         tool=tool,
         gpus=tuple(names),
-        hosts=len(hosts) or (1 if one_host else None),
+        hosts=_hosts(devices) or (1 if one_host else None),
         routes=frozenset(match["route"] for match in matches(ROUTE.match, lines)),
         nics=(len(NIC.findall(network["nics"])) or None) if network else None,
         looped=_looped(lines),
         iterations=first_number(ITERATIONS.match, lines),
         debug=first_match(DEBUG.match, lines) is not None,
     )
+
+
+def _hosts(devices: Sequence[re.Match[str]]) -> int:
+    """Counts the hosts: a GPU that is listed again is one of another host of the same name."""
+    gpus = Counter(map(_gpu, filter(_has_host, devices)))
+    most: dict[str, int] = {}
+    for (host, *_), number in gpus.items():
+        most[host] = max(number, most.get(host, 0))
+    return sum(most.values())
+
+
+def _has_host(device: re.Match[str]) -> bool:
+    return bool(device["host"])
+
+
+def _gpu(device: re.Match[str]) -> tuple[str, str, str]:
+    """Its host and bus id; of a short id, which has no domain, its number too."""
+    return device["host"], device["bus"], "" if ":" in device["bus"] else device["device"]
 
 
 def _listed(lines: Iterable[str]) -> list[str]:

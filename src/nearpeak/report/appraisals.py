@@ -3,6 +3,7 @@
 
 from collections.abc import Iterator
 
+from nearpeak.appraisal.figure import printed_bytes
 from nearpeak.document.model import Block, Items, Prose
 from nearpeak.numbers import count, number, percent, size, unit
 from nearpeak.results.results import Appraisal, LikelyReason, Results, Sustained
@@ -21,16 +22,21 @@ SHOWN = 1  # on a terminal; the page has all of them
 
 def blocks(results: Results, most: int | None = None) -> Iterator[Block]:
     """Yields the lines of each appraisal, and how many more there are."""
+    several = len({appraisal.who for appraisal in results.appraisals}) > 1
     for appraisal in results.appraisals[:most]:
-        yield Items(list(lines(appraisal)), "", most=5)
+        yield Items(list(lines(appraisal, named=several)), "", most=5)
     rest = len(results.appraisals) - (most or len(results.appraisals))
     if rest > 0:
         yield Prose(f"{count(rest, 'more verdict')}: with --verbose, or -o.")
 
 
-def lines(appraisal: Appraisal) -> Iterator[str]:
-    """Yields the figure, what such hardware sustains, the verdict, the reason, and a command."""
-    yield f"Figure: {_figure(appraisal)}."
+def lines(appraisal: Appraisal, named: bool = False) -> Iterator[str]:
+    """Yields the figure, what such hardware sustains, the verdict, the reason, and a command.
+
+    `named`: the figure has the name of its file.
+    """
+    name = f"{appraisal.who.library}, " if named else ""
+    yield f"Figure: {name}{_figure(appraisal)}."
     if sustained := appraisal.sustained:
         yield f"Known: {_paths(appraisal, sustained)}."
     yield f"Verdict: {verdict(appraisal)}."
@@ -72,7 +78,8 @@ def _figure(appraisal: Appraisal) -> str:
     ranks = appraisal.ranks if appraisal.tool not in NO_RANKS else None
     where = [count(ranks, "rank") + " in" if ranks else "", memory]
     where.append(f"on {count(appraisal.hosts, 'host')}" if appraisal.hosts else "")
-    subject = " ".join(filter(None, [appraisal.tool, case.benchmark, size(case.x) + ",", *where]))
+    printed = size(printed_bytes(appraisal.tool, case, appraisal.ranks))
+    subject = " ".join(filter(None, [appraisal.tool, case.benchmark, printed + ",", *where]))
     return f"{subject}: {value}"
 
 

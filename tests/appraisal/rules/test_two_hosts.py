@@ -11,6 +11,8 @@ from made_tables import H100, MIB, appraised, bus_us, nccl, rules
         (nccl(H100, [bus_us(512 * MIB, 470, 16)], hosts=2), "8x400g", True),
         (nccl(H100, [bus_us(512 * MIB, 340, 16)], hosts=2), "8x400g", True),
         (nccl(H100, [bus_us(512 * MIB, 100, 16)], hosts=2), "8x400g", False),
+        (nccl(H100, [bus_us(512 * MIB, 48, 2)], hosts=2, per_host=1), "1x400g", False),
+        (nccl("NVIDIA H800", [bus_us(512 * MIB, 158, 16)], hosts=2), "8x400g", False),
         (nccl(H100, [bus_us(512 * MIB, 370, 32)], hosts=4), "8x400g", False),
     ],
 )

@@ -13,6 +13,11 @@ HOST = (
     (200.0, "the level of TCP, or of ranks that share a CPU", False),
     (1e9, "longer than any route: ranks sleep, share a CPU, or wait for a timer", True),
 )
+PERFTEST = (  # it uses RDMA alone, with either memory
+    (4.0, "the level of RDMA between hosts", False),
+    (9.0, "slow for RDMA: several hops, or busy CPUs", False),
+    (1e9, "far above the level of RDMA: a congested network, or busy CPUs", False),
+)
 GPU = (
     (7.0, "the level of a good route in GPU memory: a kernel, or GDRCopy", False),
     (60.0, "the level of a driver call or of staging for each message", False),
@@ -26,6 +31,8 @@ def find(view: View) -> Reason | None:
     if not figure.of_time or figure.ranks != 2 or figure.case.x > SMALL_BYTES:
         return None
     levels = HOST if figure.on_hosts else GPU
+    if figure.clues.tool == "perftest":
+        levels = PERFTEST
     text, low = next((text, low) for most, text, low in levels if figure.value <= most)
     return Reason(text, low=low)
 

@@ -11,7 +11,10 @@ def find(view: View) -> Reason | None:
     nics = view.hardware.nics
     if nics is None or nics.number < 2 or not view.is_rate or view.inside:
         return None
-    if view.figure.clues.tool == "perftest" or not LEAST <= view.one_way / nics.gbs <= MOST:
+    other = not view.of_nics if view.references else view.figure.collective
+    if other or view.figure.clues.tool == "perftest":
+        return None
+    if not LEAST <= view.one_way / nics.gbs <= MOST:
         return None
     return Reason(
         f"the rate of one of {nics.label}: the others are idle, or share its PCIe lanes",

@@ -1,19 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Collectives of several cards: they share the ways of the CPUs, and no lane is a bound of all."""
+"""Cards that exchange data: they share the ways of the CPUs, and no lane is a bound of all."""
 
 from nearpeak.appraisal.view import TOPOLOGY, Reason, Rule, View
-from nearpeak.terms.ratings import GOOD
+from nearpeak.terms.ratings import FAIR, GOOD
 
 LEAST = 0.2  # of the rate of PCIe: less is not for sharing alone
 
 
 def find(view: View) -> Reason | None:
-    """Looks at the share of PCIe of three cards or more."""
-    figure = view.figure
-    cards = view.inside and view.hardware.link == "pcie" and figure.collective
-    if not cards or (figure.ranks or 0) < 3 or view.share is None:
+    """Looks at the share of PCIe of cards that exchange data."""
+    figure, share = view.figure, view.share
+    cards = view.hardware.link == "pcie" and figure.on_gpus and view.of_pcie
+    if not cards or "SHM" in figure.clues.routes or share is None or share >= GOOD:
         return None
-    if not LEAST <= view.share < GOOD:
+    pairs = figure.matrix and share >= FAIR
+    rings = figure.collective and (figure.ranks or 0) > (figure.hosts or 1) and share >= LEAST
+    if not (pairs or rings):
         return None
     return Reason(
         "cards share the ways through the CPUs, or copy through host memory",
@@ -22,4 +24,4 @@ def find(view: View) -> Reason | None:
     )
 
 
-RULE = Rule(2, find, "collectives of cards at 20 to 80 % of PCIe")
+RULE = Rule(2, find, "cards that exchange data at 20 to 80 % of PCIe, of a matrix at 50 to 80 %")

@@ -1,23 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """Allreduce between two hosts: trees send less between them than the bus bandwidth counts."""
 
+from nearpeak.appraisal.references import ABOVE
 from nearpeak.appraisal.view import Reason, Rule, View, again
-
-GOOD_OF_RINGS, ABOVE_RINGS = 0.8, 1.02  # of the rate of the NICs
+from nearpeak.terms.ratings import GOOD
 
 
 def find(view: View) -> Reason | None:
     """Compares the bus bandwidth with the rate of the NICs of a host."""
     figure, share = view.figure, view.share
-    if figure.benchmark != "allreduce" or figure.hosts != 2 or share is None:
+    trees = figure.benchmark == "allreduce" and figure.hosts == 2 and (figure.ranks or 0) > 2
+    if not trees or share is None or share < GOOD or figure.value > view.most_added:
         return None
-    if share < GOOD_OF_RINGS:
+    if not view.of_nics:
         return None
     return Reason(
         "between two hosts trees send less than busbw counts: it may exceed the NICs' rate",
         again(view, "NCCL_ALGO=RING"),
         near=True,
-        open="" if share >= ABOVE_RINGS else "rings from trees",
+        open="" if share > ABOVE else "rings from trees",
     )
 
 

@@ -13,8 +13,8 @@ def find(view: View) -> Reason | None:
     if not figure.matrix or figure.value >= LIMIT * figure.best:
         return None
     return Reason(
-        f"pairs are unlike, {number(figure.value)} to {number(figure.best)} GB/s: other links or"
-        " sockets between some",
+        f"{' to '.join(figure.place.pair)} is the lowest pair, the best has"
+        f" {number(figure.best)} GB/s: other links or sockets",
         TOPOLOGY,
     )
 

@@ -2,7 +2,7 @@
 """Allreduce at the rate of rings, where NVSwitch could add up."""
 
 from nearpeak.appraisal.known import measured_ceiling
-from nearpeak.appraisal.references import ABOVE_RINGS, FEWEST_ADDED
+from nearpeak.appraisal.references import ABOVE, FEWEST_ADDED
 from nearpeak.appraisal.view import NCCL_LOG, Reason, Rule, View, again
 from nearpeak.numbers import number
 
@@ -19,7 +19,7 @@ def find(view: View) -> Reason | None:
     rings = ring.share * gpu.nvlink
     if figure.benchmark != "allreduce" or (figure.ranks or 0) < FEWEST_ADDED:
         return None
-    if not LEAST <= figure.value / rings <= ABOVE_RINGS:
+    if not LEAST <= figure.value / rings <= ABOVE:
         return None
     return Reason(
         f"the rate of rings; NVLink SHARP reaches {number(added.gbs)} GB/s, where NCCL uses it",
