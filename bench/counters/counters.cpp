@@ -15,7 +15,7 @@
 namespace nearpeak {
 namespace {
 
-constexpr double kGlance = 0.7;      // of the time in which a counter may wrap
+constexpr double kGlance = 0.5;      // of the time in which a counter may wrap
 constexpr std::size_t kPerLink = 4;  // numbers that ranks tell each other: as in Counters::read()
 
 // The same in all containers of a machine, and on no other machine, unlike the host's name and the

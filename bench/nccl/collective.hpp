@@ -38,6 +38,8 @@ class NcclCollective final : public CollectiveCase {
         way_(context.axis(kCalls)),
         operations_(way_ == kBlocking ? 1 : kInARow),
         repeatable_(slots() == 1 && !is_in_place(context)) {
+    if (way_ == kGrouped && is_in_place(context))
+      throw Unfit("operations of a group run at the same time, and in place they have one buffer");
     if (way_ == kGraph) record();
   }
 
@@ -64,7 +66,7 @@ class NcclCollective final : public CollectiveCase {
       whole_ = graph_of(operations_);
     });
   }
-  std::unique_ptr<Graph> graph_of(std::uint64_t operations) {
+  std::shared_ptr<RecordedGraph> graph_of(std::uint64_t operations) {
     return comm_.record_graph([&] { call_each(operations); });
   }
 
@@ -91,10 +93,10 @@ class NcclCollective final : public CollectiveCase {
   const Communicator& comm_;
   Group& group_;
   const std::string way_;
-  const std::uint64_t operations_;  // of an iteration
-  const bool repeatable_;           // one after the other they leave what one of them does
-  std::unique_ptr<Graph> single_;   // of one operation, and
-  std::unique_ptr<Graph> whole_;    // of an iteration
+  const std::uint64_t operations_;         // of an iteration
+  const bool repeatable_;                  // one after the other they leave what one of them does
+  std::shared_ptr<RecordedGraph> single_;  // of one operation, and
+  std::shared_ptr<RecordedGraph> whole_;   // of an iteration
 };
 
 Axis calls_axis();

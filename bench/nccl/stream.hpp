@@ -52,7 +52,7 @@ class NcclChain : public ChainCase {
   const Communicator& comm_;
   Group& group_;
   const std::string way_;
-  std::unique_ptr<Graph> graph_;
+  std::shared_ptr<RecordedGraph> graph_;
 };
 
 inline std::vector<Axis> chain_axes(Symmetric symmetric) {

@@ -129,6 +129,7 @@ Benchmark handoff(BenchmarkInfo info, std::vector<Axis> axes,
   info.metrics = {{info.name, "us", "lower"}};
   info.largest = kLargestHandedOver;
   info.sync = Sync::kBarrier;
+  info.reduce = Reduce::kMaximum;  // the GPU that waits longest
   info.axes = std::move(axes);
   return {.info = std::move(info), .make = std::move(make)};
 }

@@ -444,6 +444,30 @@ def test_between_hosts_every_rank_ends_what_never_does(launched: Any) -> None:
         assert errors[0].startswith(f"nearpeak-native: process 0: {waiting}")
 
 
+def test_a_graph_that_never_ends_is_given_up(launched: Any) -> None:
+    """NCCL's abort waits for the graphs that have calls of the communicator."""
+    words = ("allreduce", "--calls", "graph", "--sizes", "8", *QUICK, "--limit-s", "0.2")
+    codes, errors, _ = launched(*words, fake="hangs=3")
+    assert codes == [1, 1]
+    assert "a graph of NCCL's calls has not ended after 5 s" in errors[1]
+
+
+def test_a_call_that_fails_while_it_is_recorded_ends_all(launch: Any) -> None:
+    words = ("allreduce", "--calls", "graph", "--sizes", "8", *QUICK)
+    code, _, err = launch(*words, fake="fails=3")
+    assert code == 1
+    assert "process 1: ncclAllReduce: unhandled cuda error" in err
+
+
+def test_operations_of_a_group_are_not_in_place(launch: Any) -> None:
+    words = ("--calls", "grouped", "--inplace", "yes", "--sizes", "8", *QUICK)
+    code, records, err = launch("allreduce", *words, "--jsonl", "records.jsonl")
+    assert (code, err) == (0, "")
+    assert not of(records, "samples")
+    (problem,) = of(records, "problem")
+    assert "in place they have one buffer" in problem["message"]
+
+
 def test_two_ranks_on_one_gpu_are_refused(launch: Any) -> None:
     code, _, err = launch("allreduce", devices="1,1")
     assert code == 2

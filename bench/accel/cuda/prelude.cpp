@@ -45,7 +45,7 @@ DEVICE void smallest(u64* least, u64 value) { atomicMin(least, value); }
 
 DEVICE u64 now_ns() {
   u64 now;
-  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now)::"memory");
   return now;
 }
 // A value of which the compiler knows nothing: it makes no loop twice, for each that it may have.

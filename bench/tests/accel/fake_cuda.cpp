@@ -1438,9 +1438,9 @@ EXPORT int cuGraphDestroy(Graph* graph) {
   return destroy(graph);
 }
 
+// What is being done goes on.
 EXPORT int cuGraphExecDestroy(Graph* graph) {
   BEGIN_UNSAFE_CALL();
-  finish_all();
   return destroy(graph);
 }
 

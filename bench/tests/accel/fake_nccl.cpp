@@ -16,7 +16,7 @@
 //              launch of a graph but the first
 //   rank=N     of these, on rank N alone
 //   fails=N    the Nth operation of rank 1 fails
-//   hangs=N    it never ends, until its communicator is aborted
+//   hangs=N    it never ends, until its communicator is aborted, which waits for its graphs
 //   breaks=N   so does it, and rank 1 is told of an error
 //   absent     rank 1 never comes to where the communicator is made
 //   version=N  what ncclGetVersion says
@@ -136,9 +136,11 @@ struct Comm {
   Meeting* meeting;
   Faults faults;
   int operations = 0;
-  std::map<char*, std::size_t> local{};      // registered memory, and its bytes
-  std::map<char*, std::size_t> symmetric{};  // likewise, in windows
-  std::atomic<int> open{0};                  // operations that are being done
+  std::map<char*, std::size_t> local{};                   // registered memory, and its bytes
+  std::map<char*, std::size_t> symmetric{};               // likewise, in windows
+  std::shared_ptr<int> alive = std::make_shared<int>(0);  // held by what is yet to be done, and by
+                                                          // graphs
+  std::atomic<int> open{0};                               // operations that are being done
   std::atomic<bool> aborted{false};
   std::atomic<bool> broken{false};
 
@@ -310,14 +312,15 @@ int launch(Comm* comm, void* stream, Work work) {
       of_driver<int(void*, void (*)(void*), void (*)(void*), void*)>("fake_cuda_launch");
   const bool breaks = comm->rank == 1 && comm->operations == comm->faults.breaks;
   const bool hangs = comm->rank == 1 && comm->operations == comm->faults.hangs;
-  auto* const kept = new Work([=, work = std::move(work), times = 0]() mutable {
-    ++comm->open;
-    if (breaks) comm->broken = true;
-    while ((breaks || hangs) && !comm->aborted) usleep(1000);
-    is_replay = comm->faults.replayed && times++ > 0;
-    if (!comm->aborted) work();
-    --comm->open;
-  });
+  auto* const kept =
+      new Work([=, alive = comm->alive, work = std::move(work), times = 0]() mutable {
+        ++comm->open;
+        if (breaks) comm->broken = true;
+        while ((breaks || hangs) && !comm->aborted) usleep(1000);
+        is_replay = comm->faults.replayed && times++ > 0;
+        if (!comm->aborted) work();
+        --comm->open;
+      });
   return launch(stream, run, release, kept) == 0 ? kSuccess : kUnhandledCudaError;
 }
 
@@ -457,7 +460,7 @@ EXPORT int ncclCommInitRank(Comm** made, int size, UniqueId id, int rank) {
 }
 
 EXPORT int ncclCommDestroy(Comm* comm) {
-  while (comm->open > 0) usleep(100);
+  while (comm->open > 0 || comm->alive.use_count() > 1) usleep(100);
   comm->aborted = true;
   munmap(comm->meeting, sizeof(Meeting));
   if (!comm->local.empty() || !comm->symmetric.empty()) {

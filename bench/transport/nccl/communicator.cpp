@@ -100,12 +100,34 @@ void Communicator::check(int result, const char* name) const {
   fail(text);
 }
 
+std::shared_ptr<RecordedGraph> Communicator::record_graph(const std::function<void()>& work) const {
+  auto recorded = std::make_shared<RecordedGraph>();
+  is_recording_ = true;
+  try {
+    recorded->graph = device_.record_graph(*stream_, work);
+  } catch (const AcceleratorError&) {  // the device's, which is no failure of NCCL
+    is_recording_ = false;
+    throw;
+  } catch (...) {
+    is_recording_ = false;
+    abort();
+    throw;
+  }
+  is_recording_ = false;
+  graphs_.push_back(recorded);
+  return recorded;
+}
+
 void Communicator::fail(const std::string& text) const {
-  abort();
+  if (!is_recording_) abort();  // else once the recording has ended
   throw std::runtime_error(text);
 }
 
+// NCCL waits then until no graph has calls of the communicator.
 void Communicator::abort() const {
+  for (const auto& known : graphs_)
+    if (const auto recorded = known.lock()) recorded->graph.reset();
+  graphs_.clear();
   if (handle_ != nullptr) api_.ncclCommAbort(handle_);
   handle_ = nullptr;
 }

@@ -5,12 +5,18 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "accel/accelerator.hpp"
 #include "group/group.hpp"
 #include "transport/nccl/api.hpp"
 
 namespace nearpeak::nccl {
+
+// A graph with calls of a communicator, which destroys it before it is aborted.
+struct RecordedGraph {
+  std::unique_ptr<Graph> graph;
+};
 
 // Of one rank, with a stream of its own that all its operations go into. What fails, or has not
 // ended after `limit_s` seconds, throws std::runtime_error with the name of the call. The
@@ -37,12 +43,10 @@ class Communicator {
   // Of its operations, for kernels between them.
   Stream& stream() const { return *stream_; }
   // What `work` calls here, as a graph. Throws AcceleratorError.
-  std::unique_ptr<Graph> record_graph(const std::function<void()>& work) const {
-    return device_.record_graph(*stream_, work);
-  }
-  void launch(Graph& graph, const char* name) const {
+  std::shared_ptr<RecordedGraph> record_graph(const std::function<void()>& work) const;
+  void launch(RecordedGraph& recorded, const char* name) const {
     last_ = name;
-    graph.launch(*stream_);
+    recorded.graph->launch(*stream_);
   }
   void begin_group() const { check(api_.ncclGroupStart(), "ncclGroupStart"); }
   void end_group() const { check(api_.ncclGroupEnd(), "ncclGroupEnd"); }
@@ -67,6 +71,8 @@ class Communicator {
   const SlotBuffer empty_;
   mutable CommHandle handle_ = nullptr;  // null again where it was aborted
   mutable const char* last_ = "";        // the call whose end is waited for
+  mutable std::vector<std::weak_ptr<RecordedGraph>> graphs_;
+  mutable bool is_recording_ = false;
 };
 
 // A group whose ranks have a communicator: what NCCL's benchmarks are given, as those of MPI have a
