@@ -36,6 +36,12 @@ def test_a_gpu_that_is_listed_twice_is_one_of_two_hosts_of_one_name(
     assert clues_of(lines_of(text), "nccl-tests").hosts == hosts
 
 
+def test_a_short_bus_id_that_is_listed_twice_tells_no_number_of_hosts() -> None:
+    """It has no domain: each process of a cloud's host may have device 0 with bus 0."""
+    line = "#  Rank  0 Group  0 Pid   11 on ubuntu device  0 [0x00] NVIDIA A40"
+    assert clues_of([line, line], "nccl-tests").hosts is None
+
+
 def test_a_host_without_a_name_is_none() -> None:
     lines = lines_of("#  Rank  0 Group  0 Pid   11 on     device  0 [0x0a] A40\n")
     assert clues_of(lines, "nccl-tests").hosts is None
@@ -50,6 +56,20 @@ def test_a_list_of_devices_counts_each_once() -> None:
 def test_perftest_names_the_gpu_that_it_picked() -> None:
     lines = lines_of("[pid = 3, dev = 0] device name = [NVIDIA A30]\n")
     assert clues_of(lines, "perftest").gpus == ("NVIDIA A30",)
+
+
+@pytest.mark.parametrize(
+    ("title", "gpu", "program"),
+    [
+        ("RDMA_Write BW Test", "", "ib_write_bw"),
+        ("RDMA_Read BW Test", "device name = [NVIDIA A30]", "ib_read_bw --use_cuda=0"),
+        ("Send Latency Test", "", "ib_send_lat"),
+        ("RDMA_Write Bidirectional BW Test", "", "ib_write_bw -b"),
+    ],
+)
+def test_perftest_names_its_program(title: str, gpu: str, program: str) -> None:
+    lines = lines_of(f"{gpu}\n                    {title}\n")
+    assert clues_of(lines, "perftest").program == program
 
 
 @pytest.mark.parametrize(

@@ -124,7 +124,7 @@ def again(view: View, variables: str = "", options: str = "") -> str:
     ranks = figure.ranks or 2
     with_variables = f"env {variables} " if variables else ""
     if figure.clues.tool == "perftest":
-        return f"ib_write_bw {options or '-a'} OTHER_HOST"
+        return f"{figure.clues.program or 'ib_write_bw'} {options or '-a'} OTHER_HOST"
     if figure.clues.tool == "nccl-tests":
         program = f"{PROGRAMS.get(figure.benchmark, f'{figure.benchmark}_perf')} {SIZES}"
         if view.inside:

@@ -21,6 +21,11 @@ LISTED = re.compile(
     r"Device \d{1,3}: (?P<name>\S.*?)\s*(?:\([0-9a-f]{8}:[0-9a-f]{2}:[0-9a-f]{2}\))?$"
 )
 PERFTEST_GPU = re.compile(r".*\bdevice name = \[(?P<name>[^\]]+)\]")
+# perftest: `RDMA_Write BW Test`.
+PERFTEST = re.compile(
+    r"\s*(?:RDMA_)?(?P<verb>Write|Read|Send|Atomic)[\w ]*?"
+    r" (?P<both>Bidirectional )?(?P<kind>BW|Latency) Test\b"
+)
 # NCCL_DEBUG=INFO: `Channel 00/0 : 1[0] -> 0[0] via SHM/direct/direct`.
 ROUTE = re.compile(r".*\bNCCL INFO .*\bvia (?P<route>NET/\w+|[A-Z0-9]+\b)")
 # `NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/RoCE`; numbers in brackets are taken off as tags are.
@@ -44,6 +49,7 @@ class Clues:
     """Facts that an output has beside its figures. Empty or None: it does not say."""
 
     tool: str = ""  # the suite: "nccl-tests", "osu", ...
+    program: str = ""  # of perftest, with what a table shows of its options: "ib_read_bw -b"
     gpus: tuple[str, ...] = ()  # product names, one for each rank or device
     hosts: int | None = None  # that the ranks were on
     routes: frozenset[str] = frozenset()  # "P2P", "SHM", "NVLS", "NET/IB", "NET/Socket"
@@ -61,8 +67,9 @@ def clues_of(lines: Sequence[str], tool: str) -> Clues:
     network = first_match(NETWORK.match, lines)
     return Clues(
         tool=tool,
+        program=_program(lines) if tool == "perftest" else "",
         gpus=tuple(names),
-        hosts=_hosts(devices) or (1 if one_host else None),
+        hosts=_hosts(devices) if devices else 1 if one_host else None,
         routes=frozenset(match["route"] for match in matches(ROUTE.match, lines)),
         nics=(len(NIC.findall(network["nics"])) or None) if network else None,
         looped=_looped(lines),
@@ -71,13 +78,18 @@ def clues_of(lines: Sequence[str], tool: str) -> Clues:
     )
 
 
-def _hosts(devices: Sequence[re.Match[str]]) -> int:
-    """Counts the hosts: a GPU that is listed again is one of another host of the same name."""
+def _hosts(devices: Sequence[re.Match[str]]) -> int | None:
+    """Counts the hosts: a GPU that is listed again is one of another host of the same name.
+
+    None where a short bus id, which has no domain, is listed again: it may be of two GPUs.
+    """
     gpus = Counter(map(_gpu, filter(_has_host, devices)))
+    if any(number > 1 and ":" not in bus for (_, bus, _), number in gpus.items()):
+        return None
     most: dict[str, int] = {}
     for (host, *_), number in gpus.items():
         most[host] = max(number, most.get(host, 0))
-    return sum(most.values())
+    return sum(most.values()) or None
 
 
 def _has_host(device: re.Match[str]) -> bool:
@@ -95,6 +107,17 @@ def _listed(lines: Iterable[str]) -> list[str]:
     listed = dict.fromkeys(match[0] for match in matches(LISTED.match, lines))
     names = [match["name"] for match in filter(None, map(LISTED.match, listed))]
     return names or [match["name"] for match in matches(PERFTEST_GPU.match, lines)][:1]
+
+
+def _program(lines: Sequence[str]) -> str:
+    """The program of perftest, by its title and the GPU that it picked."""
+    title = first_match(PERFTEST.match, lines)
+    if not title:
+        return ""
+    kind = "bw" if title["kind"] == "BW" else "lat"
+    both_ways = "-b" if title["both"] else ""
+    on_gpu = "--use_cuda=0" if first_match(PERFTEST_GPU.match, lines) else ""
+    return " ".join(filter(None, [f"ib_{title['verb'].lower()}_{kind}", both_ways, on_gpu]))
 
 
 def _looped(lines: Sequence[str]) -> bool:
