@@ -85,7 +85,7 @@ class GpuGraph final : public Graph {
     const GraphHandle recorded = record(stream.handle(), work);
     try {
       context_.call_if_there(&Driver::make_ready, &handle_, recorded, 0ull);
-    } catch (const AcceleratorError&) {
+    } catch (...) {
       context_.use_last().destroy_graph(recorded);
       throw;
     }

@@ -105,12 +105,9 @@ std::shared_ptr<RecordedGraph> Communicator::record_graph(const std::function<vo
   is_recording_ = true;
   try {
     recorded->graph = device_.record_graph(*stream_, work);
-  } catch (const AcceleratorError&) {  // the device's, which is no failure of NCCL
-    is_recording_ = false;
-    throw;
   } catch (...) {
     is_recording_ = false;
-    abort();
+    if (has_failed_) abort();
     throw;
   }
   is_recording_ = false;
@@ -119,6 +116,7 @@ std::shared_ptr<RecordedGraph> Communicator::record_graph(const std::function<vo
 }
 
 void Communicator::fail(const std::string& text) const {
+  has_failed_ = true;
   if (!is_recording_) abort();  // else once the recording has ended
   throw std::runtime_error(text);
 }

@@ -73,6 +73,7 @@ class Communicator {
   mutable const char* last_ = "";        // the call whose end is waited for
   mutable std::vector<std::weak_ptr<RecordedGraph>> graphs_;
   mutable bool is_recording_ = false;
+  mutable bool has_failed_ = false;
 };
 
 // A group whose ranks have a communicator: what NCCL's benchmarks are given, as those of MPI have a
