@@ -78,7 +78,7 @@ def jobs() -> Iterator[None]:
                 patch.setenv(variables[manager], "7")
                 found = allocation.Allocation("7", ("a", "b"), "a", manager)
                 patch.setattr(allocation, "current", lambda found=found: found)
-            patch.setattr(flux, "answer_of", lambda *_: "a b")
+            patch.setattr(flux, "flux_hosts", lambda *_: ["a", "b"])
             patch.setattr(os, "geteuid", lambda: 0)
             yield
 
