@@ -117,7 +117,7 @@ def nights(scatter: Scatter) -> str:
     for _ in range(WATCHED):
         cases = history(generator, scatter, SESSIONS)
         looks = [look(cases[..., :night]) for night in range(FEWEST, SESSIONS + 1)]
-        ever.append(Looked(*np.array(looks).any(axis=0)))
+        ever.append(Looked(*map(any, zip(*looks, strict=True))))
     return f"| {scatter} | {' | '.join(shares(ever))} |"
 
 
