@@ -68,7 +68,7 @@ def test_a_plan_says_which_groups_it_knows_and_what_it_finds(nearpeak: Nearpeak)
     assert "in 5 rounds of disjoint pairs, and each pair alone, 12 times\n" in out
     assert "finds:      a node that takes 7 % longer, and a link 15 %, in 90 % of runs, if" in out
     _, out, _ = nearpeak(*words, "--groups", "none")
-    assert "groups:     not known: the figures show them, or --groups names them\n" in out
+    assert "groups:     none: all nodes are alike\n" in out
 
 
 def test_the_script_of_a_job_is_written_and_nothing_measured(
