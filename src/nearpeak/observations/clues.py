@@ -114,10 +114,10 @@ def _program(lines: Sequence[str]) -> str:
     title = first_match(PERFTEST.match, lines)
     if not title:
         return ""
-    kind = "bw" if title["kind"] == "BW" else "lat"
+    name = f"ib_{title['verb'].lower()}" + ("_bw" if title["kind"] == "BW" else "_lat")
     both_ways = "-b" if title["both"] else ""
     on_gpu = "--use_cuda=0" if first_match(PERFTEST_GPU.match, lines) else ""
-    return " ".join(filter(None, [f"ib_{title['verb'].lower()}_{kind}", both_ways, on_gpu]))
+    return " ".join(filter(None, [name, both_ways, on_gpu]))
 
 
 def _looped(lines: Sequence[str]) -> bool:
