@@ -35,7 +35,7 @@ WATCHED = 50  # histories without one, looked at after each session
 
 
 class Scatter(NamedTuple):
-    """Of sessions."""
+    """How sessions differ."""
 
     session: float
     alike: float = 0.0  # correlation of a session with the one before it
@@ -63,7 +63,7 @@ class Looked(NamedTuple):
 
 
 def noise(generator: np.random.Generator, scatter: Scatter, shape: tuple[int, ...]) -> Floats:
-    """Of deviation 1, over sessions as the last axis."""
+    """Draws values of deviation 1; the last axis is the sessions."""
     drawn = generator.normal(0, 1, shape)
     if scatter.heavy:
         drawn = generator.standard_t(3, shape) / np.sqrt(3)
@@ -105,7 +105,7 @@ def nothing(scatter: Scatter) -> str:
 
 
 def shares(looks: list[Looked]) -> Iterator[str]:
-    """Of looks with each outcome."""
+    """Yields the share of looks with each outcome."""
     for share in np.array(looks, dtype=float).mean(axis=0):
         yield f"{100 * share:.0f} %"
 
@@ -122,8 +122,8 @@ def nights(scatter: Scatter) -> str:
 
 
 def loss(scatter: Scatter, part: str) -> str:
-    """The row of a loss of 10 %: the share of histories in which it is found so many sessions
-    after it, and in which the limit by hand is passed then."""
+    """Simulates a loss of 10 %: returns the row of the shares of histories in which a look so many
+    sessions after it finds it, and in which the limit by hand is passed."""
     generator = np.random.default_rng(3)
     found = np.zeros(len(AFTER))
     by_hand = 0

@@ -106,7 +106,7 @@ class Made:
     scatter: Floats = field(default_factory=lambda: _scatter())
 
     def times(self, pairs: Indices, chance: np.random.Generator, *, alone: bool) -> Floats:
-        """Of the pairs of a round: 2 x pairs."""
+        """Draws the times of the pairs of a round: 2 x pairs."""
         one, other = pairs.T
         far = distances(one, other, self.groups)
         latency = np.log(np.array([1.0, *self.cluster.farther]))[far]
@@ -123,7 +123,7 @@ class Made:
         return values + self.scatter[chance.integers(DRAWS, size=values.shape)]
 
     def _load(self, pairs: Indices, crosses: np.ndarray) -> Floats:
-        """How many times as long pairs take that share uplinks of their leaves."""
+        """Returns the factor by which shared uplinks of leaves slow each pair."""
         sizes = np.array(self.cluster.leaves)
         uplinks = np.maximum(sizes / self.cluster.taper, 1).astype(np.intp)
         ends = self.groups[0][pairs].T
@@ -269,7 +269,8 @@ def _round(number: int, pairs: Pairs, values: Floats) -> Round:
 
 
 def named(found: dict[str, Any], cluster: Made) -> set[Named]:
-    """What is called slow in any metric, by nodes.json. A group is the one of its first node."""
+    """Returns everything that nodes.json calls slow in any metric. A group is that of its first
+    node."""
     numbers = {name: number for number, name in enumerate(found["nodes"])}
     groups = [
         {group["name"]: int(of[group["nodes"][0]]) for group in level["groups"]}

@@ -62,7 +62,7 @@ class CollectiveCase : public Case {
   }
   // As --touch asks, before the operation in this slot.
   void touch(std::size_t slot) const;
-  // So many were used in their order by somebody who does not ask for each.
+  // A caller that takes the first slots without next_slot() says how many it used.
   void use_first(std::size_t slots) { used_ = std::max(used_, std::min(slots, slots_)); }
   std::size_t next_slot() {
     const std::size_t slot = next_;

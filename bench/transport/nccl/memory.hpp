@@ -16,8 +16,8 @@ inline constexpr const char* kNone = "none";
 inline constexpr const char* kLocal = "local";          // ncclCommRegister
 inline constexpr const char* kSymmetric = "symmetric";  // ncclCommWindowRegister
 
-// Memory from ncclMemAlloc, registered as long as it is allocated. It throws AcceleratorError where
-// NCCL cannot do that, with the reason.
+// Memory from ncclMemAlloc, registered as long as it is allocated. allocate() throws
+// AcceleratorError with the reason if NCCL cannot register it.
 class LocalMemory final : public ForwardingMemory {
  public:
   LocalMemory(const Communicator& comm, Memory& device) : ForwardingMemory(device), comm_(comm) {}
@@ -29,8 +29,8 @@ class LocalMemory final : public ForwardingMemory {
   std::map<void*, void*> handles_;
 };
 
-// Likewise in windows of all ranks. To allocate is collective, and all ranks get as much as the one
-// that wants most: a symmetric window is as large everywhere. It throws on every rank.
+// Memory from ncclMemAlloc in symmetric windows. allocate() is collective: all ranks get as much as
+// the rank that asks for most, as a symmetric window has one size. If it throws, it throws on all.
 class SymmetricMemory final : public ForwardingMemory {
  public:
   SymmetricMemory(Group& group, const Communicator& comm, Memory& device)

@@ -26,6 +26,11 @@ NAME = re.compile(
 )
 
 
+def nominal_pcie_gbs(generation: int) -> float:
+    """The nominal rate of 16 lanes of a generation, one way."""
+    return LANES * PCIE_3_LANE * float(2 ** (generation - 3))
+
+
 class Gpu(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A model of GPUs; rates in GB/s, one way."""
 
@@ -41,7 +46,7 @@ class Gpu(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def pcie_gbs(self) -> float:
         """The nominal rate of its lanes."""
-        return LANES * PCIE_3_LANE * float(2 ** (self.pcie - 3))
+        return nominal_pcie_gbs(self.pcie)
 
 
 class Known(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

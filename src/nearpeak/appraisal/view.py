@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from nearpeak.appraisal.figure import LARGE_BYTES, Figure, Point
-from nearpeak.appraisal.known import Hardware, measured_ceiling
+from nearpeak.appraisal.known import Hardware, measured_ceiling, nominal_pcie_gbs
 from nearpeak.appraisal.references import Reference
 
 
@@ -103,7 +103,7 @@ def pcie_gbs(generation: int) -> float:
     """The rate that 16 lanes of a generation sustain."""
     lanes = measured_ceiling("pcie", None)
     share = lanes.share if lanes and lanes.share else 1.0
-    return float(share * 15.76 * 2 ** (generation - 3))
+    return share * nominal_pcie_gbs(generation)
 
 
 TOPOLOGY = "nvidia-smi topo -m"

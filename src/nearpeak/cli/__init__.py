@@ -3,7 +3,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, NoReturn, TypeVar
 
 import typer
 from typer._click.core import ParameterSource
@@ -13,6 +13,7 @@ from nearpeak.errors import UserError, parsed
 from nearpeak.numbers import listed
 
 if TYPE_CHECKING:
+    from nearpeak.document.model import Document
     from nearpeak.results.results import Results
 
 T = TypeVar("T")
@@ -110,6 +111,29 @@ def check_files(*files: Path | None) -> None:
     named = [file for file in files if file is not None]
     if twice := next((file for file in named if named.count(file) > 1), None):
         raise UserError(f"{twice} is named for two outputs: give each a file of its own")
+
+
+def deliver(
+    document: "Document",
+    status: int,
+    texts: Sequence[tuple[Path | None, Callable[[], str]]],
+    as_html: Path | None,
+    *,
+    verbose: bool,
+) -> NoReturn:
+    """Writes the texts into the files that were asked for, and the page; prints the document and
+    exits with the status."""
+    from nearpeak.document.page import write_page
+    from nearpeak.document.terminal import print_document
+    from nearpeak.files import write_whole
+
+    for file, text in texts:
+        if file is not None:
+            write_whole(file, text())
+    if as_html is not None:
+        write_page(document, as_html)
+    print_document(document, as_html, verbose=verbose)
+    raise typer.Exit(status)
 
 
 def parse_tolerance(text: str) -> float:

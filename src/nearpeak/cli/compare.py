@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """`nearpeak compare`: what became slower between studies."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from nearpeak.cli import AsHtml, AsJson, AsJunit, Verbose, check_files, parse_tolerance
+from nearpeak.cli import AsHtml, AsJson, AsJunit, Verbose, check_files, deliver, parse_tolerance
 from nearpeak.terms.exit_statuses import paragraphs
 
 HELP = f"""Judge studies against earlier ones: what became slower.
@@ -66,21 +67,11 @@ def compare(
     from nearpeak.compare.load import load_side
     from nearpeak.compare.outcomes import to_junit
     from nearpeak.compare.present import present
-    from nearpeak.document.page import write_page
-    from nearpeak.document.terminal import print_document
-    from nearpeak.files import write_whole
 
     allowed = parse_tolerance(tolerance)
     check_files(as_json, as_junit, as_html)
     comparison = compared_sides(
         load_side([old]), load_side(new), allowed, allow_missing=allow_missing
     )
-    document = present(comparison)
-    if as_json is not None:
-        write_whole(as_json, to_json(comparison))
-    if as_junit is not None:
-        write_whole(as_junit, to_junit(comparison))
-    if as_html is not None:
-        write_page(document, as_html)
-    print_document(document, as_html, verbose=verbose)
-    raise typer.Exit(comparison.status)
+    texts = [(as_json, partial(to_json, comparison)), (as_junit, partial(to_junit, comparison))]
+    deliver(present(comparison), comparison.status, texts, as_html, verbose=verbose)

@@ -2,12 +2,13 @@
 """`nearpeak history`: since when is something slower, and what changed then."""
 
 from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from nearpeak.cli import AsHtml, AsJson, AsJunit, Verbose, check_files, parse_tolerance
+from nearpeak.cli import AsHtml, AsJson, AsJunit, Verbose, check_files, deliver, parse_tolerance
 from nearpeak.errors import UserError
 from nearpeak.terms.exit_statuses import paragraphs
 
@@ -61,9 +62,6 @@ def history(
 ) -> None:
     """Prints what changed and writes the files; exits with the status of the verdict."""
     from nearpeak.compare.load import load_side
-    from nearpeak.document.page import write_page
-    from nearpeak.document.terminal import print_document
-    from nearpeak.files import write_whole
     from nearpeak.history.build import build, to_json
     from nearpeak.history.outcomes import to_junit
     from nearpeak.history.present import present
@@ -71,15 +69,8 @@ def history(
     smallest, first = parse_tolerance(tolerance), parse_since(since)
     check_files(as_json, as_junit, as_html)
     judged = build(load_side(folders), smallest, first)
-    document = present(judged)
-    if as_json is not None:
-        write_whole(as_json, to_json(judged))
-    if as_junit is not None:
-        write_whole(as_junit, to_junit(judged))
-    if as_html is not None:
-        write_page(document, as_html)
-    print_document(document, as_html, verbose=verbose)
-    raise typer.Exit(judged.status)
+    texts = [(as_json, partial(to_json, judged)), (as_junit, partial(to_junit, judged))]
+    deliver(present(judged), judged.status, texts, as_html, verbose=verbose)
 
 
 def parse_since(text: str | None) -> str:
