@@ -68,9 +68,25 @@ class Segment {
   std::map<std::size_t, std::size_t> mapped_;  // how long, by their places
 };
 
-// Of all buffers that are in chunks.
-std::map<void*, Segment*>& segments() {
-  static auto& all = *new std::map<void*, Segment*>;
+// Of all buffers that are in chunks, of any thread.
+class Segments {
+ public:
+  void add(void* memory, std::unique_ptr<Segment> segment) {
+    const std::lock_guard lock(mutex_);
+    all_[memory] = std::move(segment);
+  }
+  std::unique_ptr<Segment> take(void* memory) {
+    const std::lock_guard lock(mutex_);
+    return std::move(all_.extract(memory).mapped());
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<void*, std::unique_ptr<Segment>> all_;
+};
+
+Segments& segments() {
+  static auto& all = *new Segments;  // at the end of the process there may be no driver
   return all;
 }
 
@@ -85,10 +101,10 @@ void* device_memory(std::size_t bytes) {
   } else {
     const std::size_t before = kChunk - (bytes / 2 / 4096 * 4096 + 4096) % kChunk;
     const std::size_t chunks = (before + bytes + kChunk - 1) / kChunk;
-    auto* const segment = new Segment(chunks, memory_kind == Memory::kChunks);
+    auto segment = std::make_unique<Segment>(chunks, memory_kind == Memory::kChunks);
     for (std::size_t i = 0; i < chunks; ++i) segment->map(i);
     memory = segment->data() + before;
-    segments()[memory] = segment;
+    segments().add(memory, std::move(segment));
   }
   return memory;
 }
@@ -100,7 +116,6 @@ void free_device_memory(void* memory) {
     CHECK(cuda("cuMemFreeAsync", memory, stream) == 0);
     CHECK(cuda("cuStreamSynchronize", stream) == 0);
   } else {
-    delete segments().at(memory);
-    segments().erase(memory);
+    segments().take(memory);
   }
 }

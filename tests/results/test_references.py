@@ -58,6 +58,14 @@ def test_the_fastest_way_is_the_reference_and_all_are_kept(both: Results) -> Non
     assert ways == ["graph", "enqueued", "blocking"]
 
 
+def test_operations_at_the_same_time_are_no_reference(both: Results) -> None:
+    [alone, *_] = of(both, "nccl")
+    both.cells.append(as_variant(alone, 0.05, 20, calls="grouped"))
+    [record] = find(both)
+    ways = [variant.case.axes["calls"] for variant in record.variants]
+    assert ways == ["graph", "enqueued", "blocking", "grouped"]
+
+
 def test_an_mpi_library_is_compared_within_blocks(both: Results) -> None:
     [record] = find(both)
     [alpha] = record.libraries

@@ -13,7 +13,7 @@ from nearpeak.results.results import (
     OperationVariant,
     Results,
 )
-from nearpeak.terms.axes import staging
+from nearpeak.terms.axes import AT_ONCE, CALLS, staging
 from nearpeak.terms.identity import Case, Who
 
 # Axes that choose how a library does an operation, and not what it does.
@@ -48,9 +48,14 @@ def _without_way(case: Case) -> tuple[str, str, str, int, tuple[tuple[str, str],
 
 
 def _by_who(cells: Iterable[Cell]) -> Iterator[tuple[Who, list[Cell]]]:
-    """The cells of each library, the fastest first."""
+    """The cells of each library, the fastest first. Operations that run at the same time come last:
+    their time is not that of one of them."""
     for who, mine in grouped(cells, lambda cell: cell.who).items():
-        yield who, sorted(mine, key=lambda cell: cell.median or 0.0)
+        yield who, sorted(mine, key=_at_once_and_time)
+
+
+def _at_once_and_time(cell: Cell) -> tuple[bool, float]:
+    return cell.case.axes.get(CALLS) == AT_ONCE, cell.median or 0.0
 
 
 def _reference(who: Who, ways: Sequence[Cell], mpi: Sequence[Cell]) -> OperationReference:

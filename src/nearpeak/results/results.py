@@ -808,7 +808,9 @@ class OperationReference(msgspec.Struct, kw_only=True):
 
     who: Who  # the GPU communication library with its settings
     place: Place  # the path
-    variants: list[OperationVariant]  # its ways, the fastest first: that one is the reference
+    # its ways, the fastest first, which is the reference; calls that are grouped come last, as they
+    # run at the same time
+    variants: list[OperationVariant]
     libraries: list[AgainstReference] = []  # the MPI libraries, the fastest first
 
     @property

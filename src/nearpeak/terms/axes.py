@@ -5,7 +5,8 @@ from collections.abc import Mapping
 
 STAGING = "staging"  # the axis of benchmarks that copy device buffers to the host themselves
 DIRECT = "none"  # its value where they do not
-CALLS = "calls"  # the axis of the MPI calls
+CALLS = "calls"  # the axis of the calls of MPI or NCCL,
+AT_ONCE = "grouped"  # and its value where operations run at the same time
 PACK = "pack"  # the axis of datatypes: the packer of their blocks,
 BY_LIBRARY = "direct"  # its value where the library gets the datatype,
 BY_MPI = (BY_LIBRARY, "mpi")  # and those where MPI packs them, explicitly or not

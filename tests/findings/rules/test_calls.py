@@ -4,6 +4,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 
@@ -26,3 +27,21 @@ def test_slower_calls(
     assert len(seen) == count
     for loss in seen:
         assert loss.cell.case.axes["calls"] == "blocking"
+
+
+@pytest.mark.parametrize(
+    ("slow", "fast", "count"),
+    [
+        (("blocking", 1), ("graph", 20), 0),  # a wait for each, and one for 20
+        (("enqueued", 20), ("graph", 20), 1),
+        (("enqueued", 20), ("grouped", 20), 0),  # one after another, and at the same time
+    ],
+)
+def test_times_of_several_operations_have_their_like(
+    by_hand: Any, slow: tuple[str, int], fast: tuple[str, int], count: int
+) -> None:
+    cells = [
+        msgspec.structs.replace(by_hand.make_cell("latency", us, calls=calls), operations=number)
+        for us, (calls, number) in ((40.0, slow), (20.0, fast))
+    ]
+    assert len(by_hand.seen("calls", cells)) == count

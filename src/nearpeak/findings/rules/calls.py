@@ -7,16 +7,18 @@ from nearpeak.findings.evidence import WORTH, PossibleLoss, Rule, View, against
 from nearpeak.findings.sentences import Phrases
 from nearpeak.findings.settings import RENDEZVOUS
 from nearpeak.findings.sources import GUIDELINES, THRESHOLDS
-from nearpeak.terms.axes import CALLS
+from nearpeak.terms.axes import AT_ONCE, CALLS
 
 
 def find(view: View) -> Iterator[PossibleLoss]:
     """Compares times of different kinds of calls.
 
-    Rates do not count: there calls determine the messages in flight (rule `blocking`).
+    Rates do not count: there calls determine the messages in flight (rule `blocking`). Nor does one
+    call beside several that share a wait, or that run at the same time.
     """
     for cell, other in view.pairs(CALLS):
-        if cell.unit == "us" and (loss := against(cell, other, WORTH)):
+        alike = cell.operations == other.operations and other.case.axes[CALLS] != AT_ONCE
+        if alike and cell.unit == "us" and (loss := against(cell, other, WORTH)):
             yield PossibleLoss(cell, other, loss)
 
 
