@@ -140,7 +140,7 @@ def measure(
     """A run of three nodes on the stand-in, that is begun or goes on, and what it has told.
     `more`: of what is chosen."""
     of = made.chosen(3, launches=4, **more)
-    path = path_of(machine, of.nodes)
+    path = path_of(machine, of)
     program = folder / "program.py"
     cpus = [end.cpus for end in path.ends]
     program.write_text(f"CPUS, HANGS = {cpus}, {hangs}\n{PROGRAM}")
