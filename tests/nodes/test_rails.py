@@ -154,6 +154,28 @@ def test_the_plan_names_its_rails() -> None:
     assert plan.cost(both, plan.planned(both)).seconds > one
 
 
+@pytest.mark.parametrize(
+    ("leaves", "launches", "line"),
+    [
+        (4, 4, "misses:     an uplink or a group, however slow: of 4 groups it takes --launches 5"),
+        (4, 5, None),
+    ],
+)
+def test_a_plan_says_what_its_launches_cannot_find(
+    leaves: int, launches: int, line: str | None
+) -> None:
+    levels = made.levels(*[24] * leaves)
+    of = made.chosen(24 * leaves, launches=launches, levels=levels, levels_from="Slurm")
+    misses = [text for text in plan.summary(of) if text.startswith("misses:")]
+    assert misses == [text for text in [line] if text]
+
+
+def test_a_plan_of_few_rails_says_how_many_launches_find_a_slow_one() -> None:
+    of = made.chosen(64, launches=4, **made.rails(3))
+    [line] = [text for text in plan.summary(of) if text.startswith("misses:")]
+    assert line == "misses:     a rail, however slow: of 3 rails it takes --launches 5"
+
+
 def test_two_nodes_are_enough_with_gpus_alone() -> None:
     plan.check(made.chosen(2, **made.rails(1)))
     with pytest.raises(UserError, match="it takes 3 or more"):

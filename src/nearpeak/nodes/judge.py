@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from nearpeak.arrays import Floats
-from nearpeak.nodes.found import Kind, Metric, Verdict
+from nearpeak.nodes.found import Kind, Metric, Mode, Verdict
 from nearpeak.nodes.journal import Pairs
 from nearpeak.nodes.pairs import medians, numbers, of_rail, only, times
 from nearpeak.nodes.tested import Fits, Fitted, Tested
@@ -28,6 +28,8 @@ FAMILIES: tuple[tuple[Kind, ...], ...] = (("rail", "group", "uplink", "node"), (
 # Of the pairs of a slow node, as many are less than half as slow as more than one and a half times:
 # the greatest share that may be more, and the greatest excess in standard deviations.
 MOST_UNTOUCHED, MOST_DEVIATIONS = 0.1, 1.6
+USUAL = 0.95  # of the pairs of others: a node beyond them stands apart from all groups
+BETWEEN: tuple[Mode, ...] = ("together", "alone")
 Subject = tuple[int, ...]
 
 
@@ -126,21 +128,63 @@ class _Alone:
 def looks_grouped(fits_of: Fits, verdicts: Sequence[Verdict], nodes: Sequence[str]) -> bool:
     """True if a node is called slow, but not with all of its partners: then it is only far away
     from most of them, in a group that nobody has named."""
-    index = {name: number for number, name in enumerate(nodes)}
-    for verdict in verdicts:
-        if verdict.kind != "node" or verdict.mode not in ("together", "alone"):
-            continue
-        by_rail = fits_of[verdict.metric, verdict.mode]
-        fitted = [
-            launch
-            for of_rail in (by_rail if verdict.rail is None else [by_rail[verdict.rail]])
-            for launch in of_rail
-        ]
-        node = index[verdict.nodes[0]]
-        excess = float(np.nanmedian([launch.fit.nodes[node] for launch in fitted]))
-        if _is_far_away(_with_partners(fitted, node), excess):
-            return True
-    return False
+    between = (verdict for verdict in verdicts if _of_node(verdict))
+    return any(_is_far(_fitted(fits_of, verdict), _node(verdict, nodes)) for verdict in between)
+
+
+def beyond_groups(
+    fits_of: Fits, verdicts: Sequence[Verdict], nodes: Sequence[str]
+) -> list[Verdict]:
+    """Returns the verdicts that hold whatever groups the nodes are in: of rails, within nodes, and
+    of nodes and GPUs that are slower with their nearest partner than most other pairs are."""
+    return [
+        verdict
+        for verdict in verdicts
+        if verdict.kind == "rail"
+        or (verdict.kind == "node" and verdict.mode not in BETWEEN)
+        or (_of_node(verdict) and _stands_apart(fits_of, verdict, verdicts, nodes))
+    ]
+
+
+def _of_node(verdict: Verdict) -> bool:
+    """True of a node, or a GPU, with other nodes."""
+    return verdict.kind == "node" and verdict.mode in BETWEEN
+
+
+def _node(verdict: Verdict, nodes: Sequence[str]) -> int:
+    return nodes.index(verdict.nodes[0])
+
+
+def _fitted(fits_of: Fits, verdict: Verdict) -> list[Fitted]:
+    """Returns the launches of the rail of a verdict, or of all rails."""
+    by_rail = fits_of[verdict.metric, verdict.mode]
+    if verdict.rail is not None:
+        by_rail = [by_rail[verdict.rail]]
+    return [launch for of_rail in by_rail for launch in of_rail]
+
+
+def _stands_apart(
+    fits_of: Fits, verdict: Verdict, verdicts: Sequence[Verdict], nodes: Sequence[str]
+) -> bool:
+    as_slow = {
+        _node(other, nodes)
+        for other in verdicts
+        if _of_node(other) and other.times > math.sqrt(verdict.times)
+    }
+    node = _node(verdict, nodes)
+    nearest, others = [], []
+    for launch in _fitted(fits_of, verdict):
+        mine = (launch.first == node) | (launch.second == node)
+        touched = np.isin(launch.first, [*as_slow]) | np.isin(launch.second, [*as_slow])
+        if mine.any() and not touched.all():
+            nearest.append(float(launch.values[mine].min()))
+            others.append(float(np.quantile(launch.values[~touched], USUAL)))
+    return bool(nearest) and float(np.median(np.array(nearest) - others)) > 0
+
+
+def _is_far(fitted: Sequence[Fitted], node: int) -> bool:
+    excess = float(np.nanmedian([launch.fit.nodes[node] for launch in fitted]))
+    return _is_far_away(_with_partners(fitted, node), excess)
 
 
 def _is_far_away(values: Floats, excess_of_node: float) -> bool:

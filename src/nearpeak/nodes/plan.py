@@ -16,6 +16,7 @@ from nearpeak.nodes import rounds
 from nearpeak.nodes.rounds import Round
 from nearpeak.nodes.topology import NONE, Level, plural
 from nearpeak.numbers import count, in_short
+from nearpeak.statistics.levels import ERROR_RATE
 from nearpeak.terms.buffers import HOST
 from nearpeak.terms.private import FreeText, HostName, Public
 from nearpeak.terms.sizes import format_seconds
@@ -271,7 +272,39 @@ def summary(chosen: Chosen) -> list[str]:
             f" {100 * (losses.link - 1):.0f} %, in {100 * FOUND:.0f} % of runs, if values scatter"
             f" by {100 * SCATTER:.0f} %"
         )
-    return lines
+    return [*lines, *_missed(chosen)]
+
+
+def _missed(chosen: Chosen) -> Iterator[str]:
+    """Yields a line of what the launches are too few to find, however slow it is."""
+    launches = planned(chosen)
+    judging = sum(launch.stage in ("whole", "again") for launch in launches)
+    curves = 2 * (2 if launches[0].alone else 1)
+    nodes = len(chosen.nodes) * (1 + chosen.per_node) if is_whole(chosen) else 0
+    groups = min((len(level.names) for level in chosen.levels), default=0)
+    parts = [
+        ("an uplink or a group", groups, judging, "groups", 4),
+        ("a rail", len(chosen.rails), judging if is_whole(chosen) else len(launches), "rails", 3),
+    ]
+    for name, number, of_it, plural_name, least in parts:
+        if number < least:
+            continue
+        tests = curves * (nodes + 2 * number)
+        if is_shown(number, of_it, tests):
+            continue
+        needed = next((more for more in range(1, 20) if is_shown(number, of_it + more, tests)), 0)
+        yield (
+            f"misses:     {name}, however slow: of {number} {plural_name} it takes"
+            f" --launches {chosen.launches + needed}"
+        )
+
+
+def is_shown(subjects: int, launches: int, tests: int) -> bool:
+    """True if so many launches can show that one of these subjects is slow, at best: if it is
+    slower than any of them ever scatters (additive.excess), among so many tests of its family."""
+    share = 1 / (subjects * launches + 1)
+    fisher = float(scipy.special.chdtrc(2 * launches, -2 * launches * math.log(share)))
+    return 2 * 2 * min(fisher, share**launches) * tests < ERROR_RATE
 
 
 def _ranks(chosen: Chosen) -> str:
@@ -281,19 +314,20 @@ def _ranks(chosen: Chosen) -> str:
         "D,D": "buffers in GPU memory",
         "H,D": "buffers in host memory at one end and GPU memory at the other, in both orders",
     }
-    return f"{count(chosen.per_node, 'rank')} on each, one for each GPU, {kinds[chosen.buffers]}"
+    number = len(chosen.rails)
+    ranks = f"{number} ranks on each, one for each GPU" if number > 1 else "a rank on each"
+    return f"{ranks}, {kinds[chosen.buffers]}"
 
 
 def _rails(chosen: Chosen) -> Iterator[str]:
     """Yields a line of the rails, if there are any, and one of what is measured within nodes."""
     if not chosen.rails:
         return
-    named = [
-        f"GPU {rail.gpu} with {rail.adapter}" if rail.adapter else f"GPU {rail.gpu}"
-        for rail in chosen.rails
-    ]
-    lacking = "" if all(rail.adapter for rail in chosen.rails) else "; the library chooses adapters"
-    yield f"rails:      {len(named)}: {', '.join(named)}{lacking}"
+    numbers = ", ".join(rail.gpu for rail in chosen.rails)
+    named = [f"GPU {rail.gpu} with {rail.adapter}" for rail in chosen.rails if rail.adapter]
+    gpus = f"{'GPU' if len(chosen.rails) == 1 else 'GPUs'} {numbers}; the library chooses adapters"
+    all_named = len(named) == len(chosen.rails)
+    yield f"rails:      {len(chosen.rails)}: {', '.join(named) if all_named else gpus}"
     first = planned(chosen)[0]
     if first.inside:
         yield (

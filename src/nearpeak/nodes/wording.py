@@ -204,16 +204,21 @@ def _judgement(results: Found) -> str:
     if not results.pairs_measured:
         return "nothing could be judged, as no pair has a value"
     if results.unclear:
-        return (
-            "the figures look grouped, and nothing tells the groups, so that no node was judged:"
-            " name the groups with --groups FILE, or --groups none for one switch"
-        )
+        return "; ".join([*_slow(results), _unclear(results)])
     if not results.tests and not results.complete:
         return "nothing could be judged so far, as too few launches have ended"
     if not results.verdicts:
         unfinished = "" if results.complete else " in what was measured so far"
         return f"no node and no link is slow{unfinished}"
     return "; ".join(_slow(results))
+
+
+def _unclear(results: Found) -> str:
+    judged = "no other node" if results.verdicts else "no node"
+    return (
+        f"the figures look grouped, and nothing tells the groups, so that {judged} was judged:"
+        " name the groups with --groups FILE, or --groups none for one switch"
+    )
 
 
 def required(results: Found, judged: Required) -> str:

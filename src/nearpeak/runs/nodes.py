@@ -85,7 +85,8 @@ def write_job(file: Path, chosen: Chosen, folder: Path, command: Sequence[str]) 
     lacking = _lacking(chosen.mpi)
     seconds = plan.cost(chosen, plan.planned(chosen)).seconds
     hosts = [node for node in chosen.nodes if node]
-    request = JobRequest(LONGER * seconds, len(chosen.nodes), hosts, folder, NAME)
+    gpus = 1 + max((int(rail.gpu) for rail in chosen.rails), default=-1)
+    request = JobRequest(LONGER * seconds, len(chosen.nodes), hosts, folder, NAME, gpus)
     _show(chosen)
     write_script(file, request, command, lacking, "--nodes")
 
