@@ -7,15 +7,18 @@
     python benchmarks/scale.py --clusters 24+8 --repeat 20 --planted 1.2
 
 Records as `nearpeak nodes` writes them, of made-up clusters (CLUSTERS): trees of two and three
-levels, dragonflies, and rails, whose leaf switch has one adapter of each node. Farther pairs have a
-longer latency. The bandwidth of a pair is that of its slowest part. Uplinks are tapered: pairs of a
-round share them, by a route that each pair has of its own, or evenly.
+levels, dragonflies, and rails, whose leaf switch has one adapter of each node; and nodes of several
+GPUs with an adapter each. Farther pairs have a longer latency. The bandwidth of a pair is that of
+its slowest part. Uplinks are tapered: pairs of a round share them, by a route that each pair has of
+its own, or evenly.
 
 Nodes differ by 1 %, links by 1.5 %. A value deviates as a launch of the recorded studies in
 examples/ does from the median of its cell: by 6 % (robust standard deviation), one in a hundred by
 more than 36 %. Slow are a node (by 1.1), another (by 1.2), a link (by 1.6), an uplink (by 1.5) and
 a leaf (by 1.3), each in a leaf of its own, as far as there are as many. `--planted FACTOR` plants
-one node alone, `--planted 1` nothing, `--unknown` gives no groups.
+one node alone, `--planted 1` nothing, `--unknown` gives no groups. Of clusters with GPUs, slow are
+a node (by 1.2), three GPUs of other nodes (two by 1.3, one of them with host memory alone, one by
+1.1) and a rail (by 1.25); `--planted` plants nothing there.
 
 Printed is what is found, who else is named, and what plan, results and page of the first cluster
 take. Seconds are those of a CPU, as the machine may be shared. Asked for are a plan in 10 s,

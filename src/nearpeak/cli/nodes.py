@@ -77,9 +77,9 @@ def nodes(
         str | None,
         typer.Option(
             metavar="A,B,C[,...]",
-            help="The nodes, three or more, all pairs of which are measured; this one must be among"
-            " them. The others are called by ssh, which must ask for no password. Default: those of"
-            " the Slurm job.",
+            help="The nodes, three or more, or two with GPUs, all pairs of which are measured; this"
+            " one must be among them. The others are called by ssh, which must ask for no password."
+            " Default: those of the Slurm job.",
         ),
     ] = None,
     number: Annotated[

@@ -190,7 +190,9 @@ def _check_gpu_support(prepared: _Prepared) -> None:
     if within is None:
         return
     contender = Contender(library=library, settings=prepared.settings)
-    case = TrialCase("D,D", "bibw")
+    described = programs.describe_library(library, programs.TOOLS).benchmarks
+    usual = next(it.name for it in described if it.default and it.ranks.fits(len(within.ends)))
+    case = TrialCase("D,D", usual)
     if reason := why_needs_gpu(contender, case, within, machine, programs.TOOLS, tell):
         advice = "choose another with --mpi"
         if not library.layer:
