@@ -79,14 +79,6 @@ def test_a_plan_says_which_groups_it_knows_and_what_it_finds(nearpeak: Nearpeak)
     assert "groups:     none: all nodes are alike\n" in out
 
 
-def test_nccl_is_refused(nearpeak: Nearpeak, fake_nccl: Path) -> None:
-    words = ("--buffers", "D", "--gpus", "0", "--nodes", "4", "--dry-run")
-    code, out, err = nearpeak("nodes", "--mpi", f"nccl={fake_nccl}", *words)
-    assert (code, out) == (2, "")
-    assert "nccl is no MPI library, and `nearpeak nodes` measures pairs with MPI alone" in err
-    assert err.endswith("`nearpeak study` measures NCCL\n")
-
-
 def test_a_plan_of_gpus_has_their_adapters(nearpeak: Nearpeak) -> None:
     words = ("nodes", *GPUS, "--gpus", "0-1", "--adapters", "mlx5_0:1,mlx5_3:1")
     status, out, _ = nearpeak(*words)

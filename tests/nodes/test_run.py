@@ -16,11 +16,12 @@ from nearpeak.errors import UserError
 from nearpeak.launching.command_lines import Tools
 from nearpeak.libraries.build import build_mpi, compiler, kit_for
 from nearpeak.libraries.discover import resolve
+from nearpeak.libraries.families import is_native
 from nearpeak.libraries.library import CommandLine, Settings
 from nearpeak.machine.machine import Machine
 from nearpeak.nodes import plan
 from nearpeak.nodes.journal import Launch, LaunchEnd, NodesJournal, read
-from nearpeak.nodes.run import Run, path_of
+from nearpeak.nodes.run import Run, check_library, path_of
 
 NEARPEAK = str(Path(sys.executable).with_name("nearpeak"))
 made = sys.modules["made_nodes"]  # loaded by tests/conftest.py
@@ -145,14 +146,25 @@ def run_on_gpus(hosts: Any, folder: Path, *words: str, mpi: str = "mpich") -> tu
 
 
 @pytest.mark.usefixtures("mpich", "fake_gpus")
-def test_gpus_of_two_nodes_rail_by_rail(two_hosts: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("mpi", "fake", "buffers"), [("mpich", "reachable=1", "D,D"), ("mpich+layer", "", "H,D")]
+)
+def test_gpus_of_two_nodes_rail_by_rail(
+    two_hosts: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    mpi: str,
+    fake: str,
+    buffers: str,
+) -> None:
+    monkeypatch.setenv("NEARPEAK_FAKE_CUDA", fake)
     folder = tmp_path / "nodes"
-    code, out, err = run_on_gpus(two_hosts, folder, *QUICK, "--buffers", "D,D")
-    assert (code, err) == (0, ""), out
-    assert "rails:      2: GPU 0, GPU 1; the library chooses adapters" in out
+    code, out, err = run_on_gpus(two_hosts, folder, *QUICK, "--buffers", buffers, mpi=mpi)
+    assert code == 0, out + err
+    assert "rails:      2: GPUs 0, 1; the library chooses adapters" in out
     found = json.loads((folder / "nodes.json").read_text())
     assert found["complete"]
-    assert (found["buffers"], found["wrong"]) == ("D,D", [])
+    assert (found["buffers"], found["wrong"]) == (buffers, [])
     assert [rail["gpu"] for rail in found["rails"]] == ["0", "1"]
     assert [(pair["nodes"], pair["rail"]) for pair in found["pairs"]] == [
         (["nearpeak-a", "nearpeak-b"], 0),
@@ -279,6 +291,12 @@ def test_how_long_launches_take_is_learnt_from_the_last_one(
     run, told = measure(tmp_path, machine, 1.9)
     assert run.cut_short == (len(read(tmp_path).launches) < 4)
     assert "launch 3 is not begun" not in str(told)  # by the first guess it would take 2.1 s
+
+
+def test_nccl_is_refused() -> None:
+    nccl = made_library("nccl", family="nccl")
+    with pytest.raises(UserError, match=r"nccl is no MPI library.*`nearpeak study` measures NCCL"):
+        check_library(nccl, is_native(nccl))
 
 
 def test_a_folder_that_has_a_run_is_not_written_over(tmp_path: Path) -> None:
