@@ -67,8 +67,8 @@ def test_one_slow_gpu_is_named_with_its_node(tmp_path: Path, gpus: int) -> None:
     cluster = Cluster(8, gpus)
     cluster.gpus[3, 1] = 1.3
     results = found(tmp_path, cluster)
-    assert culprits(results) == {"node n3, GPU 1"}
-    assert wording.conclusion(results) == "8 nodes: 1 slow GPU, n3, GPU 1"
+    assert culprits(results) == {"GPU 1 of node n3"}
+    assert wording.conclusion(results) == "8 nodes: 1 slow GPU, GPU 1 of n3"
     [verdict] = [v for v in results.verdicts if (v.metric, v.mode) == ("latency_us", "alone")]
     assert (verdict.nodes, verdict.rail) == (["n3"], 1)
     assert verdict.times == pytest.approx(1.3, rel=0.03)
@@ -87,7 +87,7 @@ def test_a_gpu_that_is_slow_to_host_memory_alone(tmp_path: Path) -> None:
     cluster = Cluster(8, 2)
     cluster.host[2, 0] = 1.5
     results = found(tmp_path, cluster)
-    assert culprits(results) == {"node n2, GPU 0"}
+    assert culprits(results) == {"GPU 0 of node n2"}
     assert {verdict.mode for verdict in results.verdicts} == {"host"}
     [text] = {wording.slowness(verdicts) for verdicts in wording.culprits(results).values()}
     assert "times the usual latency to host memory" in text
@@ -123,7 +123,7 @@ def test_of_many_nodes_a_gpu_and_a_rail_are_found_among_suspects(tmp_path: Path)
     cluster.gpus[40, 2] = 1.3
     cluster.rails[0] = 1.4
     results = found(tmp_path, cluster, levels_from="none")
-    assert culprits(results) == {"node n40, GPU 2", "rail 0"}
+    assert culprits(results) == {"GPU 2 of node n40", "rail 0"}
 
 
 def test_the_report_shows_rails(tmp_path: Path) -> None:

@@ -174,6 +174,16 @@ def test_gpus_of_two_nodes_rail_by_rail(
     modes = {(curve["metric"], curve["mode"]) for curve in found["curves"]}
     assert {("bandwidth_gbs", mode) for mode in ("together", "inside", "host")} <= modes
 
+    # A launch that is lacking is made up for, on the same GPUs.
+    lines = (folder / "nodes.jsonl").read_bytes().splitlines(keepends=True)
+    last = max(n for n, line in enumerate(lines) if b'"record":"launch"' in line)
+    (folder / "nodes.jsonl").write_bytes(b"".join(lines[:last]))
+    words = [sys.executable, ON_FAKE_GPUS, "nodes", "--resume", "-o", str(folder)]
+    done = two_hosts.run(words)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "launch 4 of 4: 25 of 25 rounds" in done.stdout
+    assert len(read(folder).launches) == 4
+
 
 def faulty_mpich(folder: Path) -> Path:
     """The library that makes mistakes in messages between two ranks, to be preloaded."""

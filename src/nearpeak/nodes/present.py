@@ -198,6 +198,7 @@ def _maps(results: Found) -> Iterator[Block]:
     yield Prose(
         f"Each node has a row, to the left of its name, and a column below it, {order}. A slow node"
         " is a row and a column of orange or red cells, a slow link a single one."
+        f"{' A cell has the colour of its slowest rail.' * (len(results.rails) > 1)}"
         f"{several if side > 1 else ''}"
     )
     yield maps.drawing(results)
@@ -211,7 +212,7 @@ def _rail_maps(results: Found) -> Iterator[Block]:
     )
     yield Prose(
         f"Each node has a row, each rail a column: {gpus}. A slow GPU is a single cell, a slow node"
-        f" a row.{several if side > 1 else ''}"
+        f" a row; each is compared with others of its rail.{several if side > 1 else ''}"
     )
     yield rails_drawing.drawing(results)
 

@@ -75,7 +75,7 @@ def of_rails(results: Found) -> str:
 
 
 def subject(results: Found, verdict: Verdict) -> str:
-    """`node7`; `node7, GPU 2`; `node3 - node9`, or with `, rail 2`; `s1 - s4` of groups; `2` of a
+    """`node7`; `GPU 2 of node7`; `node3 - node9`, or with `, rail 2`; `s1 - s4` of groups; `2` of a
     rail."""
     ends = " - ".join(verdict.groups or verdict.nodes)
     if verdict.rail is None:
@@ -83,7 +83,7 @@ def subject(results: Found, verdict: Verdict) -> str:
     gpu = results.rails[verdict.rail].gpu
     if verdict.kind == "rail":
         return gpu
-    return f"{ends}, {GPU if verdict.kind == 'node' else 'rail'} {gpu}"
+    return f"{GPU} {gpu} of {ends}" if part(verdict) == GPU else f"{ends}, rail {gpu}"
 
 
 def part(verdict: Verdict) -> str:
@@ -95,6 +95,8 @@ def what(results: Found, verdict: Verdict) -> str:
     """`node node7`, `leaf switch s1`, `uplink of leaf switch s1`, `route s1 - s4 of leaf
     switches`."""
     name_of = subject(results, verdict)
+    if part(verdict) == GPU:
+        return name_of.replace(" of ", " of node ", 1)
     if verdict.level is None:
         return f"{verdict.kind} {name_of}"
     kind = results.levels[verdict.level].kind
