@@ -110,6 +110,8 @@ def test_a_rail_is_found_slow_between_two_nodes(tmp_path: Path) -> None:
     results = found(tmp_path, cluster)
     assert culprits(results) == {"rail 1"}
     assert wording.conclusion(results) == "2 nodes: 1 slow rail, 1"
+    usual = found(tmp_path / "usual", Cluster(2, 4))
+    assert wording.conclusion(usual).startswith("2 nodes: no rail is slow; too few to judge nodes")
 
 
 def test_a_slow_link_of_one_rail(tmp_path: Path) -> None:
