@@ -7,15 +7,18 @@
     python benchmarks/scale.py --clusters 24+8 --repeat 20 --planted 1.2
 
 Records as `nearpeak nodes` writes them, of made-up clusters (CLUSTERS): trees of two and three
-levels, dragonflies, and rails, whose leaf switch has one adapter of each node. Farther pairs have a
-longer latency. The bandwidth of a pair is that of its slowest part. Uplinks are tapered: pairs of a
-round share them, by a route that each pair has of its own, or evenly.
+levels, dragonflies, and rails, whose leaf switch has one adapter of each node; and nodes of several
+GPUs with an adapter each. Farther pairs have a longer latency. The bandwidth of a pair is that of
+its slowest part. Uplinks are tapered: pairs of a round share them, by a route that each pair has of
+its own, or evenly.
 
 Nodes differ by 1 %, links by 1.5 %. A value deviates as a launch of the recorded studies in
 examples/ does from the median of its cell: by 6 % (robust standard deviation), one in a hundred by
 more than 36 %. Slow are a node (by 1.1), another (by 1.2), a link (by 1.6), an uplink (by 1.5) and
 a leaf (by 1.3), each in a leaf of its own, as far as there are as many. `--planted FACTOR` plants
-one node alone, `--planted 1` nothing, `--unknown` gives no groups.
+one node alone, `--planted 1` nothing, `--unknown` gives no groups. Of clusters with GPUs, slow are
+a node (by 1.2), three GPUs of other nodes (two by 1.3, one of them with host memory alone, one by
+1.1) and a rail (by 1.25); `--planted` plants nothing there.
 
 Printed is what is found, who else is named, and what plan, results and page of the first cluster
 take. Seconds are those of a CPU, as the machine may be shared. Asked for are a plan in 10 s,
@@ -23,6 +26,7 @@ results and page in 60 s, a page of 10 MB, and 2 GiB of memory at most.
 """
 
 import argparse
+import itertools
 import json
 import math
 import resource
@@ -42,18 +46,22 @@ from verdict_power import recorded
 from nearpeak.arrays import Floats, Indices
 from nearpeak.nodes import plan, suspects
 from nearpeak.nodes.build import build, to_json
-from nearpeak.nodes.journal import Begin, Launch, LaunchEnd, NodesJournal, Round, read
+from nearpeak.nodes.journal import SCHEMA, Begin, Launch, LaunchEnd, NodesJournal, Round, read
+from nearpeak.nodes.plan import Rail
 from nearpeak.nodes.rounds import Round as Pairs
-from nearpeak.nodes.rounds import lines
+from nearpeak.nodes.rounds import lines, on_nodes, on_rails
 from nearpeak.nodes.topology import Level
 from nearpeak.statistics.nested import distances
+from nearpeak.terms.buffers import HOST
 from nearpeak.terms.identity import Who
 
 NODES_DIFFER, LINKS_DIFFER = 0.01, 0.015
 LATENCY_US, BANDWIDTH_GBS = 1.6, 24.0
 PLAN_SECONDS, RESULT_SECONDS, PAGE_BYTES, MEMORY_BYTES = 10.0, 60.0, 10 * 10**6, 2 * 2**30
 SLOW_NODES, SLOW_LINK, SLOW_UPLINK, BAD_LEAF = (1.1, 1.2), 1.6, 1.5, 1.3
+SLOW_GPU, SLOW_RAIL = 1.3, 1.25
 DRAWS = 4096  # values of the recorded scatter
+Chance = np.random.Generator
 Named = tuple[str, tuple[int, ...]]
 
 
@@ -65,6 +73,7 @@ class Cluster(NamedTuple):
     above: tuple[int, ...] = ()  # leaves of each wider group
     taper: float = 1.0  # nodes of a leaf for each of its uplinks
     static: bool = False  # each pair has a route of its own, so that some share an uplink
+    gpus: int = 0  # of each node, each with an adapter: so many rails
 
 
 CLUSTERS = {
@@ -80,6 +89,10 @@ CLUSTERS = {
     "static-64": Cluster((16,) * 4, (1.15,), taper=2, static=True),
     "fat-tree-64": Cluster((8,) * 8, (1.15, 1.3), (4, 4), taper=2),
     "dragonfly-64": Cluster((4,) * 16, (1.1, 1.4), (4,) * 4, static=True),
+    "gpus-8": Cluster((8,), (), gpus=4),
+    "gpus-64": Cluster((16,) * 4, (1.15,), gpus=8),
+    "gpus-128": Cluster((16,) * 8, (1.15,), gpus=8),
+    "gpus-512": Cluster((32,) * 16, (1.15,), gpus=8),
     "tree-512": Cluster((32,) * 16, (1.15,), taper=2),
     "static-512": Cluster((32,) * 16, (1.15,), taper=2, static=True),
     "fat-tree-512": Cluster((16,) * 32, (1.15, 1.3), (8,) * 4, taper=2),
@@ -102,15 +115,24 @@ class Made:
     leaf: int | None = None  # slow within, and to all others
     uplink: int | None = None  # the leaf
     link: tuple[int, int] | None = None
+    gpus: Floats = field(default_factory=lambda: np.zeros((1, 1)))  # of each GPU: nodes x rails
+    rails: Floats = field(default_factory=lambda: np.zeros(1))  # of each rail
+    host: Floats = field(default_factory=lambda: np.zeros((1, 1)))  # of each GPU with host memory
     slow: dict[Named, float] = field(default_factory=dict)
     scatter: Floats = field(default_factory=lambda: _scatter())
 
     def times(self, pairs: Indices, chance: np.random.Generator, *, alone: bool) -> Floats:
-        """Draws the times of the pairs of a round: 2 x pairs."""
+        """Draws the times of the pairs of a round, each on all rails: 2 x (pairs x rails)."""
+        number = len(self.rails)
+        rail = np.tile(np.arange(number), len(pairs))
+        pairs = np.repeat(pairs, number, axis=0)
         one, other = pairs.T
         far = distances(one, other, self.groups)
         latency = np.log(np.array([1.0, *self.cluster.farther]))[far]
-        own = self.nodes[one] + self.nodes[other] + LINKS_DIFFER * _fixed(pairs, self.seed)
+        own = self.nodes[one] + self.nodes[other] + LINKS_DIFFER * _fixed(pairs, self.seed, rail)
+        own = own + self.rails[rail]
+        if number > 1:
+            own = own + self.gpus[one, rail] + self.gpus[other, rail]
         if self.link is not None:
             own = own + math.log(SLOW_LINK) * (pairs == self.link).all(axis=1)
         leaves = self.groups[0]
@@ -118,9 +140,27 @@ class Made:
         for leaf, factor in ((self.leaf, BAD_LEAF), (self.uplink, SLOW_UPLINK)):
             touched = (leaves[one] == leaf) | (leaves[other] == leaf)
             own = own + math.log(factor) * (touched & (crosses | (leaf == self.leaf)))
-        load = np.zeros(len(pairs)) if alone else self._load(pairs, crosses)
+        # Each rail has switches of its own.
+        load = np.zeros(len(pairs)) if alone or number > 1 else self._load(pairs, crosses)
         values = np.stack([latency + own, np.maximum(own, load)])
         return values + self.scatter[chance.integers(DRAWS, size=values.shape)]
+
+    def inside(
+        self,
+        node: Indices,
+        gpu: Indices,
+        other: Indices,
+        chance: np.random.Generator,
+        *,
+        host: bool,
+    ) -> Floats:
+        """Draws the times within nodes: 2 x pairs. Two GPUs share a switch."""
+        far = np.where((gpu ^ other) == 1, 0.0, math.log(1.4))
+        if host:
+            own = far + self.host[node, gpu]
+        else:
+            own = far + self.gpus[node, gpu] + self.gpus[node, other]
+        return np.asarray(own + self.scatter[chance.integers(DRAWS, size=(2, len(node)))])
 
     def _load(self, pairs: Indices, crosses: np.ndarray) -> Floats:
         """Returns the factor by which shared uplinks of leaves slow each pair."""
@@ -151,9 +191,11 @@ def _scatter() -> Floats:
     return np.asarray(np.quantile(every, (np.arange(DRAWS) + 0.5) / DRAWS))
 
 
-def _fixed(pairs: Indices, seed: int) -> Floats:
-    """A number of a standard normal distribution for each pair, always the same."""
+def _fixed(pairs: Indices, seed: int, rail: Indices | None = None) -> Floats:
+    """A number of a standard normal distribution for each pair on its rail, always the same."""
     mixed = (pairs[:, 0].astype(np.uint64) << np.uint64(32)) | pairs[:, 1].astype(np.uint64)
+    if rail is not None:
+        mixed |= rail.astype(np.uint64) << np.uint64(24)
     uniform: list[Floats] = []
     for turn in range(2):  # splitmix64 (Steele, Lea and Flood, OOPSLA 2014)
         z = mixed + np.uint64((seed * 2 + turn + 1) * 0x9E3779B97F4A7C15 % 2**64)
@@ -173,6 +215,9 @@ def made(cluster: Cluster, seed: int, planted: float | None) -> Made:
     nodes = NODES_DIFFER * chance.standard_normal(len(leaves))
     found = Made(cluster, groups, nodes, seed)
     places = chance.permutation(len(cluster.leaves)).tolist()
+    if cluster.gpus:
+        _with_gpus(found, chance, healthy=planted is not None)
+        return found
 
     def node(leaf: int) -> int:
         return int(chance.choice(np.flatnonzero(leaves == leaf)))
@@ -191,6 +236,28 @@ def made(cluster: Cluster, seed: int, planted: float | None) -> Made:
         found.slow["uplink", (found.uplink,)] = SLOW_UPLINK
         found.slow["group", (found.leaf,)] = BAD_LEAF
     return found
+
+
+def _with_gpus(found: Made, chance: np.random.Generator, *, healthy: bool) -> None:
+    """Gives each node its GPUs. Unless all are healthy, a node, three GPUs and a rail are slow: one
+    GPU is slow to all others, one to host memory alone, one is a little slow."""
+    count, rails = len(found.nodes), found.cluster.gpus
+    found.gpus = NODES_DIFFER * chance.standard_normal((count, rails))
+    found.host = NODES_DIFFER * chance.standard_normal((count, rails))
+    found.rails = np.zeros(rails)
+    if healthy:
+        return
+    nodes, numbers = chance.permutation(count).tolist(), chance.permutation(rails).tolist()
+    _plant(found, nodes[0], SLOW_NODES[1])
+    for node, rail, table, factor in (
+        (nodes[1], numbers[0], found.gpus, SLOW_GPU),
+        (nodes[2], numbers[1], found.gpus, SLOW_NODES[0]),
+        (nodes[3], numbers[2], found.host, SLOW_GPU),
+    ):
+        table[node, rail] = math.log(factor)
+        found.slow["GPU", (node, rail)] = factor
+    found.rails[numbers[3]] = math.log(SLOW_RAIL)
+    found.slow["rail", (numbers[3],)] = SLOW_RAIL
 
 
 def _plant(found: Made, node: int, factor: float) -> None:
@@ -216,9 +283,11 @@ def record(folder: Path, cluster: Made, *, unknown: bool) -> float:
         seed=cluster.seed,
         levels=[] if unknown else levels_of(cluster),
         levels_from="" if unknown else "Slurm",
+        rails=[Rail(gpu=str(gpu), adapter="made") for gpu in range(cluster.cluster.gpus)],
+        buffers="D,D" if cluster.cluster.gpus else HOST,
     )
     begin = Begin(
-        schema=1,
+        schema=SCHEMA,
         nearpeak="simulated",
         started="2026-01-01T00:00:00+00:00",
         host="node0000",
@@ -243,16 +312,34 @@ def record(folder: Path, cluster: Made, *, unknown: bool) -> float:
         with (folder / "rounds").open("w") as out:
             out.writelines(f"{line}\n" for line in lines(every))
         seconds = max(seconds, time.process_time() - started)
+        rails = chosen.per_node
+        inside = plan.rounds_inside(chosen, number)
+        begun = 3 * len(inside)
         journal.append(
-            Launch(launch=number, stage=measures.stage, together=len(together), rounds=len(every))
+            Launch(
+                launch=number,
+                stage=measures.stage,
+                together=len(together),
+                rounds=begun + len(every),
+                inside=len(inside),
+                host=2 * len(inside),
+            )
         )
+        for turn, (order, pairs) in enumerate(itertools.product(range(3), inside)):
+            ranks = on_nodes(pairs, count, rails)
+            low, high = (ranks % rails).T
+            ends = (high, low) if order == 1 else (low, high)
+            values = cluster.inside(ranks[:, 0] // rails, *ends, chance, host=order > 0)
+            journal.append(_round(turn, ranks, values))
         for turn, pairs in enumerate(together):
             values = cluster.times(pairs, chance, alone=False)
-            journal.append(_round(turn, pairs, values))
+            journal.append(_round(begun + turn, on_rails(pairs, rails), values))
         if alone:
             values = cluster.times(np.concatenate(alone), chance, alone=True)
+            begun += len(together)
             for turn, pairs in enumerate(alone):
-                journal.append(_round(len(together) + turn, pairs, values[:, turn : turn + 1]))
+                columns = values[:, turn * rails : (turn + 1) * rails]
+                journal.append(_round(begun + turn, on_rails(pairs, rails), columns))
         journal.append(LaunchEnd(launch=number, status="ok", message="", seconds=60.0))
     journal.close()
     return seconds
@@ -281,6 +368,9 @@ def named(found: dict[str, Any], cluster: Made) -> set[Named]:
         index = numbers if verdict["level"] is None else groups[verdict["level"]]
         ends = tuple(sorted(index[name] for name in verdict["groups"] or verdict["nodes"]))
         kind = verdict["kind"] if not verdict["level"] else f"{verdict['kind']} of level 2"
+        if verdict["rail"] is not None:
+            kind = {"node": "GPU", "rail": "rail"}.get(kind, f"{kind} of a rail")
+            ends = (*ends, verdict["rail"])
         said.add((kind, ends))
     return said
 

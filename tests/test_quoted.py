@@ -66,6 +66,7 @@ EVERYWHERE = (  # the output is the same
     "import ",
     "machine",
     "nodes --mpi openmpi --nodes 16 --dry-run",
+    "nodes --mpi openmpi --buffers D,D --gpus 0-7 --nodes 64 --dry-run",
     "publish examples/",
     "report examples/",
 )

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 Nearpeak = Callable[..., tuple[int, str, str]]
+GPUS = ("--mpi", "one", "--nodes", "4", "--buffers", "D", "--dry-run")
 
 
 @pytest.mark.parametrize(
@@ -33,6 +34,13 @@ Nearpeak = Callable[..., tuple[int, str, str]]
         ),
         (("--mpi", "one", "--hosts", "a,b,c", "--small", "1M"), "--large 1048576: the message of"),
         (("--mpi", "ceiling", "--nodes", "9", "--dry-run"), "ceiling is no MPI library"),
+        (("--mpi", "one", "--hosts", "a,b,c", "--gpus", "0"), "--gpus is of GPUs: give --buffers"),
+        (("--mpi", "one", "--hosts", "a,b,c", "--buffers", "P"), "--buffers: 'P' is not measured"),
+        (("--mpi", "one", "--hosts", "a,b,c", "--buffers", "X"), "--buffers: 'X' does not name"),
+        (("--mpi", "one", "--nodes", "4", "--buffers", "D", "--dry-run"), "like --gpus 0-7"),
+        ((*GPUS, "--gpus", "0,0"), "--gpus: '0,0' names a GPU twice"),
+        ((*GPUS, "--gpus", "0-3", "--adapters", "a,b"), "--adapters names 2 for 4 GPUs"),
+        (("--resume", "--buffers", "D"), "--resume takes every option from the run"),
         (("--mpi", "one", "--nodes", "9"), "--nodes N is for --dry-run and --sbatch"),
         (("--mpi", "one", "--nodes", "2", "--dry-run"), "2 nodes: it takes 3 or more"),
         (("--resume", "--sbatch", "f"), "--sbatch writes a script that completes its run"),
@@ -69,6 +77,24 @@ def test_a_plan_says_which_groups_it_knows_and_what_it_finds(nearpeak: Nearpeak)
     assert "finds:      a node that takes 7 % longer, and a link 15 %, in 90 % of runs, if" in out
     _, out, _ = nearpeak(*words, "--groups", "none")
     assert "groups:     none: all nodes are alike\n" in out
+
+
+def test_a_plan_of_gpus_has_their_adapters(nearpeak: Nearpeak) -> None:
+    words = ("nodes", *GPUS, "--gpus", "0-1", "--adapters", "mlx5_0:1,mlx5_3:1")
+    status, out, _ = nearpeak(*words)
+    assert status == 0
+    assert "nodes:      4, 2 ranks on each, one for each GPU, buffers in GPU memory\n" in out
+    assert "rails:      2: GPU 0 with mlx5_0:1, GPU 1 with mlx5_3:1\n" in out
+    assert "within:     each node, 8 rounds between its GPUs and 16 between host and GPU" in out
+
+
+def test_a_job_of_gpus_asks_for_them(nearpeak: Nearpeak, tmp_path: Path) -> None:
+    words = ["nodes", "--mpi", "one", "-o", "there", "--buffers", "D,D", "--gpus", "0-3"]
+    code, _, _ = nearpeak(*words, "--nodes", "16", "--sbatch", "job.sh")
+    assert code == 0
+    script = (tmp_path / "job.sh").read_text()
+    assert "#SBATCH --gpus-per-node=4\n" in script
+    assert script.endswith("exec nearpeak nodes --mpi one -o there --buffers D,D --gpus 0-3\n")
 
 
 def test_the_script_of_a_job_is_written_and_nothing_measured(

@@ -6,9 +6,11 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
+from nearpeak.errors import UserError
+from nearpeak.launching.paths import rails_path
 from nearpeak.machine.machine import Machine
 from nearpeak.machine.paths import discover_paths
-from nearpeak.machine.rails import below_switches, rails_of
+from nearpeak.machine.rails import below_switches, forced_adapters, rails_of
 from nearpeak.picture.layout import layout
 from nearpeak.terms.path import DataPath
 
@@ -78,6 +80,33 @@ def test_counts_names_and_links(
 )
 def test_rails(load: Load, name: str, names: list[str]) -> None:
     assert [nic.name for (nic,) in rails_of(load(name)).values()] == names
+
+
+@pytest.mark.parametrize(
+    ("name", "adapters"),
+    [
+        ("dgx-a100", [f"mlx5_{number}:1" for number in (0, 1, 2, 3, 6, 7, 8, 9)]),
+        ("aws-p5", []),  # libraries use EFA by libfabric
+        ("h200x2", []),
+    ],
+)
+def test_adapters_that_ranks_are_given(load: Load, name: str, adapters: list[str]) -> None:
+    assert list(forced_adapters(load(name)).values()) == adapters
+
+
+def test_every_gpu_of_every_host_has_a_rank(load: Load) -> None:
+    """On the nearest cores, other ones on every second host."""
+    machine = load("dgx-a100")
+    path = rails_path(machine, ["a", "b"], ["0", "2", "7"])
+    assert path.id == "gpu x6 2-nodes"
+    assert [(end.host, end.gpu) for end in path.ends] == [
+        (host, gpu) for host in ("a", "b") for gpu in ("0", "2", "7")
+    ]
+    near = {gpu.number: gpu.numa_node for gpu in machine.gpus}
+    assert all(end.numa_node == near[str(end.gpu)] for end in path.ends)
+    assert len({tuple(end.cpus) for end in path.ends}) == 6
+    with pytest.raises(UserError, match="may not use GPU 8; it has 0, 1, 2"):
+        rails_path(machine, ["a", "b"], ["0", "8"])
 
 
 def test_a_gpu_has_all_efa_adapters_below_its_switch(load: Load) -> None:

@@ -64,6 +64,8 @@ def test_wrong_data_is_told_of_its_pair_alone(
         ("0", "'0' of --rounds is no pair: write like 0-3"),
         ("0-0", "'0-0' of --rounds: a rank has one partner in a round"),
         ("0-1 1-0", "'1-0' of --rounds: a rank has one partner in a round"),
+        ("D,D 0-1", "--rounds has buffers D,D, and --buffers none that need a device: give"),
+        ("D,D,D 0-1", "--buffers D,D,D does not fit 2 ranks"),
     ],
 )
 def test_a_line_that_is_no_round_is_bad_input(
@@ -85,8 +87,45 @@ def test_what_is_no_launch_of_pairs_is_bad_input(launcher: Any, tmp_path: Path) 
     for words, said in (
         (("latency",), "pairs are measured in a launch of their own"),
         (("--large", "0"), "--large 0 has no bandwidth: give a size from 1 byte"),
+        (("--buffers", "Q"), "unknown kind of buffer 'Q'"),
+        (("--buffers", "H,D,D"), "--buffers H,D,D does not fit 2 ranks"),
     ):
         told = launcher.ask("--check", *named, *words)
         assert told.returncode == 2
         [line] = told.stderr.splitlines()
         assert line.startswith(f"nearpeak-mpi: {said}")
+
+
+@pytest.mark.parametrize("buffers", ["D", "H,D", "H,D+D,H"])
+def test_buffers_of_pairs_are_in_devices(launcher: Any, tmp_path: Path, buffers: str) -> None:
+    words = ["pairs", *rounds(tmp_path, "0-1", "D,D 0-1", "D,H 1-0"), *QUICK]
+    done = launcher.run(*words, "--buffers", buffers, "--devices", "0,1", fake="reachable=1")
+    assert done.code == 0, done.err
+    assert not done.of("problem")
+    [environment] = done.of("environment")
+    assert len({rank["device"]["uuid"] for rank in environment["ranks"]}) == 2
+    found = done.of("pairs")
+    assert len(found) == 3
+    assert all(record["latency_us"][0] > 0 and record["bandwidth_gbs"][0] > 0 for record in found)
+
+
+@one_library
+@pytest.mark.parametrize(("line", "wrong"), [("D,D", True), ("H,D", True), ("D,H", False)])
+def test_a_wrong_byte_in_a_device_is_reported(
+    launcher: Any, tmp_path: Path, line: str, wrong: bool
+) -> None:
+    """Every copy to rank 1's device has a wrong byte, and so has what it sends from there."""
+    words = ["pairs", *rounds(tmp_path, f"{line} 0-1"), *QUICK, "--buffers", "D"]
+    done = launcher.run(*words, fake="reachable=1", rank_1="reachable=1,corrupt=1")
+    assert done.code == (3 if wrong else 0), (done.out, done.err)
+    assert {problem["rank"] for problem in done.of("problem")} == ({0, 1} if wrong else set())
+    [record] = done.of("pairs")
+    assert len(record["first"]) == (0 if wrong else 1)
+
+
+@one_library
+def test_each_rank_has_its_adapter(launcher: Any, tmp_path: Path) -> None:
+    words = ["pairs", *rounds(tmp_path, "0-1"), *QUICK, "--adapters"]
+    for adapters, variable in (("mlx5_7:1,mlx5_8:1", "mlx5_7:1"), ("-,mlx5_8:1", None)):
+        [environment] = launcher.run(*words, adapters).of("environment")
+        assert environment["env"].get("UCX_NET_DEVICES") == variable

@@ -299,6 +299,21 @@ def test_figures_that_look_grouped_name_no_node(
     assert "the figures look grouped" in render(present(found))
 
 
+@pytest.mark.parametrize("node", [5, 26])
+def test_a_node_far_outside_of_every_group_is_named_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, node: int
+) -> None:
+    monkeypatch.setattr(clusters, "find", lambda first, _: np.zeros(len(first), dtype=np.intp))
+    _, times = tree("24 + 8", node=node, times=10.0)
+    found = build(made.record(tmp_path, made.chosen(32), times, 4))
+    assert found.unclear
+    assert {(kind, *nodes) for kind, _, _, *nodes in said(found)} == {("node", f"n{node}")}
+    assert wording.conclusion(found).startswith(
+        f"32 nodes: 1 slow node, n{node}; the figures look grouped, and nothing tells the groups,"
+        " so that no other node was judged"
+    )
+
+
 @pytest.mark.parametrize(("count", "slow"), [(16, 4), (32, 6), (96, 6), (96, 16)])
 def test_nodes_that_are_equally_slow_are_no_group(tmp_path: Path, count: int, slow: int) -> None:
     """Between two of them messages take no longer than to others."""

@@ -12,7 +12,14 @@ def pairs(*rows: tuple[int, int, float, bool]) -> Pairs:
     first, second, latency, together = zip(*rows, strict=True)
     singles = np.array(latency, dtype=np.float32)
     bandwidth = np.divide(1, singles, out=np.zeros_like(singles), where=singles > 0)
-    return Pairs(np.array(first), np.array(second), singles, bandwidth, np.array(together))
+    return Pairs(
+        np.array(first),
+        np.array(second),
+        singles,
+        bandwidth,
+        np.array(together),
+        np.zeros(len(first), dtype=int),
+    )
 
 
 def test_a_pair_counts_by_its_median_together_and_alone() -> None:
@@ -28,9 +35,9 @@ def test_a_pair_counts_by_its_median_together_and_alone() -> None:
         3,
     )
     assert [*zip(*(column.tolist() for column in found), strict=True)] == [
-        (0, 1, 2.0, 0.5, True),
-        (0, 2, 5.0, pytest.approx(0.2), True),
-        (0, 1, 9.0, pytest.approx(1 / 9), False),
+        (0, 1, 2.0, 0.5, True, 0),
+        (0, 2, 5.0, pytest.approx(0.2), True, 0),
+        (0, 1, 9.0, pytest.approx(1 / 9), False, 0),
     ]
 
 

@@ -89,7 +89,9 @@ def test_many_slow_nodes_are_counted_and_no_column_is_empty(found: Found) -> Non
 
 
 def test_a_link_that_is_slow_only_under_load_says_so(found: Found) -> None:
-    [link] = {wording.subject(one): one for one in found.verdicts if one.kind == "link"}.values()
+    [link] = {
+        wording.subject(found, one): one for one in found.verdicts if one.kind == "link"
+    }.values()
     shared = msgspec.structs.replace(link, alone=1.0)
     out = printed(present(msgspec.structs.replace(found, verdicts=[shared])))
     assert "   Alone it is as fast as others: check the routes that share it.\n" in out

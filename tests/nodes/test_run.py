@@ -2,6 +2,7 @@
 """Runs for real, on network namespaces as nodes over TCP."""
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,14 @@ from mpi_launches import SLEEPS
 
 from nearpeak.errors import UserError
 from nearpeak.launching.command_lines import Tools
+from nearpeak.libraries.build import build_mpi, compiler, kit_for
+from nearpeak.libraries.discover import resolve
+from nearpeak.libraries.families import is_native
 from nearpeak.libraries.library import CommandLine, Settings
 from nearpeak.machine.machine import Machine
 from nearpeak.nodes import plan
 from nearpeak.nodes.journal import Launch, LaunchEnd, NodesJournal, read
-from nearpeak.nodes.run import Run, path_of
+from nearpeak.nodes.run import Run, check_library, path_of
 
 NEARPEAK = str(Path(sys.executable).with_name("nearpeak"))
 made = sys.modules["made_nodes"]  # loaded by tests/conftest.py
@@ -50,9 +54,6 @@ def mpich(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its ranks sleep where they wait: five share the CPUs, three of which often only wait."""
     for name, value in SLEEPS.items():
         monkeypatch.setenv(name, value)
-    from nearpeak.libraries.build import build_mpi
-    from nearpeak.libraries.discover import resolve
-
     try:
         build_mpi(resolve("mpich"))
     except UserError as error:
@@ -126,6 +127,109 @@ def test_a_rank_on_another_node_has_no_figures(three_hosts: Any, tmp_path: Path)
     assert read(folder).launches == []
 
 
+ON_FAKE_GPUS = str(Path(__file__).with_name("on_fake_gpus.py"))
+
+
+@pytest.fixture
+def fake_gpus(monkeypatch: pytest.MonkeyPatch, fake_cuda: Path) -> None:
+    """The fake driver, whose memory any library may touch, on all hosts."""
+    monkeypatch.setenv("NEARPEAK_CUDA_LIBRARY", str(fake_cuda))
+    monkeypatch.setenv("NEARPEAK_NVRTC_LIBRARY", "/nowhere/libnvrtc.so")
+    monkeypatch.setenv("NEARPEAK_FAKE_CUDA", "reachable=1")
+
+
+def run_on_gpus(hosts: Any, folder: Path, *words: str, mpi: str = "mpich") -> tuple[int, str, str]:
+    whole = ["--hosts", ",".join(hosts.names), "--remote-shell", hosts.remote_shell]
+    program = [sys.executable, ON_FAKE_GPUS, "nodes", "--mpi", mpi]
+    done = hosts.run([*program, *whole, *words, "-o", str(folder)])
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.usefixtures("mpich", "fake_gpus")
+@pytest.mark.parametrize(
+    ("mpi", "fake", "buffers"), [("mpich", "reachable=1", "D,D"), ("mpich+layer", "", "H,D")]
+)
+def test_gpus_of_two_nodes_rail_by_rail(
+    two_hosts: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    mpi: str,
+    fake: str,
+    buffers: str,
+) -> None:
+    monkeypatch.setenv("NEARPEAK_FAKE_CUDA", fake)
+    folder = tmp_path / "nodes"
+    code, out, err = run_on_gpus(two_hosts, folder, *QUICK, "--buffers", buffers, mpi=mpi)
+    assert code == 0, out + err
+    assert "rails:      2: GPUs 0, 1; the library chooses adapters" in out
+    found = json.loads((folder / "nodes.json").read_text())
+    assert found["complete"]
+    assert (found["buffers"], found["wrong"]) == (buffers, [])
+    assert [rail["gpu"] for rail in found["rails"]] == ["0", "1"]
+    assert [(pair["nodes"], pair["rail"]) for pair in found["pairs"]] == [
+        (["nearpeak-a", "nearpeak-b"], 0),
+        (["nearpeak-a", "nearpeak-b"], 1),
+    ]
+    assert all(pair["latency_us"] > 0 and pair["bandwidth_gbs"] > 0 for pair in found["pairs"])
+    modes = {(curve["metric"], curve["mode"]) for curve in found["curves"]}
+    assert {("bandwidth_gbs", mode) for mode in ("together", "inside", "host")} <= modes
+
+    # A launch that is lacking is made up for, on the same GPUs.
+    lines = (folder / "nodes.jsonl").read_bytes().splitlines(keepends=True)
+    last = max(n for n, line in enumerate(lines) if b'"record":"launch"' in line)
+    (folder / "nodes.jsonl").write_bytes(b"".join(lines[:last]))
+    words = [sys.executable, ON_FAKE_GPUS, "nodes", "--resume", "-o", str(folder)]
+    done = two_hosts.run(words)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "launch 4 of 4: 25 of 25 rounds" in done.stdout
+    assert len(read(folder).launches) == 4
+
+
+def faulty_mpich(folder: Path) -> Path:
+    """The library that makes mistakes in messages between two ranks, to be preloaded."""
+    source = Path(__file__).parents[1] / "mpi" / "faulty_pt2pt.cpp"
+    include = kit_for(resolve("mpich")).header.parent
+    shim = folder / "libfaulty.so"
+    flags = ["-std=c++17", "-shared", "-fPIC", f"-I{include}"]
+    subprocess.run([*compiler(), *flags, str(source), "-o", str(shim)], check=True)
+    return shim
+
+
+@pytest.mark.usefixtures("mpich", "fake_gpus")
+def test_a_flipped_byte_between_gpus_is_reported(
+    two_hosts: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the long messages to the second node of rail 0; those of the trial have other lengths."""
+    for name, value in {
+        "LD_PRELOAD": str(faulty_mpich(tmp_path)),
+        "NEARPEAK_FAULT": "dropped",
+        "NEARPEAK_FAULTY_BYTES": "1004",
+        "NEARPEAK_FAULTY_RANK": "1",
+    }.items():
+        monkeypatch.setenv(name, value)
+    folder = tmp_path / "nodes"
+    short = [word.replace("32K", "1004") for word in QUICK]
+    words = [*short, "--buffers", "D,D", "--gpus", "0"]
+    code, out, err = run_on_gpus(two_hosts, folder, *words)
+    assert code == 1, out + err
+    found = json.loads((folder / "nodes.json").read_text())
+    assert found["wrong_pairs"] == 1
+    assert found["wrong"][0].startswith("nearpeak-a, GPU 0 to nearpeak-b, GPU 0: ")
+    assert "1 pair received wrong data" in out.splitlines()[-1]
+
+
+@pytest.mark.usefixtures("mpich", "fake_gpus")
+def test_a_library_that_takes_no_gpu_buffers_is_bad_input(
+    two_hosts: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NEARPEAK_FAKE_CUDA", "")
+    code, _, err = run_on_gpus(two_hosts, tmp_path / "nodes", *QUICK, "--buffers", "D,D")
+    assert code == 2
+    assert "mpich does not take buffers in GPU memory (ended by SIGSEGV" in err
+    assert err.strip().endswith("choose another with --mpi, or measure mpich+layer")
+    assert not (tmp_path / "nodes").exists()
+
+
 @pytest.fixture
 def machine() -> Machine:
     """This one."""
@@ -140,7 +244,7 @@ def measure(
     """A run of three nodes on the stand-in, that is begun or goes on, and what it has told.
     `more`: of what is chosen."""
     of = made.chosen(3, launches=4, **more)
-    path = path_of(machine, of.nodes)
+    path = path_of(machine, of)
     program = folder / "program.py"
     cpus = [end.cpus for end in path.ends]
     program.write_text(f"CPUS, HANGS = {cpus}, {hangs}\n{PROGRAM}")
@@ -197,6 +301,12 @@ def test_how_long_launches_take_is_learnt_from_the_last_one(
     run, told = measure(tmp_path, machine, 1.9)
     assert run.cut_short == (len(read(tmp_path).launches) < 4)
     assert "launch 3 is not begun" not in str(told)  # by the first guess it would take 2.1 s
+
+
+def test_nccl_is_refused() -> None:
+    nccl = made_library("nccl", family="nccl")
+    with pytest.raises(UserError, match=r"nccl is no MPI library.*`nearpeak study` measures NCCL"):
+        check_library(nccl, is_native(nccl))
 
 
 def test_a_folder_that_has_a_run_is_not_written_over(tmp_path: Path) -> None:

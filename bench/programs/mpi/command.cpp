@@ -41,7 +41,8 @@ constexpr const char* kExamples =
     "  mpirun -n 2 nearpeak-mpi probe --buffers D --buffers H,D --operations latency,put\n"
     "  mpirun -n 2 nearpeak-mpi probe --buffers D --allocators async,vmm --offsets 0,1\n"
     "  mpirun -n 2 nearpeak-mpi probe --buffers H --operations latency --checks churn,leak\n"
-    "  mpirun -n 4 nearpeak-mpi pairs --rounds rounds.txt --slot-ms 20 --jsonl pairs.jsonl";
+    "  mpirun -n 4 nearpeak-mpi pairs --rounds rounds.txt --slot-ms 20 --jsonl pairs.jsonl\n"
+    "  mpirun -n 4 nearpeak-mpi pairs --rounds rounds.txt --buffers D,D --devices 0,1,0,1";
 
 // As the user gives it, before it is checked.
 struct Given {
@@ -60,6 +61,7 @@ struct Given {
   std::string rounds;  // a file
   std::string small = "8";
   std::string large = "1M";
+  std::string adapters;
   Solve solve{.tolerance = 0, .most = 1'000'000};
 };
 
@@ -203,6 +205,15 @@ void add_pairs(CLI::App& app, Command& command, Given& given) {
       ->required();
   sub->add_option("--small", given.small, "bytes of a message of latency")->capture_default_str();
   sub->add_option("--large", given.large, "bytes of a message of bandwidth")->capture_default_str();
+  sub->add_option("--buffers", given.buffers,
+                  "memory of the lower rank of a pair and of the other one (H, P, D, M), like D or "
+                  "H,D; joined by a + they are measured one after the other, and the value is that "
+                  "of all messages; a line of --rounds may begin with buffers of its own")
+      ->capture_default_str();
+  add_devices(*sub, given);
+  sub->add_option("--adapters", given.adapters,
+                  "network adapter of each rank, in turn, like mlx5_0:1,mlx5_1:1: its "
+                  "UCX_NET_DEVICES; - for the library's choice");
   sub->callback([&given] { given.pairs = true; });
 }
 
@@ -349,14 +360,27 @@ std::vector<std::string> notes_on(const std::vector<Selected>& selected, const G
 }
 
 // Throws BadInput.
+Pairs chosen_pairs(const Given& given) {
+  Pairs pairs{.rounds = given.rounds,
+              .small = parse_size(given.small),
+              .large = parse_size(given.large),
+              .kinds = parse_pair_kinds(given.buffers),
+              .adapters = {}};
+  if (!given.adapters.empty()) pairs.adapters = split(given.adapters);
+  if (pairs.large == 0) throw BadInput("--large 0 has no bandwidth: give a size from 1 byte");
+  return pairs;
+}
+
+// Throws BadInput.
 void check(Command& command, const Given& given) {
   if (given.pairs) {
     if (given.probe || !command.selected.empty())
       throw BadInput("pairs are measured in a launch of their own: leave benchmarks out");
-    command.kinds.emplace_back("H");
-    command.pairs = {given.rounds, parse_size(given.small), parse_size(given.large)};
-    if (command.pairs->large == 0)
-      throw BadInput("--large 0 has no bandwidth: give a size from 1 byte");
+    command.pairs = chosen_pairs(given);
+    for (const Kinds& each : command.pairs->kinds)  // any rank may have any of them
+      for (const std::string& letter : split(each.text())) command.kinds.emplace_back(letter);
+    command.common.with_device =
+        std::any_of(command.kinds.begin(), command.kinds.end(), need_device);
   } else if (given.probe) {
     if (!command.selected.empty())
       throw BadInput("probe measures nothing: give it a launch of its own");
@@ -377,6 +401,17 @@ void check(Command& command, const Given& given) {
 }
 
 }  // namespace
+
+std::vector<Kinds> parse_pair_kinds(const std::string& text) {
+  std::vector<Kinds> kinds;
+  std::istringstream parts(text);
+  for (std::string part; std::getline(parts, part, '+');) {
+    kinds.emplace_back(part);
+    kinds.back().check(2);
+  }
+  if (kinds.empty()) throw BadInput("--buffers is empty: give H, D or H,D");
+  return kinds;
+}
 
 std::vector<Kinds> Command::launched_kinds() const {
   std::vector<Kinds> out;
@@ -430,7 +465,8 @@ bool Command::sends_from_device(int rank, int ranks) const {
   const bool has = std::any_of(launched.begin(), launched.end(), [&](const Kinds& each) {
     return each.of(rank, ranks) == BufferKind::kDevice;
   });
-  return has && (!trials.empty() || !std::all_of(selected.begin(), selected.end(), stages));
+  return has &&
+         (!trials.empty() || pairs || !std::all_of(selected.begin(), selected.end(), stages));
 }
 
 namespace {

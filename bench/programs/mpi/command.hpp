@@ -23,10 +23,16 @@ struct ProbeTrial {
 
 // What rounds of pairs of ranks measure.
 struct Pairs {
-  std::string rounds;  // a file with a line for each: "0-3 1-2"
+  std::string rounds;  // a file with a line for each: "0-3 1-2", or "H,D 0-1"
   std::size_t small;   // bytes of a message of latency,
   std::size_t large;   // and of bandwidth
+  // Buffers of the lower rank and of the other one, where a line names none: one after the other.
+  std::vector<Kinds> kinds;
+  std::vector<std::string> adapters;  // of the ranks in turn; empty: the library's choice
 };
+
+// The kinds of buffers of "H,D+D,H", each for two ranks. Throws BadInput.
+std::vector<Kinds> parse_pair_kinds(const std::string& text);
 
 // A part of a command line: what is measured with the same buffers and options.
 struct Command {

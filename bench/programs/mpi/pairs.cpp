@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 #include <fstream>
 #include <limits>
+#include <memory>
+#include <numeric>
 #include <sstream>
 
 #include "benchmark/runner.hpp"
@@ -17,6 +20,7 @@ namespace nearpeak {
 namespace {
 
 constexpr int kNone = -1;
+constexpr std::size_t kMostKinds = 32;  // bytes of the buffers that a line names
 constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
 
 int parse_rank(const std::string& text, const std::string& pair, int ranks) {
@@ -39,14 +43,14 @@ class Rounds {
       throw BadInput("--rounds " + name + " cannot be read: give a file");
   }
 
-  std::optional<std::vector<int>> next() {
-    std::vector<int> partners(static_cast<std::size_t>(group_.size()), kNone);
+  std::optional<RoundLine> next() {
+    RoundLine round{"", std::vector<int>(static_cast<std::size_t>(group_.size()), kNone)};
     int there = 0;
     std::string why;
     if (std::string line; group_.leads() && std::getline(file_, line)) {
       there = 1;
       try {
-        partners = parse_round(line, group_.size());
+        round = parse_round(line, group_.size());
       } catch (const BadInput& error) {
         why = error.what();
       }
@@ -54,8 +58,12 @@ class Rounds {
     why = group_.first_reason(why);
     if (!why.empty()) throw BadInput(why);
     if (group_.broadcast(there) == 0) return std::nullopt;
-    group_.broadcast(partners.data(), partners.size() * sizeof(int));
-    return partners;
+    char kinds[kMostKinds] = "";
+    std::memcpy(kinds, round.kinds.data(), round.kinds.size());
+    group_.broadcast(kinds, sizeof kinds);
+    round.kinds = kinds;
+    group_.broadcast(round.partners.data(), round.partners.size() * sizeof(int));
+    return round;
   }
 
  private:
@@ -67,12 +75,12 @@ class Rounds {
 // One benchmark of one pair, from its buffers to what arrived in them.
 class PairCaseRun {
  public:
-  PairCaseRun(const std::string& name, std::size_t bytes, const Command& command,
-              const DeviceChoice& devices, MpiGroup& pair)
+  PairCaseRun(const std::string& name, std::size_t bytes, const Kinds& kinds,
+              const Command& command, const DeviceChoice& devices, MpiGroup& pair)
       : pair_(pair),
         benchmark_(find_benchmark(name)),
-        context_(context_of(command, devices, command.kinds.front(), pair, bytes,
-                            usual_axes(benchmark_))),
+        context_(context_of(command, devices, kinds, pair, bytes,
+                            usual_axes(benchmark_, !need_device(kinds)))),
         messages_(benchmark_.messages(context_)),
         slots_(messages_, context_.memory, context_.memory, 0),
         buffers_(slots_.both()),
@@ -93,9 +101,9 @@ class PairCaseRun {
   std::optional<Mismatch> wrong() const { return case_->wrong(0, Part::kAll); }
 
  private:
-  static Axes usual_axes(const Benchmark& benchmark) {
+  static Axes usual_axes(const Benchmark& benchmark, bool on_host) {
     Axes axes;
-    for (const Axis& axis : axes_of(benchmark)) axes[axis.name] = axis.default_of(true);
+    for (const Axis& axis : axes_of(benchmark)) axes[axis.name] = axis.default_of(on_host);
     return axes;
   }
 
@@ -118,13 +126,51 @@ struct Measured {
   std::size_t size_bytes = 0;
 };
 
+// One benchmark of one pair with each of the buffers of a round, one after the other.
+class PairRuns {
+ public:
+  PairRuns(const std::string& name, std::size_t bytes, const std::vector<Kinds>& kinds,
+           const Command& command, const DeviceChoice& devices, MpiGroup& pair)
+      : bytes_(bytes) {
+    for (const Kinds& each : kinds)
+      runs_.push_back(std::make_unique<PairCaseRun>(name, bytes, each, command, devices, pair));
+  }
+
+  void measure(std::size_t index, const SamplingPolicy& policy, const ClockQuality& clock) {
+    values_.push_back(runs_[index]->measure(policy, clock));
+  }
+  double mean_time() const {
+    return std::accumulate(values_.begin(), values_.end(), 0.0) /
+           static_cast<double>(values_.size());
+  }
+  // Of rates, as if all of their messages were sent one after the other.
+  double mean_rate() const {
+    double time = 0;
+    for (const double rate : values_) time += 1 / rate;
+    return static_cast<double>(values_.size()) / time;
+  }
+  // What arrived wrong here first.
+  std::optional<Mismatch> wrong() const {
+    for (const auto& run : runs_)
+      if (const auto found = run->wrong()) return found;
+    return std::nullopt;
+  }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  const std::size_t bytes_;
+  std::vector<std::unique_ptr<PairCaseRun>> runs_;
+  std::vector<double> values_;
+};
+
 class PairsRun {
  public:
   PairsRun(const Command& command, const DeviceChoice& devices, MpiGroup& group)
       : command_(command),
         devices_(devices),
         group_(group),
-        runner_(group, command.common, {.program = "nearpeak-mpi", .buffers = "H"}),
+        runner_(group, command.common,
+                {.program = "nearpeak-mpi", .buffers = command.pairs->kinds.front().text()}),
         policy_(usual_policy(command.common)) {}
 
   int run() {
@@ -135,40 +181,59 @@ class PairsRun {
           "Round   pairs   latency (us) median, worst   bibw (GB/s) median, worst");
     }
     Rounds rounds(command_.pairs->rounds, group_);
-    for (std::uint64_t number = 0; const auto partners = rounds.next(); ++number)
-      tell(number, *partners, measured(*partners));
+    for (std::uint64_t number = 0; const auto round = rounds.next(); ++number)
+      tell(number, round->partners, measured(*round));
     return status_;
   }
 
  private:
-  std::vector<Measured> measured(const std::vector<int>& partners) {
-    const int partner = partners[static_cast<std::size_t>(group_.rank())];
+  std::vector<Measured> measured(const RoundLine& round) {
+    const int partner = round.partners[static_cast<std::size_t>(group_.rank())];
+    const auto kinds = kinds_of(round);
     Measured mine;
     std::optional<MpiGroup> pair;
-    std::optional<PairCaseRun> latency, bandwidth;
+    std::optional<PairRuns> latency, bandwidth;
     if (partner != kNone) {
+      const Pairs& pairs = *command_.pairs;
       pair.emplace(group_, partner);
-      latency.emplace("latency", command_.pairs->small, command_, devices_, *pair);
-      bandwidth.emplace("bibw", command_.pairs->large, command_, devices_, *pair);
+      latency.emplace("latency", pairs.small, kinds, command_, devices_, *pair);
+      bandwidth.emplace("bibw", pairs.large, kinds, command_, devices_, *pair);
     }
-    group_.barrier();  // all pairs begin together, with one and with the other
-    if (latency) mine.latency_us = latency->measure(policy_, runner_.clock());
+    // All pairs begin together, with each benchmark and all buffers. At the end nothing is in the
+    // way any more while data is looked at.
     group_.barrier();
-    if (bandwidth) mine.bandwidth_gbs = bandwidth->measure(policy_, runner_.clock());
-    group_.barrier();  // nothing is in the way any more while data is looked at
-    if (command_.common.verify && pair) {
-      look(*latency, command_.pairs->small, mine);
-      if (mine.wrong == 0) look(*bandwidth, command_.pairs->large, mine);
+    for (auto* const runs : {&latency, &bandwidth})
+      for (std::size_t index = 0; index < kinds.size(); ++index) {
+        if (*runs) (*runs)->measure(index, policy_, runner_.clock());
+        group_.barrier();
+      }
+    if (!pair) return group_.gather(mine);
+    mine.latency_us = latency->mean_time();
+    mine.bandwidth_gbs = bandwidth->mean_rate();
+    if (command_.common.verify) {
+      look(*latency, mine);
+      if (mine.wrong == 0) look(*bandwidth, mine);
     }
     return group_.gather(mine);
   }
 
-  static void look(const PairCaseRun& at, std::size_t bytes, Measured& mine) {
+  // Throws BadInput on every rank alike.
+  std::vector<Kinds> kinds_of(const RoundLine& round) const {
+    if (round.kinds.empty()) return command_.pairs->kinds;
+    auto kinds = parse_pair_kinds(round.kinds);
+    if (std::any_of(kinds.begin(), kinds.end(), need_device) &&
+        std::none_of(command_.kinds.begin(), command_.kinds.end(), need_device))
+      throw BadInput("--rounds has buffers " + round.kinds +
+                     ", and --buffers none that need a device: give --buffers D");
+    return kinds;
+  }
+
+  static void look(const PairRuns& at, Measured& mine) {
     const auto wrong = at.wrong();
     if (!wrong) return;
     mine.wrong = 1;
     mine.where = *wrong;
-    mine.size_bytes = bytes;
+    mine.size_bytes = at.bytes();
   }
 
   void tell(std::uint64_t number, const std::vector<int>& partners,
@@ -219,22 +284,28 @@ class PairsRun {
 
 }  // namespace
 
-std::vector<int> parse_round(const std::string& line, int ranks) {
-  std::vector<int> partners(static_cast<std::size_t>(ranks), kNone);
+RoundLine parse_round(const std::string& line, int ranks) {
+  RoundLine round{"", std::vector<int>(static_cast<std::size_t>(ranks), kNone)};
   std::istringstream words(line);
   for (std::string word; words >> word;) {
+    if (word.find_first_of("HPDM") == 0) {
+      if (word.size() >= kMostKinds) throw BadInput("'" + word + "' of --rounds is too long");
+      parse_pair_kinds(word);
+      round.kinds = word;
+      continue;
+    }
     const auto ends = split(word, '-');
     if (ends.size() != 2) throw BadInput("'" + word + "' of --rounds is no pair: write like 0-3");
     const int one = parse_rank(ends[0], word, ranks);
     const int other = parse_rank(ends[1], word, ranks);
-    int& ones = partners[static_cast<std::size_t>(one)];
-    int& others = partners[static_cast<std::size_t>(other)];
+    int& ones = round.partners[static_cast<std::size_t>(one)];
+    int& others = round.partners[static_cast<std::size_t>(other)];
     if (one == other || ones != kNone || others != kNone)
       throw BadInput("'" + word + "' of --rounds: a rank has one partner in a round");
     ones = other;
     others = one;
   }
-  return partners;
+  return round;
 }
 
 int measure_pairs(const Command& command, const DeviceChoice& devices, MpiGroup& group) {

@@ -15,15 +15,18 @@ from nearpeak.terms.exit_statuses import sentence
 HELP = f"""Measure all pairs of nodes of a cluster; find slow nodes and links.
 
 A rank runs on one core of each node, with buffers in the memory of the host, over
-the adapters that the library takes by itself: GPUs and other adapters are not
-measured. In rounds of disjoint pairs, all pairs of a round are measured at the
+the adapter that the library takes by itself. With --buffers D,D a rank runs for each
+GPU of each node, with buffers in its memory and with the adapter that is nearest to
+it: GPU i and its adapter are rail i. Pairs are GPUs of one rail, of two nodes, all
+rails together. Before that, each node by itself: its GPUs with each other, and host
+with GPU. In rounds of disjoint pairs, all pairs of a round are measured at the
 same time: the latency of small messages, then the bandwidth of large ones. Up to
 64 nodes, every launch measures every pair, also alone; of more nodes, one launch
 measures all pairs and others measure again what looked slow. Reports slow nodes,
-slow links between two, and slow groups, uplinks and routes of groups, with one
-error rate for all. Groups are the nodes below one switch, in one rack or block.
-Prints the plan before it runs, with its price in node hours, and how small a loss
-it finds.
+slow links between two, slow groups, uplinks and routes of groups, and with GPUs slow
+GPUs and rails, with one error rate for all. Groups are the nodes below one switch,
+in one rack or block. Prints the plan before it runs, with its price in node hours,
+and how small a loss it finds.
 
 In a job of Slurm, its nodes are measured, as far as its time allows; --resume goes
 on in another job of the same nodes. --sbatch writes the script of such a job.
@@ -49,6 +52,12 @@ Examples:
 
   nearpeak nodes --mpi openmpi --require "bandwidth>=20GB/s" --require "latency<=3us"
 
+  nearpeak nodes --mpi openmpi --buffers D,D --hosts node1,node2,node3,node4
+
+  nearpeak nodes --mpi mpich+layer --buffers D,D --gpus 0-3 -o gpus
+
+  nearpeak nodes --mpi openmpi --buffers H,D --gpus 0-7 --nodes 64 --dry-run
+
   nearpeak nodes --resume -o nodes
 """
 DEFAULT_FOLDER = "nodes"
@@ -68,9 +77,9 @@ def nodes(
         str | None,
         typer.Option(
             metavar="A,B,C[,...]",
-            help="The nodes, three or more, all pairs of which are measured; this one must be among"
-            " them. The others are called by ssh, which must ask for no password. Default: those of"
-            " the Slurm job.",
+            help="The nodes, three or more, or two with GPUs, all pairs of which are measured; this"
+            " one must be among them. The others are called by ssh, which must ask for no password."
+            " Default: those of the Slurm job.",
         ),
     ] = None,
     number: Annotated[
@@ -100,6 +109,30 @@ def nodes(
             help="Rounds of the first launch, each with half as many pairs as there are nodes: for"
             " thousands of nodes, as links outside of these pairs are not tested. Default: every"
             " pair once.",
+        ),
+    ] = None,
+    buffers: Annotated[
+        str | None,
+        typer.Option(
+            metavar="H,H|D,D|H,D",
+            help="Buffers of both ends of a pair: H in host memory, D in GPU memory. D,D and H,D"
+            " measure all GPUs of each node, H,D in both orders, as D,H does. Default: H,H.",
+        ),
+    ] = None,
+    gpus: Annotated[
+        str | None,
+        typer.Option(
+            metavar="0-7|0,2",
+            help="With D: only these GPUs of each node, by their numbers. Default: all of this"
+            " node.",
+        ),
+    ] = None,
+    adapters: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B[,...]",
+            help="With D: the adapter of each GPU, as UCX names it, like mlx5_0:1,mlx5_1:1."
+            " Default: the nearest by PCIe.",
         ),
     ] = None,
     launches: Annotated[
@@ -185,9 +218,11 @@ def nodes(
         "require": require,
     }
     options = {name: value for name, value in options.items() if value is not None}
+    of_gpus = {"--buffers": buffers, "--gpus": gpus, "--adapters": adapters}
     folder = Path(output)
     if resume:
-        if options or hosts is not None or number is not None or groups is not None:
+        asked = [*options.values(), hosts, number, groups, *of_gpus.values()]
+        if any(value is not None for value in asked):
             raise UserError(
                 "--resume takes every option from the run that it completes: give only -o DIR"
             )
@@ -204,6 +239,7 @@ def nodes(
         nodes = paths.hosts_of_job() if hosts is None else parsed("--hosts", split_list, hosts)
     else:
         nodes = [""] * number
+    options |= runs.of_gpus(of_gpus, is_node=number is None and sbatch is None)
     options.setdefault("seed", random.SystemRandom().getrandbits(32))
     levels, source = topology.find(nodes, groups)
     chosen = plan.Chosen(nodes=nodes, levels=levels, levels_from=source, **options)

@@ -22,6 +22,7 @@ class JobRequest(NamedTuple):
     hosts: Sequence[str]  # empty: any
     folder: Path
     begun: str  # a file in it: the command has begun if it exists
+    gpus: int = 0  # of each node
 
 
 def job_script(request: JobRequest, command: Sequence[str], working_folder: Path) -> str:
@@ -33,6 +34,7 @@ def job_script(request: JobRequest, command: Sequence[str], working_folder: Path
     # A job that is put back into the queue writes into the same file.
     asking = [JOB_NAME, "open-mode=append", "exclusive", f"nodes={request.nodes}"]
     asking += [f"nodelist={','.join(map(check_host, request.hosts))}"] if request.hosts else []
+    asking += [f"gpus-per-node={request.gpus}"] if request.gpus else []
     asking.append(f"time={minutes // 60:02d}:{minutes % 60:02d}:00")
     lines = "\n".join(f"#SBATCH --{option}" for option in asking)
     refusing = _on_too_few(request.nodes) if request.nodes > 1 else ""

@@ -13,9 +13,10 @@ import msgspec
 from nearpeak.errors import UserError, closest
 from nearpeak.launching.hosts import is_here
 from nearpeak.machine import allocation
+from nearpeak.machine.gpu_paths import path_of_rails
 from nearpeak.machine.machine import Machine
 from nearpeak.machine.paths import discover_paths
-from nearpeak.machine.places import Ranks
+from nearpeak.machine.places import Ranks, usable_cores
 from nearpeak.terms.benchmarks import Benchmark
 from nearpeak.terms.buffers import Ends, needs_gpu, rank_ends
 from nearpeak.terms.command_words import check_host
@@ -218,6 +219,15 @@ def _named(
     if unknown is not None:
         raise UserError(f"unknown path {unknown!r}{closest(unknown, by_id)}")
     return [msgspec.structs.replace(by_id[name], named=True) for name in dict.fromkeys(wanted)]
+
+
+def rails_path(machine: Machine, hosts: Sequence[str], gpus: Sequence[str]) -> DataPath:
+    """Returns the path with a rank for each of these GPUs (by their numbers for a rank) on each
+    host. UserError for a GPU that this machine lacks, and for too few cores."""
+    path = path_of_rails(machine, usable_cores(machine), hosts, gpus)
+    if isinstance(path, NoPath):
+        raise UserError(f"there is no path {path}")
+    return path
 
 
 def why_not(path_id: str, machine: Machine, hosts: Sequence[str]) -> str | None:

@@ -258,22 +258,74 @@ def _many(machine: Machine, cores: Cores, ranks: Ranks) -> list[DataPath | NoPat
     return [_ranks_on_gpus(machine, cores, number) for number in counts]
 
 
+def path_of_rails(
+    machine: Machine, cores: Cores, hosts: Sequence[str], numbers: Sequence[str]
+) -> DataPath | NoPath:
+    """One rank for each of these GPUs on each host, host by host, on the nearest free core.
+
+    Every second host begins with the cores that the first leaves, where they are as near: hosts may
+    be containers of one machine.
+    """
+    ranks = len(numbers) * len(hosts)
+    name = f"gpu x{ranks} {len(hosts)}-nodes"
+    by_number = {gpu.number: gpu for gpu in machine.gpus}
+    if lacking := [number for number in numbers if number not in by_number]:
+        notes = "".join(f" ({note})" for note in machine.gpu_notes)
+        listed = ", ".join(by_number) or "none"
+        return NoPath(name, f"this process may not use GPU {lacking[0]}; it has {listed}{notes}")
+    gpus = [by_number[number] for number in numbers]
+    first = _nearest_cores(machine, cores, gpus)
+    if first is None:
+        reason = f"this process may use {sum(map(len, cores.values()))} cores only"
+        return NoPath(name, f"{reason}; allow it one for each of {len(gpus)} GPUs", ranks)
+    taken = {core.cpus[0] for core in first}
+    left = {
+        node: [core for core in usable if core.cpus[0] not in taken]
+        for node, usable in cores.items()
+    }
+    other = _nearest_cores(machine, left, gpus) or first
+    if [core.numa_node for core in other] != [core.numa_node for core in first]:
+        other = first
+    return DataPath(
+        id=name,
+        summary=f"{count(len(gpus), 'GPU')} of {len(hosts)} hosts, a rank for each, {hosts[0]} to "
+        f"{hosts[-1]} ({gpus[0].name})",
+        transport="network",
+        ends=tuple(
+            _gpu_end(core, gpu, host)
+            for place, host in enumerate(hosts)
+            for core, gpu in zip((first, other)[place % 2], gpus, strict=True)
+        ),
+    )
+
+
+def _nearest_cores(machine: Machine, cores: Cores, gpus: Sequence[Gpu]) -> list[Core] | None:
+    """The nearest free core of each GPU in turn; None where the cores are too few."""
+    left = [(node, core) for node, usable in cores.items() for core in usable]
+    if len(left) < len(gpus):
+        return None
+    nearest = []
+    for gpu in gpus:
+        home = _home(machine, cores, gpu)
+        near = min(left, key=lambda place: _farness(machine, home, *place))
+        left.remove(near)
+        nearest.append(near[1])
+    return nearest
+
+
 def _ranks_on_gpus(machine: Machine, cores: Cores, ranks: int) -> DataPath | NoPath:
     """One rank for each of the first GPUs, on the nearest free core."""
     name = f"gpu x{ranks}"
     if len(machine.gpus) < ranks:
         reason = f"this process may use {count(len(machine.gpus), 'GPU')} only"
         return NoPath(name, reason, ranks)
-    left = [(node, core) for node, usable in cores.items() for core in usable]
-    if len(left) < ranks:
-        reason = f"this process may use {len(left)} cores only; allow it one for each GPU"
+    nearest = _nearest_cores(machine, cores, machine.gpus[:ranks])
+    if nearest is None:
+        available = sum(map(len, cores.values()))
+        reason = f"this process may use {available} cores only; allow it one for each GPU"
         return NoPath(name, reason, ranks)
-    ends = []
-    for gpu in machine.gpus[:ranks]:
-        home = _home(machine, cores, gpu)
-        near = min(left, key=lambda place: _farness(machine, home, *place))
-        left.remove(near)
-        ends.append(_gpu_end(near[1], gpu))
+    pairs = zip(nearest, machine.gpus[:ranks], strict=True)
+    ends = [_gpu_end(core, gpu) for core, gpu in pairs]
     single = f"one rank with GPU {machine.gpus[0].index}"
     several = f"{ranks} ranks, each with a GPU of its own of {len(machine.gpus)}"
     return DataPath(

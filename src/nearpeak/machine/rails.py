@@ -75,6 +75,16 @@ def without_tcp(machine: Machine) -> list[Nic]:
     return [nic for nic in machine.nics if nic.verbs or nic.kind == "slingshot"]
 
 
+def forced_adapters(machine: Machine) -> dict[int, str]:
+    """The adapter of each GPU, by the GPU's index, as UCX names it. GPUs are left out whose rail
+    libraries reach without UCX, as by EFA, or that are near to no adapter."""
+    return {
+        index: nics[0].verbs
+        for index, nics in rails_of(machine).items()
+        if nics[0].verbs and nics[0].kind != EFA
+    }
+
+
 def _fastest(nics: Sequence[Nic]) -> list[Nic]:
     most = max((nic.rate_gbs or 0.0 for nic in nics), default=0.0)
     return [nic for nic in nics if (nic.rate_gbs or 0.0) == most]

@@ -59,7 +59,7 @@ def _culprits(board: Element, results: Found) -> None:
 def _tiles(results: Found) -> Iterator[Element]:
     level = results.levels[0]
     ends = {name for verdict in results.verdicts for name in verdict.nodes}
-    slow_nodes = set(wording.slow(results, "node"))
+    slow_nodes = set(wording.slow_nodes(results))
     slow_groups = {
         name for verdict in results.verdicts if verdict.level == 0 for name in verdict.groups
     }

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds nodes.json from the records of a run."""
 
+import itertools
 import math
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
 
+from nearpeak import grouping
 from nearpeak.arrays import Floats, Indices
-from nearpeak.nodes import grouped, judge, plan, required, suspects, topology
+from nearpeak.nodes import grouped, judge, plan, rail_maps, required, suspects, topology
 from nearpeak.nodes.found import (
     SCHEMA,
     UNITS,
@@ -22,17 +25,20 @@ from nearpeak.nodes.found import (
     Metric,
     Mode,
     Pair,
+    Rail,
 )
+from nearpeak.nodes.inside import Within
 from nearpeak.nodes.journal import LaunchEnd, Pairs, Recorded
-from nearpeak.nodes.judge import Fits, Fitted, Tested
-from nearpeak.nodes.pairs import METRICS, logarithms, once, only
+from nearpeak.nodes.pairs import METRICS, logarithms, of_rail, once, only
+from nearpeak.nodes.rail_maps import MOST_CELLS
 from nearpeak.nodes.suspects import MARGINS
+from nearpeak.nodes.tested import Fits, Fitted, Tested, rail_tests, tests
+from nearpeak.nodes.tested import fits as fits_of
 from nearpeak.statistics.additive import spread
 from nearpeak.statistics.levels import ERROR_RATE
-from nearpeak.statistics.nested import distances
+from nearpeak.statistics.nested import Fit, distances
 
 MOST_LISTED = 16  # nodes whose pairs are listed one by one
-MOST_CELLS = 192  # in a row of a map: with more nodes, a cell stands for several
 MODES: tuple[Mode, ...] = ("together", "alone")
 
 
@@ -55,18 +61,29 @@ def build(recorded: Recorded, require: Sequence[str] = ()) -> Found:
     chosen_ones = None
     if not is_whole and launches and launches[0].launch.stage == "survey":
         chosen_ones = suspects.find(recorded, groups)
+    rails = chosen.per_node
+    by_rail = [[of_rail(pairs, rail) for pairs in judging] for rail in range(rails)]
     fits: Fits = {
-        (metric, mode): [*judge.fits(judging, metric, mode, count, groups, chosen_ones)]
+        (metric, mode): [
+            [*fits_of(of_it, metric, mode, count, groups, chosen_ones)] for of_it in by_rail
+        ]
         for metric in METRICS
         for mode in (MODES if is_whole else MODES[:1])
     }
+    within = Within([launch.inside for launch in launches], count, rails)
     distinguished = judge.distinguished(count)
     tested: list[Tested] = []
     for (metric, mode), fitted in fits.items():
-        if distinguished and len(fitted) > 1:
-            tested += judge.tests(metric, mode, fitted, count, groups, chosen_ones)
+        if not any(len(launched) > 1 for launched in fitted):
+            continue
+        # Rails are not chosen by a survey, which may thus test them, too.
+        tested += rail_tests(metric, mode, measured, count, rails)
+        if distinguished:
+            tested += tests(metric, mode, fitted, count, groups, chosen_ones)
+    if distinguished:
+        tested += within.tests()
     if topology_used.source == grouped.FIGURES:  # without wider ones; those of a survey are rough
-        safe = ("node", "group", "link") if is_whole else ("node",)
+        safe = ("rail", "node", "group", "link") if is_whole else ("rail", "node")
         tested = [test for test in tested if test.kind in safe]
     verdicts = judge.verdicts(
         tested, chosen.nodes, topology_used.levels, None if is_whole else judging
@@ -81,7 +98,10 @@ def build(recorded: Recorded, require: Sequence[str] = ()) -> Found:
     complete = len(launches) == len(planned)
     well = {launch.launch.launch for launch in launches}
     failed = [end for end in recorded.failed if end.launch not in well]
-    curves = [*_curves(fits, tested, groups, chosen_ones, distinguished=distinguished)]
+    curves = [
+        *_curves(fits, tested, groups, chosen_ones, distinguished=distinguished),
+        *within.curves(),
+    ]
     return Found(
         schema=SCHEMA,
         nearpeak=begin.nearpeak,
@@ -115,19 +135,23 @@ def build(recorded: Recorded, require: Sequence[str] = ()) -> Found:
         tests=sum(len(test.subjects) for test in tested),
         level=ERROR_RATE,
         curves=curves,
-        verdicts=[] if unclear else verdicts,
+        verdicts=judge.beyond_groups(fits, verdicts, chosen.nodes) if unclear else verdicts,
         wrong_pairs=len({frozenset((wrong.rank, wrong.sender)) for wrong in recorded.wrong}),
-        wrong=[
-            _wrong(wrong.message, chosen.nodes, wrong.rank, wrong.sender)
-            for wrong in recorded.wrong
+        wrong=[_wrong(wrong.message, chosen, wrong.rank, wrong.sender) for wrong in recorded.wrong],
+        pairs=[
+            pair
+            for rail, of_it in enumerate(by_rail if is_whole and count <= MOST_LISTED else [])
+            for pair in _pairs(of_it, chosen.nodes, rail if chosen.rails else None)
         ],
-        pairs=[*_pairs(judging, chosen.nodes)] if is_whole and count <= MOST_LISTED else [],
-        maps=[*_maps(measured[: None if is_whole else 1], order)],
+        maps=[*_maps(measured[: None if is_whole else 1], rails, order)],
         order=order.tolist(),
         levels=[_level(level) for level in topology_used.levels],
         levels_from=topology_used.source,
         unclear=unclear,
         requirements=required.judge(require or chosen.require, curves),
+        buffers=chosen.buffers,
+        rails=[Rail(gpu=rail.gpu, adapter=rail.adapter) for rail in chosen.rails],
+        rail_maps=[*rail_maps.build(fits, within, rails, order)] if distinguished else [],
     )
 
 
@@ -140,8 +164,15 @@ def _failure_text(last: LaunchEnd) -> str:
     return f"launch {last.launch + 1} {last.status}: {last.message}"
 
 
-def _wrong(message: str, nodes: Sequence[str], rank: int, sender: int) -> str:
-    return f"{nodes[sender]} to {nodes[rank]}: {message}"
+def _wrong(message: str, chosen: plan.Chosen, rank: int, sender: int) -> str:
+    return f"{_of_rank(chosen, sender)} to {_of_rank(chosen, rank)}: {message}"
+
+
+def _of_rank(chosen: plan.Chosen, rank: int) -> str:
+    """`node7`, or `node7, GPU 2`."""
+    node, rail = divmod(rank, chosen.per_node)
+    gpu = f", GPU {chosen.rails[rail].gpu}" if chosen.rails else ""
+    return f"{chosen.nodes[node]}{gpu}"
 
 
 def _covered(pairs: Pairs, count: int) -> int:
@@ -168,36 +199,86 @@ def _curves(
     *,
     distinguished: bool,
 ) -> Iterator[Curve]:
-    """Returns the curves. `distinguished`: true if there are enough nodes to distinguish slow nodes
-    from slow links."""
-    for (metric, mode), fitted in fits.items():
-        models = [launch.fit for launch in fitted] if chosen is None else [chosen.fits[metric]]
-        if not fitted:
+    """Returns the curves, of several rails the medians. `distinguished`: true if there are enough
+    nodes to distinguish slow nodes from slow links."""
+    for (metric, mode), by_rail in fits.items():
+        usual = [
+            _of_rail(
+                metric,
+                fitted,
+                [launch.fit for launch in fitted]
+                if chosen is None
+                else [chosen.fits[metric][rail]],
+                groups,
+                distinguished=distinguished,
+            )
+            for rail, fitted in enumerate(by_rail)
+        ]
+        measured = [of_it for of_it in usual if of_it is not None]
+        if not measured:
             continue
-        far = [*_distances(metric, fitted[0], [model.means for model in models], groups)]
-        every = np.concatenate([launch.values for launch in fitted])
-        most = max(far, key=lambda distance: distance.pairs, default=None)
-        usual = most.usual if distinguished and most else _value(metric, float(np.median(every)))
         noise = [
             test.excess.noise
             for test in tested
-            if (test.kind, test.metric, test.mode) == ("link", metric, mode)
+            if (test.kind, test.metric, test.mode, test.rails is None)
+            == ("link", metric, mode, True)
         ]
         scatter = np.concatenate(noise) if noise else np.zeros(0)
         yield Curve(
             metric=metric,
             mode=mode,
             unit=UNITS[metric],
-            usual=usual,
-            nodes=float(np.median([spread(model.nodes) for model in models]))
-            if distinguished
-            else None,
-            links=float(np.median([spread(model.links) for model in models]))
-            if distinguished
-            else None,
+            usual=float(np.median([of_it.usual for of_it in measured])),
+            nodes=float(np.median([of_it.nodes for of_it in measured])) if distinguished else None,
+            links=float(np.median([of_it.links for of_it in measured])) if distinguished else None,
             launches=spread(scatter) if len(scatter) else None,
-            distances=far if groups else [],
+            distances=_together([of_it.distances for of_it in measured]) if groups else [],
+            rails=[of_it and of_it.usual for of_it in usual] if len(usual) > 1 else [],
         )
+
+
+class _OfRail(NamedTuple):
+    """The usual pair of a rail, and how far nodes and links are from it."""
+
+    usual: float
+    nodes: float
+    links: float
+    distances: list[Distance]
+
+
+def _of_rail(
+    metric: Metric,
+    fitted: Sequence[Fitted],
+    models: Sequence[Fit],
+    groups: Sequence[Indices],
+    *,
+    distinguished: bool,
+) -> _OfRail | None:
+    """Returns what is usual on a rail; None without values."""
+    if not fitted:
+        return None
+    far = [*_distances(metric, fitted[0], [model.means for model in models], groups)]
+    every = np.concatenate([launch.values for launch in fitted])
+    most = max(far, key=lambda distance: distance.pairs, default=None)
+    return _OfRail(
+        most.usual if distinguished and most else _value(metric, float(np.median(every))),
+        float(np.median([spread(model.nodes) for model in models])),
+        float(np.median([spread(model.links) for model in models])),
+        far,
+    )
+
+
+def _together(rails: Sequence[Sequence[Distance]]) -> list[Distance]:
+    """Returns the distances of all rails, each by the median."""
+    levels = grouping.grouped(itertools.chain(*rails), lambda distance: distance.level)
+    return [
+        Distance(
+            level=level,
+            usual=float(np.median([distance.usual for distance in alike])),
+            pairs=sum(distance.pairs for distance in alike),
+        )
+        for level, alike in sorted(levels.items())
+    ]
 
 
 def _distances(
@@ -215,7 +296,7 @@ def _value(metric: Metric, logarithm: float) -> float:
     return math.exp(logarithm if metric == "latency_us" else -logarithm)
 
 
-def _pairs(launches: Sequence[Pairs], nodes: Sequence[str]) -> Iterator[Pair]:
+def _pairs(launches: Sequence[Pairs], nodes: Sequence[str], rail: int | None) -> Iterator[Pair]:
     tables = {
         (metric, mode): _table(launches, metric, mode, len(nodes))
         for metric in METRICS
@@ -236,6 +317,7 @@ def _pairs(launches: Sequence[Pairs], nodes: Sequence[str]) -> Iterator[Pair]:
                 bandwidth_gbs=value("bandwidth_gbs", "together", first, other),
                 latency_alone_us=value("latency_us", "alone", first, other),
                 bandwidth_alone_gbs=value("bandwidth_gbs", "alone", first, other),
+                rail=rail,
             )
 
 
@@ -255,7 +337,7 @@ def _table(launches: Sequence[Pairs], metric: Metric, mode: Mode, count: int) ->
     return np.asarray((ends[0] + ends[1]) / 2)
 
 
-def _maps(launches: Sequence[Pairs], order: Indices) -> Iterator[Map]:
+def _maps(launches: Sequence[Pairs], rails: int, order: Indices) -> Iterator[Map]:
     count = len(order)
     side = -(-count // MOST_CELLS)
     cells = -(-count // side)
@@ -263,12 +345,16 @@ def _maps(launches: Sequence[Pairs], order: Indices) -> Iterator[Map]:
         for mode in MODES:
             if not launches:
                 continue
-            table = _table(launches, metric, mode, count)
+            table = _slowest(
+                [
+                    _table([of_rail(pairs, rail) for pairs in launches], metric, mode, count)
+                    for rail in range(rails)
+                ]
+            )
             if not np.isfinite(table).any():
                 continue
-            middle = float(np.nanmedian(table))
             table = np.fmax(table, table.T)[np.ix_(order, order)]
-            worst = _worst(table, side, cells) - middle
+            worst = _worst(table, side, cells)
             rows = np.exp(np.fmax(worst, worst.T))
             yield Map(
                 metric=metric,
@@ -279,6 +365,15 @@ def _maps(launches: Sequence[Pairs], order: Indices) -> Iterator[Map]:
                     for row in range(cells)
                 ],
             )
+
+
+def _slowest(tables: Sequence[Floats]) -> Floats:
+    """The slowest rail of each pair, each relative to the median pair of its rail."""
+    slowest = np.full_like(tables[0], np.nan)
+    for table in tables:
+        if np.isfinite(table).any():
+            slowest = np.fmax(slowest, table - float(np.nanmedian(table)))
+    return np.asarray(slowest)
 
 
 def _worst(table: Floats, side: int, cells: int) -> Floats:

@@ -6,14 +6,18 @@ from typing import Literal
 import msgspec
 
 from nearpeak.nodes.plan import Stage
+from nearpeak.terms.buffers import HOST
 
-SCHEMA = 3
+SCHEMA = 4
 # As records name them: the latency of small messages, and the bandwidth of large ones.
 Metric = Literal["latency_us", "bandwidth_gbs"]
 UNITS: dict[Metric, str] = {"latency_us": "us", "bandwidth_gbs": "GB/s"}
-Mode = Literal["together", "alone"]
-# A group is slow within, an uplink from a group to all others, a route between two groups.
-Kind = Literal["group", "uplink", "route", "node", "link"]
+# Between nodes: all pairs of a round at once, or one. Within each node: between its GPUs, or
+# between a GPU and host memory.
+Mode = Literal["together", "alone", "inside", "host"]
+# A rail is slow everywhere, a group within, an uplink from a group to all others, a route between
+# two groups.
+Kind = Literal["rail", "group", "uplink", "route", "node", "link"]
 
 
 class Launched(msgspec.Struct, kw_only=True, frozen=True):
@@ -51,7 +55,9 @@ class Curve(msgspec.Struct, kw_only=True, frozen=True):
     """The usual value of a metric, and its spread."""
 
     metric: Metric  # what was measured
-    mode: Mode  # `together`: all pairs of a round at once; `alone`: one pair
+    # `together`: all pairs of a round at once; `alone`: one pair; within each node `inside`: two of
+    # its GPUs; `host`: a GPU and host memory
+    mode: Mode
     unit: str  # `us` or `GB/s`
     # of a pair with usual nodes and a usual link, of the distance that most pairs have; of fewer
     # than four nodes, the median of all pairs
@@ -63,13 +69,14 @@ class Curve(msgspec.Struct, kw_only=True, frozen=True):
     # the same of single launches of a link, from their median; null: only one launch
     launches: float | None
     distances: list[Distance] = []  # by distance, if there are groups
+    rails: list[float | None] = []  # `usual` of each rail, if there are several between nodes
 
 
 class Verdict(msgspec.Struct, kw_only=True, frozen=True):
-    """A slow node, link, group, uplink or route."""
+    """A slow node, link, group, uplink, route or rail."""
 
     kind: Kind  # what is slow
-    nodes: list[str]  # the node, or both ends of the link; empty of groups
+    nodes: list[str]  # the node, or both ends of the link; empty of groups and of rails
     metric: Metric  # what was measured
     mode: Mode  # as of a Curve
     times: float  # times as long as a message takes if this were as usual
@@ -82,6 +89,8 @@ class Verdict(msgspec.Struct, kw_only=True, frozen=True):
     alone: float | None = None
     level: int | None = None  # index of the level of the groups; null: a node or a link
     groups: list[str] = []  # names of the group, or of both ends of the route
+    # index of the rail that is slow there, beyond all rails; null: all rails, or there is one
+    rail: int | None = None
 
 
 class Pair(msgspec.Struct, kw_only=True, frozen=True):
@@ -92,6 +101,7 @@ class Pair(msgspec.Struct, kw_only=True, frozen=True):
     bandwidth_gbs: float | None  # all pairs at once, in GB/s
     latency_alone_us: float | None  # one pair, in us
     bandwidth_alone_gbs: float | None  # one pair, in GB/s
+    rail: int | None = None  # index of the rail; null: there are none
 
 
 class Map(msgspec.Struct, kw_only=True, frozen=True):
@@ -103,6 +113,23 @@ class Map(msgspec.Struct, kw_only=True, frozen=True):
     # of each row of cells up to the diagonal: the slowest pair of the cell relative to the median
     # pair; null: none was measured
     rows: list[list[float | None]]
+
+
+class RailMap(msgspec.Struct, kw_only=True, frozen=True):
+    """Times of messages of each GPU of each node, relative to the usual time."""
+
+    metric: Metric  # what was measured
+    mode: Mode  # as of a Curve
+    side: int  # nodes in a row: 1 up to 192 nodes
+    # of each row of nodes, in the order of maps, each rail: the slowest GPU; null: not known
+    rows: list[list[float | None]]
+
+
+class Rail(msgspec.Struct, kw_only=True, frozen=True):
+    """A GPU of each node, with a rank of its own."""
+
+    gpu: str  # its number for a rank
+    adapter: str  # the adapter that it was given, as UCX names it; empty: the library's choice
 
 
 class Required(msgspec.Struct, kw_only=True, frozen=True):
@@ -150,9 +177,14 @@ class Found(msgspec.Struct, kw_only=True):
     levels: list[Level] = []  # groups of nodes, the smallest first; empty: none are known
     order: list[int] = []  # the nodes in the order of the rows of maps: group by group
     levels_from: str = ""  # `Slurm`, `file`, `names`, `figures`, or `none`: one group
-    # true: the figures look grouped, and the groups cannot be told, so that nothing is called slow
+    # true: the figures look grouped, and the groups cannot be told, so that only what is slow
+    # whatever they are is called slow
     unclear: bool = False
     requirements: list[Required] = []  # the usual pair against each of them, in their order
+    # buffers of both ends of a pair: `H,H`, `D,D`, or `H,D`, in both orders
+    buffers: str = HOST
+    rails: list[Rail] = []  # GPUs of each node; empty: a rank without one
+    rail_maps: list[RailMap] = []  # GPUs by nodes and rails
 
     @property
     def mapped(self) -> list[str]:

@@ -16,7 +16,7 @@ from nearpeak.nodes.plan import Chosen, Stage
 from nearpeak.terms.private import FreeText, HostName, Kept, Public
 
 NAME = "nodes.jsonl"
-SCHEMA = 1
+SCHEMA = 2
 Singles = NDArray[np.float32]
 
 
@@ -40,15 +40,20 @@ class Launch(msgspec.Struct, kw_only=True, tag_field="record", tag="launch"):
 
     launch: int  # of the plan; one that was tried before begins anew
     stage: Stage
-    together: int  # its first rounds, of pairs at the same time; the others are of pairs alone
+    # its first rounds between nodes, of pairs at the same time; the others are of pairs alone
+    together: int
     rounds: int  # in all
+    # rounds within each node, before all others: between its GPUs, and between host and GPU
+    inside: int = 0
+    host: int = 0
 
 
 class Round(msgspec.Struct, kw_only=True, tag_field="record", tag="round"):
     """A round of a launch: a value for each measured pair."""
 
     round: int
-    first: list[int]  # indexes into Chosen.nodes
+    # ranks: indexes into Chosen.nodes; with rails, those times the number of rails, plus the rail
+    first: list[int]
     second: list[int]
     latency_us: list[float]  # of one message one way
     bandwidth_gbs: list[float]
@@ -58,7 +63,7 @@ class Wrong(msgspec.Struct, kw_only=True, tag_field="record", tag="wrong data"):
     """A pair received wrong data, and has no values."""
 
     message: FreeText
-    rank: int
+    rank: int  # as in a round
     sender: int
 
 
@@ -85,6 +90,19 @@ class Pairs(NamedTuple):
     latency_us: Singles
     bandwidth_gbs: Singles
     together: Booleans  # at the same time as others, not alone
+    rail: Indices  # index into Chosen.rails; 0 without any
+
+
+class Inside(NamedTuple):
+    """The values of a launch within nodes, one for each measured pair of GPUs, or of a GPU with
+    host memory."""
+
+    node: Indices
+    gpu: Indices  # its rail
+    other: Indices  # rail of the other GPU, or of the rank with host memory
+    latency_us: Singles
+    bandwidth_gbs: Singles
+    host: Booleans  # between a GPU and host memory
 
 
 class Launched(NamedTuple):
@@ -93,6 +111,7 @@ class Launched(NamedTuple):
     launch: Launch
     pairs: Pairs
     end: LaunchEnd
+    inside: Inside | None = None
 
 
 class Recorded(NamedTuple):
@@ -113,19 +132,25 @@ def read(folder: Path) -> Recorded:
     begin, launches, wrong, failed = None, dict[int, Launched](), list[Wrong](), list[LaunchEnd]()
     launch: Launch | None = None
     parts: list[Pairs] = []
+    within: list[Inside] = []
     mine: list[Wrong] = []
     for record in _records(folder):
         if isinstance(record, Begin):
             begin = record
         elif isinstance(record, Launch):
-            launch, parts, mine = record, [], []
+            launch, parts, within, mine = record, [], [], []
         elif isinstance(record, Wrong):
             mine.append(record)
-        elif launch is not None and isinstance(record, Round):
-            parts.append(_arrays(record, record.round < launch.together))
+        elif begin is not None and launch is not None and isinstance(record, Round):
+            rails = begin.chosen.per_node
+            if record.round < launch.inside + launch.host:
+                within.append(_within(record, launch, rails))
+            else:
+                parts.append(_arrays(record, launch, rails))
         elif launch is not None and isinstance(record, LaunchEnd):
             if record.status == "ok" and parts:
-                launches[launch.launch] = Launched(launch, joined(parts), record)
+                inside = Inside(*map(np.concatenate, zip(*within, strict=True))) if within else None
+                launches[launch.launch] = Launched(launch, joined(parts), record, inside)
             else:
                 failed.append(record)
             wrong += mine
@@ -155,16 +180,39 @@ def _records(folder: Path) -> Iterator[Record]:
         ) from None
 
 
-def _arrays(record: Round, together: bool) -> Pairs:
+def _arrays(record: Round, launch: Launch, rails: int) -> Pairs:
+    first, second, latency, bandwidth = _columns(record)
+    together = record.round - launch.inside - launch.host < launch.together
+    return Pairs(
+        first // rails,
+        second // rails,
+        latency,
+        bandwidth,
+        np.full(len(first), together),
+        first % rails,
+    )
+
+
+def _within(record: Round, launch: Launch, rails: int) -> Inside:
+    """In the second half of the rounds between host and GPU, the lower rank has the GPU."""
+    first, second, latency, bandwidth = _columns(record)
+    host = record.round >= launch.inside
+    turned = host and record.round < launch.inside + launch.host // 2
+    gpu, other = (second, first) if turned else (first, second)
+    return Inside(
+        first // rails, gpu % rails, other % rails, latency, bandwidth, np.full(len(first), host)
+    )
+
+
+def _columns(record: Round) -> tuple[Indices, Indices, Singles, Singles]:
     sizes = {len(record.first), len(record.second), len(record.latency_us)}
     if sizes != {len(record.bandwidth_gbs)}:
         raise ValueError(f"round {record.round} has not a value for each pair")
-    return Pairs(
+    return (
         np.array(record.first, dtype=np.int32),
         np.array(record.second, dtype=np.int32),
         np.array(record.latency_us, dtype=np.float32),
         np.array(record.bandwidth_gbs, dtype=np.float32),
-        np.full(len(record.first), together),
     )
 
 

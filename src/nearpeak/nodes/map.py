@@ -52,7 +52,7 @@ figcaption i { display: inline-block; width: 1rem; height: .8rem; margin: 0 .3re
 
 def drawing(results: Found) -> Drawing:
     """All maps side by side; the marks say how many times as long as usual."""
-    slow = wording.slow(results, "node")
+    slow = wording.slow_nodes(results)
     figure = Markup("<figure><figcaption><b>{}</b></figcaption>{}</figure>")
     nodes, ends = results.mapped, _ends(results)
     figures = [
@@ -92,7 +92,7 @@ def draw(
     _add_lines(container, [end / node_map.side for end in ends], cells)
     if cells <= FIGURED and node_map.side == 1:
         for row, column, value in _cells(node_map):
-            kind = f"figure on-{_class(value)}"
+            kind = f"figure on-{class_of(value)}"
             _write(container, kind, (column + 0.5) / cells, (row + 0.5) / cells, number(value))
     for row, kind, name in _names(node_map, nodes, slow):
         written = _write(container, kind, row / cells, (row + 0.5) / cells, name)
@@ -110,7 +110,7 @@ def _add_cells(container: Element, node_map: Map, nodes: Sequence[str]) -> None:
     titled = cells <= TITLED and node_map.side == 1
     squares: dict[str, list[str]] = {}
     for row, column, value in _cells(node_map):
-        kind = _class(value)
+        kind = class_of(value)
         if titled and value is not None:
             title = f"{nodes[column]} - {nodes[row]}: {number(value)} times as long"
             cell = SubElement(root, "rect", {"class": kind, "x": str(column), "y": str(row)})
@@ -188,5 +188,6 @@ def _cells(node_map: Map) -> Iterator[tuple[int, int, float | None]]:
                 yield row, column, value
 
 
-def _class(value: float | None) -> str:
+def class_of(value: float | None) -> str:
+    """The CSS class of a cell."""
     return "none" if value is None else f"c{sum(value >= step for step in STEPS)}"

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from nearpeak.arrays import Floats, Indices
+from nearpeak.arrays import Booleans, Floats, Indices
 from nearpeak.nodes.found import Metric
 from nearpeak.nodes.journal import Pairs, Singles, joined
 from nearpeak.nodes.plan import keys
@@ -30,9 +30,31 @@ def only(pairs: Pairs, *, together: bool) -> Pairs:
     measured alone."""
     positive = (pairs.latency_us > 0) & (pairs.bandwidth_gbs > 0)
     which = (pairs.together == together) & positive
+    return picked(pairs, which)
+
+
+def picked(pairs: Pairs, which: Booleans) -> Pairs:
+    """Returns the marked ones of the pairs."""
     if which.all():
         return pairs
-    return Pairs(*(column[which] for column in pairs))
+    return Pairs(
+        pairs.first[which],
+        pairs.second[which],
+        pairs.latency_us[which],
+        pairs.bandwidth_gbs[which],
+        pairs.together[which],
+        pairs.rail[which],
+    )
+
+
+def of_rail(pairs: Pairs, rail: int) -> Pairs:
+    """Returns the values of a rail."""
+    return picked(pairs, pairs.rail == rail)
+
+
+def over_rails(pairs: Pairs, count: int) -> Pairs:
+    """Returns each pair once, by the median of its rails and rounds."""
+    return once(pairs._replace(rail=np.zeros_like(pairs.rail)), count)
 
 
 def numbers(pairs: Pairs, count: int) -> Indices:
@@ -41,12 +63,13 @@ def numbers(pairs: Pairs, count: int) -> Indices:
 
 
 def once(pairs: Pairs, count: int) -> Pairs:
-    """Returns each pair once: its median of the rounds of a launch, together and alone."""
+    """Returns each pair of a rail once: its median of the rounds of a launch, together and
+    alone."""
     return joined([_once(only(pairs, together=mode), count) for mode in (True, False)])
 
 
 def _once(pairs: Pairs, count: int) -> Pairs:
-    every = numbers(pairs, count)
+    every = pairs.rail.astype(np.int64) * count**2 + numbers(pairs, count)
     _, firsts, place = np.unique(every, return_index=True, return_inverse=True)
     if len(firsts) == len(every):
         return pairs
@@ -54,7 +77,7 @@ def _once(pairs: Pairs, count: int) -> Pairs:
         medians(values, place) for values in (pairs.latency_us, pairs.bandwidth_gbs)
     )
     ends = pairs.first[firsts], pairs.second[firsts]
-    return Pairs(*ends, latency, bandwidth, pairs.together[firsts])
+    return Pairs(*ends, latency, bandwidth, pairs.together[firsts], pairs.rail[firsts])
 
 
 def medians(values: Numbers, places: Indices) -> Singles:
@@ -68,8 +91,8 @@ def medians(values: Numbers, places: Indices) -> Singles:
 
 def table(pairs: Pairs, metric: Metric, count: int, *, together: bool) -> Floats:
     """Returns the logarithms of times between all nodes, in both directions; nan: not measured, and
-    the shortest one on the diagonal."""
-    measured = only(pairs, together=together)
+    the shortest one on the diagonal. Of several rails it is the median."""
+    measured = only(over_rails(pairs, count) if pairs.rail.any() else pairs, together=together)
     values = np.full((count, count), np.nan, dtype=np.float32)
     logs = dict(logarithms(measured))[metric]
     values[measured.first, measured.second] = logs

@@ -16,11 +16,14 @@ from nearpeak.nodes import rounds
 from nearpeak.nodes.rounds import Round
 from nearpeak.nodes.topology import NONE, Level, plural
 from nearpeak.numbers import count, in_short
+from nearpeak.statistics.levels import ERROR_RATE
+from nearpeak.terms.buffers import HOST
 from nearpeak.terms.private import FreeText, HostName, Public
 from nearpeak.terms.sizes import format_seconds
 
 Stage = Literal["whole", "survey", "sift", "again"]
 LEAST_NODES = 3
+LEAST_WITH_GPUS = 2  # of which each rail is compared with the others
 # With more nodes, measuring each pair alone would take long. Then one launch measures all pairs
 # (survey), a second one those that look slow in it (sift), and the others those that look slow in
 # both (again). 64 nodes have 2016 pairs.
@@ -43,8 +46,19 @@ FOUND, SCATTER = 0.9, 0.06
 # Times as long: smaller excesses do not count as slow. All pairs of a node tell of it, of a link
 # only one.
 NODE_MARGIN, MARGIN = 1.05, 1.1
-# Guesses for the estimate. A round: its buffers and their first use. A launch: its start.
-ROUND_SECONDS, LAUNCH_SECONDS, LAUNCH_SECONDS_OF_A_NODE = 0.02, 2.0, 0.005
+# Within a node, so many values of a GPU in a launch.
+VALUES_INSIDE = 8
+# Guesses for the estimate. A round: its buffers and their first use. A launch: its start, and that
+# of each rank.
+ROUND_SECONDS, GPU_ROUND_SECONDS = 0.02, 0.06
+LAUNCH_SECONDS, LAUNCH_SECONDS_OF_A_RANK = 2.0, 0.005
+
+
+class Rail(msgspec.Struct, kw_only=True, frozen=True):
+    """A GPU of each node, and its adapter."""
+
+    gpu: Public  # number of the GPU for a rank
+    adapter: FreeText = ""  # the adapter to force, as UCX names it; empty: the library's choice
 
 
 class Chosen(msgspec.Struct, kw_only=True, frozen=True):
@@ -64,6 +78,19 @@ class Chosen(msgspec.Struct, kw_only=True, frozen=True):
     levels: list[Level] = []  # groups of nodes, the smallest first; empty: none are known
     levels_from: Public = ""  # what knew them
     require: list[FreeText] = []  # what the usual pair must reach (required.py)
+    # buffers of both ends of a pair; with two different ones, each end has both in turn
+    buffers: Public = HOST
+    rails: list[Rail] = []  # GPUs with a rank each, the same on all nodes; empty: a rank on the CPU
+
+    @property
+    def per_node(self) -> int:
+        """The ranks of each node."""
+        return max(len(self.rails), 1)
+
+    @property
+    def least_nodes(self) -> int:
+        """The least number of nodes."""
+        return LEAST_WITH_GPUS if self.rails else LEAST_NODES
 
 
 class Measures(msgspec.Struct, kw_only=True, frozen=True):
@@ -72,6 +99,14 @@ class Measures(msgspec.Struct, kw_only=True, frozen=True):
     stage: Stage
     together: int  # rounds of pairs at the same time, which come first
     alone: int  # pairs, each in a round of its own
+    # rounds within each node, all nodes at the same time: between GPUs, and between host and GPU
+    inside: int = 0
+    host: int = 0
+
+    @property
+    def rounds(self) -> int:
+        """All of its rounds."""
+        return self.inside + self.host + self.together + self.alone
 
 
 class Finds(NamedTuple):
@@ -91,11 +126,12 @@ class Cost(NamedTuple):
 
 def check(chosen: Chosen) -> None:
     """Raises UserError for options that cannot be measured or judged."""
-    number = len(chosen.nodes)
-    if number < LEAST_NODES:
+    number, least = len(chosen.nodes), chosen.least_nodes
+    if number < least:
+        between_two = "; between two, `nearpeak study` measures" if least == LEAST_NODES else ""
         raise UserError(
-            f"{count(number, 'node')}: it takes {LEAST_NODES} or more, by --hosts a,b,c, of a job,"
-            f" or by --nodes {LEAST_NODES} of its script; between two, `nearpeak study` measures"
+            f"{count(number, 'node')}: it takes {least} or more, by --hosts a,b,c, of a job,"
+            f" or by --nodes {least} of its script{between_two}"
         )
     if twice := next(
         (node for node in chosen.nodes if node and chosen.nodes.count(node) > 1), None
@@ -129,23 +165,41 @@ def planned(chosen: Chosen) -> list[Measures]:
     """Returns the launches, in their order. Launches that measure suspects again have their least
     size, since only the survey shows how many suspects there are."""
     number = len(chosen.nodes)
-    every = number - 1 + number % 2
+    every = _rounds_of_all(number)
+    inside = repeats_inside(chosen) * _rounds_of_all(chosen.per_node)
+    within = {"inside": inside, "host": 2 * inside}
     if is_whole(chosen):
-        # Of three nodes every round is one pair.
-        pairs = 0 if number == LEAST_NODES else math.comb(number, 2)
+        pairs = 0 if is_one_by_one(number) else math.comb(number, 2)
         often = repeats(chosen)
-        whole = Measures(stage="whole", together=often * every, alone=often * pairs)
+        whole = Measures(stage="whole", together=often * every, alone=often * pairs, **within)
         return [whole] * chosen.launches
-    first = Measures(stage="survey", together=min(chosen.rounds or every, every), alone=0)
-    second = Measures(stage="sift", together=2 * AGAIN_ROUNDS, alone=0)
-    later = Measures(stage="again", together=REPEATED * AGAIN_ROUNDS, alone=2 * ALONE_AGAIN)
+    often_again = REPEATED * AGAIN_ROUNDS
+    first = Measures(stage="survey", together=min(chosen.rounds or every, every), alone=0, **within)
+    second = Measures(stage="sift", together=2 * AGAIN_ROUNDS, alone=0, **within)
+    later = Measures(stage="again", together=often_again, alone=2 * ALONE_AGAIN, **within)
     return [first, second, *itertools.repeat(later, chosen.launches - 2)]
+
+
+def _rounds_of_all(number: int) -> int:
+    """The rounds that have every pair of so many once; none of a single one."""
+    return number - 1 + number % 2 if number > 1 else 0
+
+
+def is_one_by_one(number: int) -> bool:
+    """True if every round of so many nodes is one pair."""
+    return number // 2 == 1
 
 
 def repeats(chosen: Chosen) -> int:
     """Returns how often each launch measures every pair, if it measures them all."""
     number = len(chosen.nodes)
-    return 1 if number == LEAST_NODES else max(math.ceil(VALUES / (number - 1)), 1)
+    return 1 if is_one_by_one(number) else max(math.ceil(VALUES / (number - 1)), 1)
+
+
+def repeats_inside(chosen: Chosen) -> int:
+    """Returns how often each launch measures every pair of GPUs of a node."""
+    others = chosen.per_node - 1
+    return math.ceil(VALUES_INSIDE / others) if others else 0
 
 
 def finds(chosen: Chosen) -> Finds:
@@ -166,9 +220,16 @@ def finds(chosen: Chosen) -> Finds:
 def cost(chosen: Chosen, launches: Sequence[Measures]) -> Cost:
     """Estimates the cost of these launches."""
     number = len(chosen.nodes)
-    round_seconds = 2 * chosen.slot_ms / 1e3 + ROUND_SECONDS
-    start = LAUNCH_SECONDS + LAUNCH_SECONDS_OF_A_NODE * number
-    seconds = sum(start + (launch.together + launch.alone) * round_seconds for launch in launches)
+    slots = 2 * chosen.slot_ms / 1e3
+    begin = GPU_ROUND_SECONDS if chosen.rails else ROUND_SECONDS
+    orders = len(set(chosen.buffers.split(",")))  # two different ones are measured in both
+    start = LAUNCH_SECONDS + LAUNCH_SECONDS_OF_A_RANK * number * chosen.per_node
+    seconds = sum(
+        start
+        + (launch.inside + launch.host) * (slots + begin)
+        + (launch.together + launch.alone) * (orders * slots + begin)
+        for launch in launches
+    )
     most = launches[0].together * (number // 2) if launches else 0
     return Cost(min(most, math.comb(number, 2)), seconds, seconds * number / 3600)
 
@@ -180,10 +241,12 @@ def summary(chosen: Chosen) -> list[str]:
     first, total = launches[0], cost(chosen, launches)
     covered = f"{total.pairs} of {count(every, 'pair')} ({100 * total.pairs / every:.3g} %)"
     which = in_short(chosen.nodes) if chosen.nodes[0] else str(number)
-    lines = [f"nodes:      {which}, a rank on each, with buffers in host memory"]
+    lines = [f"nodes:      {which}, {_ranks(chosen)}"]
+    lines += _rails(chosen)
     lines += _groups(chosen)
     if is_whole(chosen):
-        alone = ", and each pair alone" if first.alone else ""
+        with_rails = ", all of its rails together" if chosen.per_node > 1 else ""
+        alone = f", and each pair alone{with_rails}" if first.alone else ""
         often = repeats(chosen)
         several = f", {often} times" if often > 1 else ""
         lines.append(
@@ -209,7 +272,70 @@ def summary(chosen: Chosen) -> list[str]:
             f" {100 * (losses.link - 1):.0f} %, in {100 * FOUND:.0f} % of runs, if values scatter"
             f" by {100 * SCATTER:.0f} %"
         )
-    return lines
+    return [*lines, *_missed(chosen)]
+
+
+def _missed(chosen: Chosen) -> Iterator[str]:
+    """Yields a line of what the launches are too few to find, however slow it is."""
+    launches = planned(chosen)
+    judging = sum(launch.stage in ("whole", "again") for launch in launches)
+    curves = 2 * (2 if launches[0].alone else 1)
+    nodes = len(chosen.nodes) * (1 + chosen.per_node) if is_whole(chosen) else 0
+    groups = min((len(level.names) for level in chosen.levels), default=0)
+    parts = [
+        ("an uplink or a group", groups, judging, "groups", 4),
+        ("a rail", len(chosen.rails), judging if is_whole(chosen) else len(launches), "rails", 3),
+    ]
+    for name, number, of_it, plural_name, least in parts:
+        if number < least:
+            continue
+        tests = curves * (nodes + 2 * number)
+        if is_shown(number, of_it, tests):
+            continue
+        needed = next((more for more in range(1, 20) if is_shown(number, of_it + more, tests)), 0)
+        yield (
+            f"misses:     {name}, however slow: of {number} {plural_name} it takes"
+            f" --launches {chosen.launches + needed}"
+        )
+
+
+def is_shown(subjects: int, launches: int, tests: int) -> bool:
+    """True if so many launches can show that one of these subjects is slow, at best: if it is
+    slower than any of them ever scatters (additive.excess), among so many tests of its family."""
+    share = 1 / (subjects * launches + 1)
+    fisher = float(scipy.special.chdtrc(2 * launches, -2 * launches * math.log(share)))
+    return 2 * 2 * min(fisher, share**launches) * tests < ERROR_RATE
+
+
+def _ranks(chosen: Chosen) -> str:
+    if not chosen.rails:
+        return "a rank on each, with buffers in host memory"
+    kinds = {
+        "D,D": "buffers in GPU memory",
+        "H,D": "buffers in host memory at one end and GPU memory at the other, in both orders",
+    }
+    number = len(chosen.rails)
+    ranks = f"{number} ranks on each, one for each GPU" if number > 1 else "a rank on each"
+    return f"{ranks}, {kinds[chosen.buffers]}"
+
+
+def _rails(chosen: Chosen) -> Iterator[str]:
+    """Yields a line of the rails, if there are any, and one of what is measured within nodes."""
+    if not chosen.rails:
+        return
+    numbers = ", ".join(rail.gpu for rail in chosen.rails)
+    named = [f"GPU {rail.gpu} with {rail.adapter}" for rail in chosen.rails if rail.adapter]
+    gpus = f"{'GPU' if len(chosen.rails) == 1 else 'GPUs'} {numbers}; the library chooses adapters"
+    all_named = len(named) == len(chosen.rails)
+    yield f"rails:      {len(chosen.rails)}: {', '.join(named) if all_named else gpus}"
+    first = planned(chosen)[0]
+    if first.inside:
+        yield (
+            f"within:     each node, {first.inside} rounds between its GPUs and {first.host}"
+            " between host and GPU, in each launch"
+        )
+    else:
+        yield "within:     nothing, as that takes two GPUs or more"
 
 
 def _groups(chosen: Chosen) -> Iterator[str]:
@@ -261,6 +387,15 @@ def rounds_of(
         for pairs in rounds.again(nodes, both, AGAIN_ROUNDS + most_suspects, chance, labels)
     ]
     return together, alone
+
+
+def rounds_inside(chosen: Chosen, number: int) -> list[Round]:
+    """Returns the rounds of a launch within nodes: pairs of rails, every one as often as
+    `repeats_inside` says."""
+    rails = chosen.per_node
+    chance = np.random.default_rng([chosen.seed, number, 1])
+    often = repeats_inside(chosen)
+    return [pairs for _ in range(often) for pairs in rounds.shuffled(rails, None, chance)]
 
 
 def controls(chosen: Chosen, suspects: Indices) -> Indices:

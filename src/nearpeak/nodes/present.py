@@ -22,7 +22,7 @@ from nearpeak.document.model import (
     Value,
 )
 from nearpeak.document.templates import moment
-from nearpeak.nodes import board, wording
+from nearpeak.nodes import board, rails_drawing, wording
 from nearpeak.nodes import map as maps
 from nearpeak.nodes.found import UNITS, Curve, Found, Kind, Pair, Verdict
 from nearpeak.numbers import count, interval, number, percent, size, unit
@@ -32,6 +32,7 @@ MOST, LISTED = 8, 2000  # verdicts in the answer and behind it; nodes.json has a
 ACTED = 2  # nodes and links of which the answer says what to do
 NAMED = 8  # nodes in a command
 _CHECKS: dict[Kind, str] = {
+    "rail": "Check what its adapters share: their switch, firmware and settings, their PCIe place.",
     "group": "Check what its nodes share: its switch, its power, its image.",
     "uplink": "Check its cables and ports to the switches above: some may be down.",
     "route": "Check the cables and the routes between the two.",
@@ -68,7 +69,7 @@ def present(results: Found) -> Document:
             Section("How it was measured", [Terms(list(_methods(results)), "")], medium="details"),
         ],
         footer="Made by `nearpeak nodes`; docs/methods/nodes.md says how each verdict comes about.",
-        style=maps.STYLE + board.STYLE,
+        style=maps.STYLE + board.STYLE + rails_drawing.STYLE,
     )
 
 
@@ -78,6 +79,9 @@ def _answer(results: Found) -> Iterator[Block]:
     yield board.drawing(results)
     if usual := wording.usual(results):
         yield Prose(usual)
+    for text in (wording.of_rails(results), wording.within(results)):
+        if text:
+            yield Prose(text)
     if far := wording.distances(results):
         yield Prose(f"{wording.groups(results)} {far}")
     if results.failed:
@@ -108,6 +112,9 @@ def _finding(results: Found, verdicts: Sequence[Verdict]) -> Finding:
     text = f"{what[:1].upper()}{what[1:]} is slow: {wording.slowness(verdicts)}"
     if verdict.kind in _CHECKS:
         return Finding(text, _CHECKS[verdict.kind])
+    if wording.part(verdict) == wording.GPU:
+        way = "Take its node out of jobs, and check the GPU, its adapter and its links there:"
+        return Finding(text, way, "nearpeak machine --check")
     if verdict.kind == "node":
         return Finding(text, "Take it out of jobs, and check it there:", "nearpeak machine --check")
     if verdict.alone is not None and verdict.alone <= results.margin:
@@ -120,6 +127,9 @@ def repeat(results: Found) -> str:
     line = ["nearpeak", "nodes", "--mpi", Who(results.library, results.settings).label]
     if len(results.nodes) <= NAMED:
         line += ["--hosts", ",".join(results.nodes)]
+    if results.rails:
+        gpus = ",".join(rail.gpu for rail in results.rails)
+        line += ["--buffers", results.buffers, "--gpus", gpus]
     return shlex.join([*line, "-o", "again"])
 
 
@@ -137,7 +147,8 @@ def _slow(results: Found, most: int) -> Table:
 
 
 def _metric(verdict: Verdict) -> str:
-    return f"{wording.name(verdict.metric)}, {verdict.mode}"
+    mode = verdict.mode if verdict.mode in wording.BETWEEN else wording.MODES[verdict.mode]
+    return f"{wording.name(verdict.metric)}, {mode}"
 
 
 def _verdict(results: Found, verdict: Verdict) -> Row:
@@ -168,6 +179,8 @@ def _figures(curve: Curve) -> dict[str, Value]:
 def _evidence(results: Found) -> Iterator[Section]:
     if results.maps:
         yield Section("All pairs", list(_maps(results)), medium="page")
+    if results.rail_maps:
+        yield Section("Every GPU", list(_rail_maps(results)), medium="page")
     if len(results.verdicts) > MOST:
         yield Section("All that is slow", [_slow(results, LISTED)], medium="details")
     if results.curves:
@@ -185,9 +198,23 @@ def _maps(results: Found) -> Iterator[Block]:
     yield Prose(
         f"Each node has a row, to the left of its name, and a column below it, {order}. A slow node"
         " is a row and a column of orange or red cells, a slow link a single one."
+        f"{' A cell has the colour of its slowest rail.' * (len(results.rails) > 1)}"
         f"{several if side > 1 else ''}"
     )
     yield maps.drawing(results)
+
+
+def _rail_maps(results: Found) -> Iterator[Block]:
+    side = results.rail_maps[0].side
+    several = f" A cell has {side} nodes, and the colour of the slowest of their GPUs."
+    gpus = ", ".join(
+        f"GPU {rail.gpu}{f' with {rail.adapter}' if rail.adapter else ''}" for rail in results.rails
+    )
+    yield Prose(
+        f"Each node has a row, each rail a column: {gpus}. A slow GPU is a single cell, a slow node"
+        f" a row; each is compared with others of its rail.{several if side > 1 else ''}"
+    )
+    yield rails_drawing.drawing(results)
 
 
 def _pairs(results: Found) -> Table:
@@ -198,13 +225,14 @@ def _pairs(results: Found) -> Table:
         for mode, over in modes.items()
         for metric, of_metric in UNITS.items()
     ]
-    rows = [_pair(pair, columns) for pair in results.pairs]
+    rows = [_pair(results, pair, columns) for pair in results.pairs]
     return Table("", "", "Pair", columns, [Rows("", rows)], heads=True)
 
 
-def _pair(pair: Pair, columns: list[Column]) -> Row:
+def _pair(results: Found, pair: Pair, columns: list[Column]) -> Row:
     values = {column.key: Value(getattr(pair, column.key)) for column in columns}
-    return Row(" - ".join(pair.nodes), values)
+    rail = f", rail {results.rails[pair.rail].gpu}" if pair.rail is not None else ""
+    return Row(" - ".join(pair.nodes) + rail, values)
 
 
 def _methods(results: Found) -> Iterator[tuple[str, str]]:
@@ -219,6 +247,13 @@ def _methods(results: Found) -> Iterator[tuple[str, str]]:
         f"latency of {size(results.small_bytes)}, bandwidth of {size(results.large_bytes)} both"
         f" ways with {results.window} messages in flight, {number(results.slot_ms)} ms for each",
     )
+    if results.rails:
+        both = {"D,D": "GPU memory", "H,D": "host and GPU memory, in both orders"}
+        yield (
+            "Rails",
+            f"{both[results.buffers]} of {count(len(results.rails), 'GPU')} of each node, GPU i"
+            " with GPU i of another node, all at the same time",
+        )
     usual = "of a usual link of usual nodes" if results.distinguished else "the median of all pairs"
     yield "Usual", usual
     if results.distinguished and results.tests:

@@ -96,7 +96,32 @@ def _ordered(pairs: Indices) -> Round:
     return np.sort(pairs, axis=1)
 
 
-def lines(rounds: Sequence[Round]) -> Iterator[str]:
-    """Yields the lines of the file that `nearpeak-mpi pairs --rounds` reads, one for each round."""
-    for pairs in rounds:  # one format a round: a thousand nodes have half a million pairs
-        yield " ".join(["%d-%d"] * len(pairs)) % tuple(pairs.reshape(-1).tolist())
+def lines(rounds: Sequence[Round], rails: int = 1) -> Iterator[str]:
+    """Yields the lines of the file that `nearpeak-mpi pairs --rounds` reads, one for each round of
+    nodes: each pair on every rail."""
+    for pairs in rounds:
+        yield _line(pairs if rails == 1 else on_rails(pairs, rails))
+
+
+def lines_inside(rounds: Sequence[Round], nodes: int, rails: int) -> Iterator[str]:
+    """Yields the same for rounds within nodes (pairs of rails, on every node): between GPUs, then
+    from the host's memory of the lower rail, then to it."""
+    for buffers in ("D,D", "H,D", "D,H"):
+        for pairs in rounds:
+            yield f"{buffers} {_line(on_nodes(pairs, nodes, rails))}"
+
+
+def on_nodes(pairs: Round, nodes: int, rails: int) -> Indices:
+    """The pairs of ranks of each node, of pairs of rails."""
+    return np.asarray((rails * np.arange(nodes)[:, None, None] + pairs).reshape(-1, 2))
+
+
+def on_rails(pairs: Round, rails: int) -> Indices:
+    """The pairs of ranks of each rail of pairs of nodes."""
+    ranks = rails * pairs[:, None, :] + np.arange(rails)[None, :, None]
+    return np.asarray(ranks.reshape(-1, 2))
+
+
+def _line(pairs: Indices) -> str:
+    """One format a round: a thousand nodes have half a million pairs."""
+    return " ".join(["%d-%d"] * len(pairs)) % tuple(pairs.reshape(-1).tolist())

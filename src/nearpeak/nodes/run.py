@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the launches of a plan, one after the other."""
 
+import itertools
 import math
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -12,10 +13,10 @@ import msgspec
 from nearpeak.arrays import Indices
 from nearpeak.errors import UserError
 from nearpeak.files import make_anew, make_inside
-from nearpeak.launching.command_lines import Seats, Tools, rank_launch
+from nearpeak.launching.command_lines import Seats, Tools, device_options, rank_launch
 from nearpeak.launching.growing import GrowingLines
 from nearpeak.launching.interrupts import Interrupt
-from nearpeak.launching.paths import select_paths
+from nearpeak.launching.paths import rails_path, select_paths
 from nearpeak.launching.places import NO_PLACE, Wanted, misplaced, wanted_at
 from nearpeak.launching.process import run_tree
 from nearpeak.launching.program_records import EnvironmentRecord
@@ -23,8 +24,9 @@ from nearpeak.libraries.library import Library, Settings
 from nearpeak.machine.machine import Machine
 from nearpeak.nodes import plan, suspects
 from nearpeak.nodes.journal import Launch, LaunchEnd, NodesJournal, Round, Wrong, read
-from nearpeak.nodes.rounds import lines
-from nearpeak.terms.buffers import HOST
+from nearpeak.nodes.rounds import lines, lines_inside
+from nearpeak.terms.buffers import turned
+from nearpeak.terms.command_words import check_word
 from nearpeak.terms.logs import crash_words, last_words
 from nearpeak.terms.path import DataPath
 from nearpeak.terms.sizes import format_seconds
@@ -55,10 +57,12 @@ class _Problem(msgspec.Struct, tag_field="record", tag="problem"):
 _DECODER = msgspec.json.Decoder(EnvironmentRecord | _Pairs | _Problem)
 
 
-def path_of(machine: Machine, nodes: Sequence[str]) -> DataPath:
-    """Returns the path with a rank on each node; UserError."""
-    number = len(nodes)
-    return select_paths(machine, nodes, [f"host x{number} {number}-nodes"])[0]
+def path_of(machine: Machine, chosen: plan.Chosen) -> DataPath:
+    """Returns the path with a rank on each node, or on each GPU of each node; UserError."""
+    if chosen.rails:
+        return rails_path(machine, chosen.nodes, [rail.gpu for rail in chosen.rails])
+    number = len(chosen.nodes)
+    return select_paths(machine, chosen.nodes, [f"host x{number} {number}-nodes"])[0]
 
 
 class Run:
@@ -123,8 +127,14 @@ class Run:
 
     def _learn(self, launch: Launch, seconds: float) -> None:
         """Adjusts the pace to a launch that has ended well."""
-        alone = launch.rounds - launch.together
-        took = plan.Measures(stage=launch.stage, together=launch.together, alone=alone)
+        inside, host, together = launch.inside, launch.host, launch.together
+        took = plan.Measures(
+            stage=launch.stage,
+            together=together,
+            alone=launch.rounds - together - inside - host,
+            inside=inside,
+            host=host,
+        )
         self._pace = seconds / plan.cost(self._chosen, [took]).seconds
 
     def _launch(self, number: int, measures: plan.Measures) -> bool:
@@ -134,13 +144,24 @@ class Run:
             suspects_again = self._suspected(measures.stage)
             suspected = suspects_again.pairs, suspects_again.labels
         together, alone = plan.rounds_of(self._chosen, number, *suspected)
-        rounds = len(together) + len(alone)
-        launch = Launch(launch=number, stage=measures.stage, together=len(together), rounds=rounds)
+        inside = plan.rounds_inside(self._chosen, number)
+        rounds = 3 * len(inside) + len(together) + len(alone)
+        launch = Launch(
+            launch=number,
+            stage=measures.stage,
+            together=len(together),
+            rounds=rounds,
+            inside=len(inside),
+            host=2 * len(inside),
+        )
         self._journal.append(launch)
         with temporary_folder("nearpeak-nodes-") as folder:
             file, jsonl = Path(folder) / "rounds", Path(folder) / "records.jsonl"
             with file.open("w", encoding="ascii") as out:
-                out.writelines(f"{line}\n" for line in lines([*together, *alone]))
+                nodes, rails = len(self._chosen.nodes), self._chosen.per_node
+                within = lines_inside(inside, nodes, rails)
+                between = lines([*together, *alone], rails)
+                out.writelines(f"{line}\n" for line in itertools.chain(within, between))
             end = self._run(number, file, jsonl, rounds)
         self._journal.append(end)
         if end.status != "ok":
@@ -162,7 +183,7 @@ class Run:
             self._library,
             rank_launch(
                 self._program(file, jsonl, number),
-                Seats(self._path, self._path.ends, HOST),
+                Seats(self._path, self._path.ends, self._chosen.buffers),
                 self._settings,
                 self._chosen.remote_shell,
             ),
@@ -207,8 +228,16 @@ class Run:
 
     def _program(self, file: Path, jsonl: Path, number: int) -> list[str]:
         chosen = self._chosen
+        of_gpus: list[str] = []
+        if chosen.rails:
+            # Two different kinds are measured in both orders, so that a pair has no direction.
+            orders = "+".join(dict.fromkeys([chosen.buffers, turned(chosen.buffers)]))
+            adapters = ",".join(check_word(rail.adapter or "-") for rail in chosen.rails)
+            of_gpus = ["--buffers", orders, "--adapters", adapters]
+            of_gpus += device_options(self._path.ends, chosen.buffers)
         return [
             *(str(self._tools.mpi_program(self._library)), "pairs", "--rounds", str(file)),
+            *of_gpus,
             *("--small", str(chosen.small_bytes), "--large", str(chosen.large_bytes)),
             *("--window", str(chosen.window), "--slot-ms", f"{chosen.slot_ms:g}"),
             *("--least-samples", "3", "--seed", str(number), "--jsonl", str(jsonl)),
@@ -272,4 +301,7 @@ class _Records:
 def check_library(library: Library, native: bool) -> None:
     """Raises UserError if a library is no MPI library."""
     if native:
-        raise UserError(f"{library.name} is no MPI library: choose another with --mpi")
+        raise UserError(
+            f"{library.name} is no MPI library, and `nearpeak nodes` measures pairs with MPI alone:"
+            " choose another with --mpi; `nearpeak study` measures NCCL"
+        )

@@ -12,13 +12,14 @@ from nearpeak.arrays import Booleans, Floats, Indices
 from nearpeak.nodes import grouped
 from nearpeak.nodes.found import Kind, Metric
 from nearpeak.nodes.journal import Pairs, Recorded
-from nearpeak.nodes.pairs import logarithms, numbers, only
+from nearpeak.nodes.pairs import METRICS, logarithms, numbers, of_rail, only
 from nearpeak.nodes.plan import MARGIN, NODE_MARGIN, keys
 from nearpeak.statistics.additive import Numbers, spread
 from nearpeak.statistics.nested import Fit, design, distances, fit
 
 # Times as long: smaller excesses do not count as slow.
 MARGINS: dict[Kind, float] = {
+    "rail": MARGIN,
     "group": MARGIN,
     "uplink": MARGIN,
     "route": MARGIN,
@@ -35,7 +36,7 @@ class Suspects(NamedTuple):
     pairs: Indices  # pairs x 2, each once
     nodes: dict[Metric, Indices]
     links: dict[Metric, Indices]  # pairs x 2
-    fits: dict[Metric, Fit]
+    fits: dict[Metric, list[Fit]]  # of each rail
     labels: Indices | None  # the smallest group of each node; None: there are no groups
 
 
@@ -47,23 +48,39 @@ def find(recorded: Recorded, groups: Sequence[Indices] | None = None) -> Suspect
         groups = [level.labels for level in grouped.topology(recorded).levels]
     survey, *others = recorded.launches
     count = len(recorded.begin.chosen.nodes)
-    first = _by_survey(survey.pairs, count, groups)
+    rails = recorded.begin.chosen.per_node
+    first = _by_survey(survey.pairs, count, rails, groups)
     sift = next((launch.pairs for launch in others if launch.launch.stage == "sift"), None)
-    return first if sift is None else _sifted(first, sift, count, groups)
+    return first if sift is None else _sifted(first, sift, count, rails, groups)
 
 
-def _by_survey(every: Pairs, count: int, groups: Sequence[Indices]) -> Suspects:
+def _by_survey(every: Pairs, count: int, rails: int, groups: Sequence[Indices]) -> Suspects:
+    """Returns the suspects of all rails: a node or a link that looks slow on one of them."""
+    parts = [_of_rail(of_rail(every, rail), count, rails, groups) for rail in range(rails)]
+    nodes = {
+        metric: np.unique(np.concatenate([part.nodes[metric] for part in parts]))
+        for metric in METRICS
+    }
+    links = {metric: np.concatenate([part.links[metric] for part in parts]) for metric in METRICS}
+    if rails > 1:
+        links = {metric: _once({metric: pairs}, count) for metric, pairs in links.items()}
+    fits = {metric: [part.fits[metric][0] for part in parts] for metric in METRICS}
+    return Suspects(_once(links, count), nodes, links, fits, groups[0] if groups else None)
+
+
+def _of_rail(every: Pairs, count: int, rails: int, groups: Sequence[Indices]) -> Suspects:
     pairs = only(every, together=True)
     matrix = design(pairs.first, pairs.second, count, groups)
     far = distances(pairs.first, pairs.second, groups)
     nodes, links, fits = {}, {}, {}
     for metric, values in logarithms(pairs):
-        fitted = fits[metric] = fit(matrix, values)
+        fitted = fit(matrix, values)
+        fits[metric] = [fitted]
         per_node = max(2 * len(values) / count, 1)  # values of a node
         error = 1.2533 * spread(fitted.links) / math.sqrt(per_node)  # of a median
         nodes[metric] = np.flatnonzero(fitted.nodes > least("node", error))
         slow = np.flatnonzero(_look_slow(fitted.links, far, np.ones(len(values), dtype=bool)))
-        most = max(int(MOST_SHARE * len(values)), 1)
+        most = max(int(MOST_SHARE * len(values) / rails), 1)
         if len(slow) > most:
             slow = slow[np.argsort(-fitted.links[slow], kind="stable")[:most]]
         links[metric] = np.stack([pairs.first[slow], pairs.second[slow]], axis=1).astype(np.intp)
@@ -79,17 +96,22 @@ def _look_slow(links: Floats, far: Indices, others: Booleans) -> Booleans:
     return slow
 
 
-def _sifted(before: Suspects, every: Pairs, count: int, groups: Sequence[Indices]) -> Suspects:
-    pairs = only(every, together=True)
-    names = numbers(pairs, count)
-    others = ~np.isin(names, keys(before.pairs, count))
-    far = distances(pairs.first, pairs.second, groups)
-    links = {}
-    for metric, values in logarithms(pairs):
-        left = fitted(pairs, values, before.pairs, count, groups).links
-        slow = np.unique(names[_look_slow(left, far, others)])
-        earlier = before.links[metric]
-        links[metric] = earlier[np.isin(keys(earlier, count), slow)]
+def _sifted(
+    before: Suspects, every: Pairs, count: int, rails: int, groups: Sequence[Indices]
+) -> Suspects:
+    slow: dict[Metric, set[int]] = {metric: set() for metric in METRICS}
+    for rail in range(rails):
+        pairs = only(of_rail(every, rail), together=True)
+        names = numbers(pairs, count)
+        others = ~np.isin(names, keys(before.pairs, count))
+        far = distances(pairs.first, pairs.second, groups)
+        for metric, values in logarithms(pairs):
+            left = fitted(pairs, values, before.pairs, count, groups).links
+            slow[metric].update(names[_look_slow(left, far, others)].tolist())
+    links = {
+        metric: earlier[np.isin(keys(earlier, count), sorted(slow[metric]))]
+        for metric, earlier in before.links.items()
+    }
     return before._replace(pairs=_once(links, count), links=links)
 
 

@@ -4,20 +4,28 @@
 from collections.abc import Iterator, Sequence
 
 from nearpeak.grouping import grouped
-from nearpeak.nodes.found import UNITS, Curve, Distance, Found, Kind, Map, Required, Verdict
+from nearpeak.nodes.found import UNITS, Curve, Distance, Found, Map, Required, Verdict
 from nearpeak.nodes.grouped import FIGURES
 from nearpeak.nodes.judge import ORDER
 from nearpeak.nodes.topology import plural
 from nearpeak.numbers import count, number, unit
 
+_KINDS = [kind for first in ORDER for kind in ([first, "GPU"] if first == "node" else [first])]
 _NAMED = 3  # slow nodes, or links, that the conclusion names
-MODES = {"together": "all pairs of a round at the same time", "alone": "each pair alone"}
+MODES = {
+    "together": "all pairs of a round at the same time",
+    "alone": "each pair alone",
+    "inside": "between GPUs of a node",
+    "host": "between host and GPU of a node",
+}
+BETWEEN = ("together", "alone")  # modes of pairs of nodes
+GPU = "GPU"  # what is slow, if a node is on one rail
 
 
 def title(results: Found, curve: Curve | Map) -> str:
     """`latency, each pair alone`: a metric in the mode in which it was measured."""
-    mode = MODES["alone" if results.one_by_one else curve.mode]
-    return f"{name(curve.metric)}, {mode}"
+    one_by_one = results.one_by_one and curve.mode in BETWEEN
+    return f"{name(curve.metric)}, {MODES['alone' if one_by_one else curve.mode]}"
 
 
 def name(metric: str) -> str:
@@ -29,7 +37,7 @@ def usual(results: Found) -> str:
     """`The usual pair: latency 1.02 µs (alone 0.90 µs), bandwidth 12.1 GB/s.`; empty if nothing was
     measured."""
     texts: dict[str, list[str]] = {}
-    for curve in results.curves:
+    for curve in filter(_is_between, results.curves):
         alone = curve.mode == "alone" and curve.metric in texts
         text = f"{number(curve.usual)} {unit(curve.unit)}"
         texts.setdefault(curve.metric, []).append(f"(alone {text})" if alone else text)
@@ -37,15 +45,58 @@ def usual(results: Found) -> str:
     return f"The usual pair: {', '.join(figures)}." if figures else ""
 
 
-def subject(verdict: Verdict) -> str:
-    """`node7`; `node3 - node9`; `s1 - s4` of groups."""
-    return " - ".join(verdict.groups or verdict.nodes)
+def _is_between(curve: Curve) -> bool:
+    return curve.mode in BETWEEN
+
+
+def within(results: Found) -> str:
+    """`Within a node, the usual GPU: latency to another GPU 2.1 µs, to host memory 3.0 µs, ...`;
+    empty if nothing was measured there."""
+    to = {"inside": "another GPU", "host": "host memory"}
+    figures = [
+        f"{name(curve.metric)} to {to[curve.mode]} {number(curve.usual)} {unit(curve.unit)}"
+        for curve in results.curves
+        if curve.mode in to
+    ]
+    return f"Within a node, the usual GPU: {', '.join(figures)}." if figures else ""
+
+
+def of_rails(results: Found) -> str:
+    """`Rails: bandwidth 48.1 to 48.3 GB/s, latency ...`; empty without several."""
+    figures = []
+    for curve in results.curves:
+        values = [value for value in curve.rails if value is not None]
+        if values and curve.mode == "together":
+            least, most = number(min(values)), number(max(values))
+            figures.append(f"{name(curve.metric)} {least} to {most} {unit(curve.unit)}")
+    return f"The usual pair of each of {len(results.rails)} rails: {', '.join(figures)}." * bool(
+        figures
+    )
+
+
+def subject(results: Found, verdict: Verdict) -> str:
+    """`node7`; `GPU 2 of node7`; `node3 - node9`, or with `, rail 2`; `s1 - s4` of groups; `2` of a
+    rail."""
+    ends = " - ".join(verdict.groups or verdict.nodes)
+    if verdict.rail is None:
+        return ends
+    gpu = results.rails[verdict.rail].gpu
+    if verdict.kind == "rail":
+        return gpu
+    return f"{GPU} {gpu} of {ends}" if part(verdict) == GPU else f"{ends}, rail {gpu}"
+
+
+def part(verdict: Verdict) -> str:
+    """The kind of what is slow; `GPU` of a node on one rail."""
+    return GPU if verdict.kind == "node" and verdict.rail is not None else verdict.kind
 
 
 def what(results: Found, verdict: Verdict) -> str:
     """`node node7`, `leaf switch s1`, `uplink of leaf switch s1`, `route s1 - s4 of leaf
     switches`."""
-    name_of = subject(verdict)
+    name_of = subject(results, verdict)
+    if part(verdict) == GPU:
+        return name_of.replace(" of ", " of node ", 1)
     if verdict.level is None:
         return f"{verdict.kind} {name_of}"
     kind = results.levels[verdict.level].kind
@@ -90,37 +141,50 @@ def slowness(verdicts: Sequence[Verdict]) -> str:
 
 
 def _slowness(verdicts: Sequence[Verdict]) -> str:
-    """Together, then alone. A bandwidth is as many times lower as its messages take longer."""
+    """Together, then alone, then within the node. A bandwidth is as many times lower as its
+    messages take longer."""
     metric = verdicts[0].metric
-    part, of = ("", "times") if metric == "latency_us" else ("1/", "of")
-    by_mode = {one.mode: f"{part}{number(one.times)}" for one in verdicts}
-    first = by_mode.get("together") or by_mode["alone"]
-    alone = f" (alone {by_mode['alone']})" if len(by_mode) > 1 else ""
-    only = " alone" if "together" not in by_mode else ""
-    return f"{first} {of} the usual {name(metric)}{only}{alone}"
+    over, of = ("", "times") if metric == "latency_us" else ("1/", "of")
+    by_mode = {one.mode: f"{over}{number(one.times)}" for one in verdicts}
+    texts = []
+    if between := [mode for mode in BETWEEN if mode in by_mode]:
+        alone = f" (alone {by_mode['alone']})" if len(between) > 1 else ""
+        only = " alone" if "together" not in by_mode else ""
+        texts.append(f"{by_mode[between[0]]} {of} the usual {name(metric)}{only}{alone}")
+    for mode, to in (("inside", "other GPUs of its node"), ("host", "host memory")):
+        if mode in by_mode:
+            texts.append(f"{by_mode[mode]} {of} the usual {name(metric)} to {to}")
+    return ", ".join(texts)
 
 
 def culprits(results: Found) -> dict[str, list[Verdict]]:
     """All verdicts on each slow part, by what it is. A slow group is slow to others, too: its
-    uplink is no culprit of its own."""
-    bad = {(one.level, *one.groups) for one in results.verdicts if one.kind == "group"}
+    uplink is no culprit of its own. Nor is a node between its GPUs, if one of these is slow."""
+    bad = {(one.level, one.rail, *one.groups) for one in results.verdicts if one.kind == "group"}
+    with_slow_gpus = {one.nodes[0] for one in results.verdicts if part(one) == GPU}
     separate = [
         one
         for one in results.verdicts
-        if one.kind != "uplink" or (one.level, *one.groups) not in bad
+        if not (one.kind == "uplink" and (one.level, one.rail, *one.groups) in bad)
+        and not (part(one) == "node" and one.mode == "inside" and one.nodes[0] in with_slow_gpus)
     ]
     return grouped(separate, lambda verdict: what(results, verdict))
 
 
-def slow(results: Found, kind: Kind) -> list[str]:
-    """The names of a kind that are slow in anything, the slowest first."""
+def slow(results: Found, kind: str) -> list[str]:
+    """The names of a kind, or of GPUs, that are slow in anything, the slowest first."""
     firsts = [verdicts[0] for verdicts in culprits(results).values()]
-    return [subject(one) for one in firsts if one.kind == kind]
+    return [subject(results, one) for one in firsts if part(one) == kind]
+
+
+def slow_nodes(results: Found) -> list[str]:
+    """The names of the nodes that are slow, or have a slow GPU, each once."""
+    return [*dict.fromkeys(one.nodes[0] for one in results.verdicts if one.kind == "node")]
 
 
 def _slow(results: Found) -> Iterator[str]:
     """Yields how many of each kind are slow, and which, of few."""
-    for kind in ORDER:
+    for kind in _KINDS:
         if names := slow(results, kind):
             named = names if len(names) <= _NAMED else []
             yield ", ".join([count(len(names), f"slow {kind}"), *named])
@@ -134,7 +198,9 @@ def conclusion(results: Found) -> str:
 
 
 def _judgement(results: Found) -> str:
-    if not results.distinguished:
+    if not results.distinguished and results.tests and not results.verdicts:
+        return "no rail is slow; too few to judge nodes and links, so that here is every pair"
+    if not results.distinguished and not results.verdicts:
         return (
             "too few to tell a slow node from slow links, so that nothing was judged; here is every"
             " pair"
@@ -142,16 +208,21 @@ def _judgement(results: Found) -> str:
     if not results.pairs_measured:
         return "nothing could be judged, as no pair has a value"
     if results.unclear:
-        return (
-            "the figures look grouped, and nothing tells the groups, so that no node was judged:"
-            " name the groups with --groups FILE, or --groups none for one switch"
-        )
+        return "; ".join([*_slow(results), _unclear(results)])
     if not results.tests and not results.complete:
         return "nothing could be judged so far, as too few launches have ended"
     if not results.verdicts:
         unfinished = "" if results.complete else " in what was measured so far"
         return f"no node and no link is slow{unfinished}"
     return "; ".join(_slow(results))
+
+
+def _unclear(results: Found) -> str:
+    judged = "no other node" if results.verdicts else "no node"
+    return (
+        f"the figures look grouped, and nothing tells the groups, so that {judged} was judged:"
+        " name the groups with --groups FILE, or --groups none for one switch"
+    )
 
 
 def required(results: Found, judged: Required) -> str:

@@ -1,28 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
 """A run of `nearpeak nodes`: every launch of its plan is measured, or those that are left."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
 import nearpeak
 from nearpeak.clock import now
-from nearpeak.errors import UserError
+from nearpeak.errors import UserError, parsed
 from nearpeak.launching import paths, programs
+from nearpeak.launching.awareness import why_needs_gpu
 from nearpeak.launching.batch import JobRequest
 from nearpeak.launching.starting import starting_here
 from nearpeak.libraries import discover as libraries
 from nearpeak.libraries import settings
 from nearpeak.libraries.families import is_native
 from nearpeak.libraries.launch import check_launcher
-from nearpeak.libraries.library import Library, Settings
+from nearpeak.libraries.library import Contender, Library, Settings
 from nearpeak.machine import discover
 from nearpeak.machine.allocation import job, measuring_seconds
 from nearpeak.machine.machine import Machine
-from nearpeak.nodes import plan, required, topology
+from nearpeak.nodes import plan, rails, required, topology
 from nearpeak.nodes import present as presenter
 from nearpeak.nodes.build import build, to_json
 from nearpeak.nodes.found import Found
@@ -36,8 +37,10 @@ from nearpeak.runs import lifecycle
 from nearpeak.runs.job import write_script
 from nearpeak.runs.messages import say, say_lacking, tell
 from nearpeak.study import begun
+from nearpeak.terms.buffers import HOST, parse_buffers
 from nearpeak.terms.path import DataPath
-from nearpeak.terms.sizes import format_seconds
+from nearpeak.terms.sizes import format_seconds, split_list
+from nearpeak.terms.trials import TrialCase
 
 LONGER = 2.0  # times the estimate, that a job is asked for
 
@@ -51,12 +54,39 @@ class _Prepared(NamedTuple):
     path: DataPath
 
 
+def of_gpus(given: Mapping[str, str | None], *, is_node: bool) -> dict[str, Any]:
+    """Returns the options of a plan that --buffers, --gpus and --adapters give. `is_node`: this
+    host is one of the nodes. UserError."""
+    buffers = parsed("--buffers", _buffers, given["--buffers"] or HOST)
+    if buffers == HOST:
+        if lone := next((name for name in ("--gpus", "--adapters") if given[name]), None):
+            raise UserError(f"{lone} is of GPUs: give --buffers D,D too, or leave it out")
+        return {}
+    gpus, adapters = given["--gpus"], given["--adapters"]
+    chosen = rails.choose(
+        discover.discover(),
+        parsed("--gpus", rails.parse_numbers, gpus) if gpus else [],
+        parsed("--adapters", split_list, adapters) if adapters else [],
+        is_node=is_node,
+    )
+    return {"buffers": buffers, "rails": chosen}
+
+
+def _buffers(text: str) -> str:
+    """Returns one of H,H, D,D and H,D, which stands for D,H, too."""
+    buffers = ",".join(sorted(parse_buffers(text).split(","), reverse=True))
+    if buffers not in (HOST, "D,D", "H,D"):
+        raise UserError(f"{text!r} is not measured between nodes: give H,H, D,D or H,D")
+    return buffers
+
+
 def write_job(file: Path, chosen: Chosen, folder: Path, command: Sequence[str]) -> None:
     """Prints the plan, and writes the script of a job that measures it. `command`: this one."""
     lacking = _lacking(chosen.mpi)
     seconds = plan.cost(chosen, plan.planned(chosen)).seconds
     hosts = [node for node in chosen.nodes if node]
-    request = JobRequest(LONGER * seconds, len(chosen.nodes), hosts, folder, NAME)
+    gpus = 1 + max((int(rail.gpu) for rail in chosen.rails), default=-1)
+    request = JobRequest(LONGER * seconds, len(chosen.nodes), hosts, folder, NAME, gpus)
     _show(chosen)
     write_script(file, request, command, lacking, "--nodes")
 
@@ -147,7 +177,28 @@ def _prepare(chosen: Chosen) -> _Prepared:
     library, machine = starting_here(
         library, discover.discover(), [chosen.nodes], chosen.remote_shell, tools, say
     )
-    return _Prepared(library, named, machine, path_of(machine, chosen.nodes))
+    prepared = _Prepared(library, named, machine, path_of(machine, chosen))
+    if chosen.rails:
+        _check_gpu_support(prepared)
+    return prepared
+
+
+def _check_gpu_support(prepared: _Prepared) -> None:
+    """UserError if the library does not take buffers in GPU memory within this node."""
+    library, machine = prepared.library, prepared.machine
+    within = paths.gpu_path(paths.paths_within(machine))
+    if within is None:
+        return
+    contender = Contender(library=library, settings=prepared.settings)
+    described = programs.describe_library(library, programs.TOOLS).benchmarks
+    usual = next(it.name for it in described if it.default and it.ranks.fits(len(within.ends)))
+    case = TrialCase("D,D", usual)
+    if reason := why_needs_gpu(contender, case, within, machine, programs.TOOLS, tell):
+        advice = "choose another with --mpi"
+        if not library.layer:
+            advice += f", or measure {library.name}+layer"
+        problem = f"{contender.label} does not take buffers in GPU memory ({reason})"
+        raise UserError(f"{problem}: {advice}")
 
 
 def _measure(journal: NodesJournal, prepared: _Prepared, *, verbose: bool) -> int:

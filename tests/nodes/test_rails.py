@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0
+"""GPUs with an adapter each: what is called slow, and what is not."""
+
+import math
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nearpeak.arrays import Floats, Indices
+from nearpeak.errors import UserError
+from nearpeak.nodes import plan, rails, wording
+from nearpeak.nodes.build import build
+from nearpeak.nodes.found import Found
+from nearpeak.nodes.present import present, repeat
+from nearpeak.nodes.rounds import lines, lines_inside
+
+made = sys.modules["made_nodes"]  # loaded by tests/conftest.py
+
+
+class Cluster:
+    """GPUs of nodes, whose messages take so many times as long."""
+
+    def __init__(self, nodes: int, gpus: int) -> None:
+        self.gpus = np.ones((nodes, gpus))
+        self.rails = np.ones(gpus)
+        self.link: tuple[int, int, int, float] | None = None
+        self.host = np.ones((nodes, gpus))  # to host memory
+
+    def times(self, pairs: Indices, _together: bool) -> tuple[Floats, Floats]:
+        values = self.gpus[pairs[:, 0]] * self.gpus[pairs[:, 1]] * self.rails
+        if self.link is not None:
+            *ends, rail, factor = self.link
+            values[(pairs == ends).all(axis=1), rail] *= factor
+        return values, values
+
+    def inside(self, node: Indices, gpu: Indices, other: Indices, host: bool) -> Floats:
+        near = np.where((gpu ^ other) == 1, 1.0, 1.4)  # two of them share a switch
+        if host:
+            return np.asarray(near * self.host[node, gpu])
+        return np.asarray(near * self.gpus[node, gpu] * self.gpus[node, other])
+
+
+def found(folder: Path, cluster: Cluster, **more: object) -> Found:
+    nodes, gpus = cluster.gpus.shape
+    of = made.chosen(nodes, **made.rails(gpus), **more)
+    return build(made.record(folder, of, cluster.times, inside=cluster.inside))
+
+
+def culprits(results: Found) -> set[str]:
+    return set(wording.culprits(results))
+
+
+@pytest.mark.parametrize("gpus", [1, 2, 4, 8])
+def test_nothing_is_called_slow_of_usual_gpus(tmp_path: Path, gpus: int) -> None:
+    results = found(tmp_path, Cluster(8, gpus))
+    assert culprits(results) == set()
+    assert results.tests > 0
+    assert wording.conclusion(results) == "8 nodes: no node and no link is slow"
+    modes = {curve.mode for curve in results.curves}
+    assert modes == {"together", "alone"} | ({"inside", "host"} if gpus > 1 else set())
+
+
+@pytest.mark.parametrize("gpus", [2, 3, 4, 8])
+def test_one_slow_gpu_is_named_with_its_node(tmp_path: Path, gpus: int) -> None:
+    cluster = Cluster(8, gpus)
+    cluster.gpus[3, 1] = 1.3
+    results = found(tmp_path, cluster)
+    assert culprits(results) == {"GPU 1 of node n3"}
+    assert wording.conclusion(results) == "8 nodes: 1 slow GPU, GPU 1 of n3"
+    [verdict] = [v for v in results.verdicts if (v.metric, v.mode) == ("latency_us", "alone")]
+    assert (verdict.nodes, verdict.rail) == (["n3"], 1)
+    assert verdict.times == pytest.approx(1.3, rel=0.03)
+    modes = {verdict.mode for verdict in results.verdicts}
+    assert modes == {"together", "alone"} | ({"inside"} if gpus != 3 else set())
+
+
+@pytest.mark.parametrize("gpus", [1, 2, 8])
+def test_a_node_with_slow_gpus_alone_is_named_as_the_node(tmp_path: Path, gpus: int) -> None:
+    cluster = Cluster(8, gpus)
+    cluster.gpus[5] = 1.3
+    assert culprits(found(tmp_path, cluster)) == {"node n5"}
+
+
+def test_a_gpu_that_is_slow_to_host_memory_alone(tmp_path: Path) -> None:
+    cluster = Cluster(8, 2)
+    cluster.host[2, 0] = 1.5
+    results = found(tmp_path, cluster)
+    assert culprits(results) == {"GPU 0 of node n2"}
+    assert {verdict.mode for verdict in results.verdicts} == {"host"}
+    [text] = {wording.slowness(verdicts) for verdicts in wording.culprits(results).values()}
+    assert "times the usual latency to host memory" in text
+
+
+def test_a_slow_rail_is_named_and_no_node(tmp_path: Path) -> None:
+    cluster = Cluster(8, 4)
+    cluster.rails[3] = 1.25
+    results = found(tmp_path, cluster)
+    assert culprits(results) == {"rail 3"}
+    assert {verdict.rail for verdict in results.verdicts} == {3}
+    [curve] = [c for c in results.curves if (c.metric, c.mode) == ("latency_us", "together")]
+    assert curve.rails == pytest.approx([2.0, 2.0, 2.0, 2.5], rel=0.02)
+
+
+def test_a_rail_is_found_slow_between_two_nodes(tmp_path: Path) -> None:
+    """Where no node can be distinguished from its links."""
+    cluster = Cluster(2, 4)
+    cluster.rails[1] = 1.4
+    results = found(tmp_path, cluster)
+    assert culprits(results) == {"rail 1"}
+    assert wording.conclusion(results) == "2 nodes: 1 slow rail, 1"
+    usual = found(tmp_path / "usual", Cluster(2, 4))
+    assert wording.conclusion(usual).startswith("2 nodes: no rail is slow; too few to judge nodes")
+
+
+def test_a_slow_link_of_one_rail(tmp_path: Path) -> None:
+    cluster = Cluster(8, 4)
+    cluster.link = (1, 6, 2, 1.6)
+    assert culprits(found(tmp_path, cluster)) == {"link n1 - n6, rail 2"}
+
+
+def test_of_many_nodes_a_gpu_and_a_rail_are_found_among_suspects(tmp_path: Path) -> None:
+    cluster = Cluster(72, 4)
+    cluster.gpus[40, 2] = 1.3
+    cluster.rails[0] = 1.4
+    results = found(tmp_path, cluster, levels_from="none")
+    assert culprits(results) == {"GPU 2 of node n40", "rail 0"}
+
+
+def test_the_report_shows_rails(tmp_path: Path) -> None:
+    cluster = Cluster(6, 4)
+    cluster.gpus[3, 1] = 1.3
+    results = found(tmp_path, cluster)
+    assert [rail.adapter for rail in results.rails] == [f"mlx5_{gpu}:1" for gpu in range(4)]
+    assert results.pairs[1].nodes == ("n0", "n2") or results.pairs[1].rail == 0
+    [of_latency] = [
+        one for one in results.rail_maps if (one.metric, one.mode) == ("latency_us", "together")
+    ]
+    assert of_latency.rows[3][1] == pytest.approx(1.3, rel=0.03)
+    assert of_latency.rows[3][0] == pytest.approx(1.0, rel=0.03)
+    assert "--buffers D,D --gpus 0,1,2,3" in repeat(results)
+    titles = [section.title for section in present(results).sections]
+    assert "Every GPU" in titles
+
+
+def test_the_plan_names_its_rails() -> None:
+    of = made.chosen(64, **made.rails(8))
+    plan.check(of)
+    lines_of = plan.summary(of)
+    assert "8 ranks on each, one for each GPU, buffers in GPU memory" in lines_of[0]
+    assert lines_of[1].startswith("rails:      8: GPU 0 with mlx5_0:1, GPU 1 with mlx5_1:1, ")
+    assert lines_of[2].startswith("within:     each node, 14 rounds between its GPUs and 28 ")
+    one = plan.cost(of, plan.planned(of)).seconds
+    both = made.chosen(64, **{**made.rails(8), "buffers": "H,D"})
+    assert plan.cost(both, plan.planned(both)).seconds > one
+
+
+@pytest.mark.parametrize(
+    ("leaves", "launches", "line"),
+    [
+        (4, 4, "misses:     an uplink or a group, however slow: of 4 groups it takes --launches 5"),
+        (4, 5, None),
+    ],
+)
+def test_a_plan_says_what_its_launches_cannot_find(
+    leaves: int, launches: int, line: str | None
+) -> None:
+    levels = made.levels(*[24] * leaves)
+    of = made.chosen(24 * leaves, launches=launches, levels=levels, levels_from="Slurm")
+    misses = [text for text in plan.summary(of) if text.startswith("misses:")]
+    assert misses == [text for text in [line] if text]
+
+
+def test_a_plan_of_few_rails_says_how_many_launches_find_a_slow_one() -> None:
+    of = made.chosen(64, launches=4, **made.rails(3))
+    [line] = [text for text in plan.summary(of) if text.startswith("misses:")]
+    assert line == "misses:     a rail, however slow: of 3 rails it takes --launches 5"
+
+
+def test_two_nodes_are_enough_with_gpus_alone() -> None:
+    plan.check(made.chosen(2, **made.rails(1)))
+    with pytest.raises(UserError, match="it takes 3 or more"):
+        plan.check(made.chosen(2))
+    with pytest.raises(UserError, match="it takes 2 or more"):
+        plan.check(made.chosen(1, **made.rails(1)))
+
+
+def test_rounds_of_ranks_join_equal_rails() -> None:
+    assert [*lines([np.array([[0, 2], [1, 3]])], 2)] == ["0-4 1-5 2-6 3-7"]
+    within = [*lines_inside([np.array([[0, 1]])], 2, 2)]
+    assert within == ["D,D 0-1 2-3", "H,D 0-1 2-3", "D,H 0-1 2-3"]
+
+
+@pytest.mark.parametrize("number", [2, 3, 4])
+def test_what_rails_have_in_common_is_their_lower_median(number: int) -> None:
+    values = np.zeros((1, 1, number))
+    values[..., -1] = 1.0
+    common, apart = rails.parts(values)
+    assert common.tolist() == [[0.0]]
+    assert apart is not None
+    assert apart[0, 0].tolist() == [0.0] * (number - 1) + [1.0]
+    assert rails.parts(values + 2.0).common.tolist() == [[2.0]]
+    values[..., 0] = math.nan
+    assert math.isfinite(float(rails.parts(values).common[0, 0]))
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"), [("0-3", "0123"), ("0,2", "02"), ("1", "1"), ("0-1,5", "015")]
+)
+def test_numbers_of_gpus(text: str, numbers: str) -> None:
+    assert rails.parse_numbers(text) == [*numbers]
+
+
+@pytest.mark.parametrize("text", ["", "a", "0,0", "1-", "3-1", "0-9999"])
+def test_what_does_not_number_gpus(text: str) -> None:
+    with pytest.raises(UserError, match="GPU"):
+        rails.parse_numbers(text)
