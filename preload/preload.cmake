@@ -44,6 +44,7 @@ if(NEARPEAK_MPI_INCLUDE AND NEARPEAK_MPI_LIBRARY)
                              ${standard_abi}
                              NEARPEAK_MPI_SONAME="${soname}")
   foreach(part nearpeak-layer nearpeak_layer_core)
+    target_compile_definitions(${part} PRIVATE NEARPEAK_LAYER)
     target_compile_options(${part} PRIVATE -ffunction-sections -fdata-sections
                            $<$<CONFIG:Release>:-O2> $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
     # As in the core.

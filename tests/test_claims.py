@@ -27,7 +27,7 @@ class Claim(msgspec.Struct, forbid_unknown_fields=True):
     example: str  # a folder of examples/
     text: str
     # "WHO | PATH | CASE | FIELD" of a cell, as "intel | gpu-gpu nvlink | bw D,D 16 MiB | median" of
-    # "h200x2-shipped"; of a ceiling (WHO is "ceiling"), an application, or a finding (of which
+    # "h200x2-shipped", where CASE may end with axes, as "staging=pinned"; of a ceiling (WHO is "ceiling"), an application, or a finding (of which
     # FIELD is). "compared FIELD": of WHO against the default settings. "explained LEG NAME FIELD":
     # of a part of a message. "method NAME": of a method of a ceiling.
     figures: list[str] = []
@@ -58,12 +58,15 @@ def results_of(example: str) -> Results:
 def figure(results: Results, words: str) -> str:
     """How the report writes it."""
     who, path, case, name = words.split(" | ")
+    case, *axes = re.split(r" (?=\w+=)", case)
+    wanted = dict(axis.split("=") for axis in axes)
     if name.startswith("explained "):
         return explained(results, who, path, case, name.split()[1:])
 
     def at(found: Any) -> bool:
         extent = f"{found.case.figure} {found.case.buffers} {numbers.size(found.case.x)}"
-        return bool(found.place.path == path and case == extent)
+        right = wanted.items() <= found.case.axes.items()
+        return bool(found.place.path == path and case == extent and right)
 
     def mine(found: Any) -> bool:
         return at(found) and found.who.label == who

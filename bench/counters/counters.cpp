@@ -133,6 +133,7 @@ std::optional<double> wraps_in(const CountedLink& link) {
 }  // namespace
 
 Counters::Counters(Group& group, const CounterScope& scope) : group_(group) {
+  group.barrier();  // a rank that comes later is no part of the time
   const std::int64_t begin = now_ns();
   open(scope);
   const auto texts = group.gather(to_text(opened_));

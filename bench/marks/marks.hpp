@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Marks between which `nearpeak explain` looks at what a library does: its library (explain/) is
-// preloaded then. In all other launches nobody is told.
+// preloaded then. In all other launches nobody is told, nor by the layer, which is a part of what is
+// looked at.
 #pragma once
 
 #include <dlfcn.h>
@@ -19,8 +20,12 @@ enum class Mark : int {  // as in explain/events.hpp
 };
 
 using MarkFunction = void (*)(int what, std::uint64_t number, int rank, int ranks);
+#ifdef NEARPEAK_LAYER
+inline constexpr MarkFunction mark_function = nullptr;
+#else
 inline const auto mark_function =
     reinterpret_cast<MarkFunction>(dlsym(RTLD_DEFAULT, "nearpeak_explain_mark"));
+#endif
 
 // Whether anybody was told, which takes time.
 inline bool mark(Mark what, std::uint64_t number = 0, int rank = 0, int ranks = 0) {

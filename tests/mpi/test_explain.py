@@ -13,7 +13,7 @@ from mpi_launches import LIMIT, measured_with, one_library
 from nearpeak.explain.budget import activity, budget, counters, windows
 from nearpeak.explain.launches import gather
 from nearpeak.explain.library_output import parse_output, reporting_variables
-from nearpeak.libraries.build import build_explain, build_native
+from nearpeak.libraries.build import build_explain, build_layer, build_native
 from nearpeak.observations.explained import Budget
 
 SIZE = 4096
@@ -67,6 +67,23 @@ def test_copies_to_and_from_devices_are_seen(
         assert known["copy, pinned to device", 1 - sender] == (1, SIZE)
         spent = sum(part.time_us for part in found.parts) + found.not_accounted_us
         assert spent == pytest.approx(found.time_us)
+
+
+@one_library
+def test_what_the_layer_asks_of_the_driver_is_not_the_benchmarks_own(
+    launcher: Any, env: dict[str, str], tmp_path: Path
+) -> None:
+    env["LD_PRELOAD"] += f":{build_layer(launcher.library)}"
+    done = launcher.run("latency", "--buffers", "D,D", *WORDS, env=env)
+    assert done.measured() == {"latency"}
+    copied = [
+        part
+        for found in budgets(tmp_path)
+        for part in found.parts
+        if part.name.startswith("cuMemcpy")
+    ]
+    assert copied
+    assert not any(part.own for part in copied)
 
 
 def test_the_single_copy_of_a_message_is_seen(

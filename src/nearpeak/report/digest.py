@@ -257,9 +257,13 @@ def _others(results: Results) -> Iterator[Block]:
         yield replace(table_one(results, results.peaks), title="", caption="")
 
 
+def _within_a_sentence(title: str) -> str:
+    return title[:1].lower() + title[1:]
+
+
 def _also(results: Results) -> str:
     """Names what was measured besides messages; empty if nothing was."""
-    titles = [*applications.names(results), *(title.lower() for title in titles_of(results))]
+    titles = [*applications.names(results), *map(_within_a_sentence, titles_of(results))]
     return f"Also measured: {listed(titles)}." if titles else ""
 
 
