@@ -27,9 +27,10 @@ class Claim(msgspec.Struct, forbid_unknown_fields=True):
     example: str  # a folder of examples/
     text: str
     # "WHO | PATH | CASE | FIELD" of a cell, as "intel | gpu-gpu nvlink | bw D,D 16 MiB | median" of
-    # "h200x2-shipped", where CASE may end with axes, as "staging=pinned"; of a ceiling (WHO is "ceiling"), an application, or a finding (of which
-    # FIELD is). "compared FIELD": of WHO against the default settings. "explained LEG NAME FIELD":
-    # of a part of a message. "method NAME": of a method of a ceiling.
+    # "h200x2-shipped", where CASE may end with axes, as "staging=pinned"; of a ceiling (WHO is
+    # "ceiling"), an application, or a finding (of which FIELD is). "compared FIELD": of WHO against
+    # the default settings. "explained LEG NAME FIELD": of a part of a message. "method NAME": of a
+    # method of a ceiling.
     figures: list[str] = []
     sessions: int = 1  # in which the recording was measured
 
