@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from nearpeak.grouping import grouped
 from nearpeak.observations.clues import Clues
-from nearpeak.observations.imported import SOME_RANKS
+from nearpeak.observations.imported import SOME_RANKS, TRAFFIC
 from nearpeak.observations.observed import Observations
 from nearpeak.results.best import quoted_size
 from nearpeak.results.order import guests
@@ -18,33 +18,6 @@ from nearpeak.terms.identity import Case, Curve, Place, Who
 
 LARGE_BYTES = 1 << 20  # from here on a rate is one of the path, and not of its start
 US = "us"
-
-
-class Moved(NamedTuple):
-    """The blocks that a collective operation moves."""
-
-    of_all: bool  # its size, as tools print it, is of the blocks of all ranks
-    twice: bool = False  # allreduce moves 2 (ranks - 1) / ranks blocks
-
-    def counted(self, ranks: int) -> float:
-        """The blocks in its size."""
-        return ranks if self.of_all else 1
-
-    def bus(self, ranks: int) -> float:
-        """The blocks in its bus bandwidth."""
-        if self.twice:
-            return 2 * (ranks - 1) / ranks
-        return ranks - 1 if self.of_all else 1
-
-
-# As doc/PERFORMANCE.md of nccl-tests defines them.
-MOVED = {
-    "allreduce": Moved(of_all=False, twice=True),
-    **dict.fromkeys(("bcast", "reduce"), Moved(of_all=False)),
-    **dict.fromkeys(
-        ("allgather", "alltoall", "gather", "reduce_scatter_block", "scatter"), Moved(of_all=True)
-    ),
-}
 
 
 class Point(NamedTuple):
@@ -115,8 +88,7 @@ class Figure:
     @property
     def collective(self) -> bool:
         """True if its bytes over the bus are known."""
-        timed = self.cells[0].unit == US
-        return timed and self.benchmark in MOVED and self.ranks is not None
+        return self.cells[0].busbw_gbs is not None
 
     @property
     def of_time(self) -> bool:
@@ -141,14 +113,14 @@ class Figure:
     @cached_property
     def points(self) -> list[Point]:
         """Its rates by size: of a collective operation over the bus, of a time size over time."""
-        return [Point(cell.case.x, _rate(cell, self.ranks)) for cell in self.cells]
+        return [Point(cell.case.x, _rate(cell)) for cell in self.cells]
 
     @property
     def value(self) -> float:
         """The appraised figure: in GB/s, or a time in us."""
         if self.of_time:
             return self.cell.median or 0.0
-        return _rate(self.cell, self.ranks)
+        return _rate(self.cell)
 
     @property
     def best(self) -> float:
@@ -163,9 +135,10 @@ class Figure:
 
 def printed_bytes(tool: str, case: Case, ranks: int | None) -> int:
     """The size that a tool prints: of all blocks, where it counts them all as nccl-tests does."""
-    if tool != "nccl-tests" or case.benchmark not in MOVED or not ranks:
+    traffic = TRAFFIC.get(case.benchmark)
+    if tool != "nccl-tests" or traffic is None or not ranks:
         return case.x
-    return int(case.x * MOVED[case.benchmark].counted(ranks))
+    return traffic.algorithm_bytes(case.x, ranks)
 
 
 def figures_of(results: Results, observations: Observations) -> list[Figure]:
@@ -194,11 +167,9 @@ def _median(cell: Cell) -> float:
     return cell.median or 0.0
 
 
-def _rate(cell: Cell, ranks: int | None) -> float:
-    """GB/s of a cell."""
-    value = cell.median or 0.0
+def _rate(cell: Cell) -> float:
+    """GB/s of a cell: of a collective operation over the bus, of a time size over time."""
+    value = _median(cell)
     if cell.unit != US or not value:
         return value
-    moved = MOVED.get(cell.case.benchmark)
-    blocks = moved.bus(ranks) if moved and ranks else 1
-    return cell.case.x * blocks / value / 1e3
+    return cell.case.x / value / 1e3 if cell.busbw_gbs is None else cell.busbw_gbs

@@ -27,7 +27,7 @@ from nearpeak.observations.observed import (
     Summary,
 )
 from nearpeak.observations.printed import Printed
-from nearpeak.terms.benchmarks import Benchmark, Better, Metric, RankRule, by_name
+from nearpeak.terms.benchmarks import Benchmark, Better, Metric, RankRule, Traffic, by_name
 from nearpeak.terms.buffers import MEMORY
 from nearpeak.terms.identity import Curve, Place, Who
 from nearpeak.terms.outcomes import Ending
@@ -45,6 +45,15 @@ _CORRECT = "give what the program printed, unchanged"
 SOME_RANKS = "imported, some ranks"  # the path of files that do not say how many
 # By the number of ranks: the name of the path, and its ranks in words.
 _PATHS = {None: (SOME_RANKS, "ranks, nobody knows how many,"), 2: ("imported", "two ranks,")}
+OF_BLOCKS = Traffic(once=-1, times_ranks=1)
+# Of the operations of nccl-tests, as its doc/PERFORMANCE.md defines their bus bandwidths.
+TRAFFIC = {
+    "allreduce": Traffic(once=2, by_ranks=-2),
+    **dict.fromkeys(("bcast", "reduce"), Traffic(once=1)),
+    **dict.fromkeys(
+        ("allgather", "alltoall", "gather", "reduce_scatter_block", "scatter"), OF_BLOCKS
+    ),
+}
 HOST_END = "host"  # the name of an end in the host's memory, wherever in it
 
 
@@ -126,7 +135,8 @@ def message(name: str, unit: str, *, symmetric: bool = True) -> Benchmark:
 
 def collective(name: str) -> Benchmark:
     """One of our collective operations."""
-    return Benchmark(name, [Metric(name, "us", "lower")], ANY, family="collective")
+    metrics = [Metric(name, "us", "lower")]
+    return Benchmark(name, metrics, ANY, family="collective", traffic=TRAFFIC.get(name))
 
 
 def library(
