@@ -8,7 +8,7 @@ from nearpeak.appraisal.figure import Figure, figures_of
 from nearpeak.appraisal.known import Hardware, recognised
 from nearpeak.appraisal.references import ABOVE, references, undecided
 from nearpeak.appraisal.rules import all_rules
-from nearpeak.appraisal.view import Reason, View
+from nearpeak.appraisal.view import Effect, Reason, View
 from nearpeak.errors import UserError
 from nearpeak.grouping import firsts
 from nearpeak.numbers import count
@@ -25,6 +25,7 @@ from nearpeak.results.results import (
 from nearpeak.terms.ratings import GOOD
 
 MOST_REASONS = 2
+EFFECTS = (Effect.DOUBTS, Effect.LOWERS, Effect.HIDES)  # the first that a figure has settles it
 LATENCY = "how good a latency is, only its level"
 IN_HOST = "what host memory sustains in one host"
 STUDY = "nearpeak study -o here; nearpeak import FILE --beside here"
@@ -122,15 +123,10 @@ def _state(view: View, sustained: list[Sustained], reasons: list[Reason]) -> App
         _standing(view, one.share) if one.share else "unsure" for one in sustained
     }
     state = states.pop() if len(states) == 1 else "unsure"
-    if state != "near" and any(reason.low for reason in reasons):
-        return "below"
-    return "unsure" if _unseen(state, reasons) else state
-
-
-def _unseen(state: AppraisalState, reasons: list[Reason]) -> bool:
-    """True if the figure does not show the path: it may be low, as that of too small messages, and
-    the path is not."""
-    return any(one.open and (state == "below" or one.near) for one in reasons)
+    for effect in EFFECTS:
+        if any(reason.effect is effect for reason in reasons):
+            return effect.settles(state)
+    return state
 
 
 def _standing(view: View, share: float) -> AppraisalState:
@@ -148,20 +144,18 @@ def _may_exceed(view: View) -> bool:
 
 
 def _likely(state: AppraisalState, reasons: dict[str, Reason]) -> list[LikelyReason]:
-    """The first of the reasons; of a figure that is near what can be, only remarks on it."""
-    certain = {name: one for name, one in reasons.items() if one.certain or one.near}
-    others = {name: one for name, one in reasons.items() if one.open or not one.near}
-    shown = certain if state == "near" else others
+    """The first of the reasons that belong beside the verdict."""
+    shown = [(name, one) for name, one in reasons.items() if one.shown(state)]
     return [
         LikelyReason(rule=name, text=one.text, certain=one.certain, command=one.command)
-        for name, one in list(shown.items())[:MOST_REASONS]
+        for name, one in shown[:MOST_REASONS]
     ]
 
 
 def _missing(view: View, reasons: Iterable[Reason]) -> str:
     """Names, in words, what the table does not tell."""
     figure, hardware = view.figure, view.hardware
-    if unseen := next((reason.open for reason in reasons if reason.open), ""):
+    if unseen := next((reason.missing for reason in reasons if reason.missing), ""):
         return unseen
     if unknown := undecided(figure, hardware):
         return unknown

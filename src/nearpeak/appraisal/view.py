@@ -3,11 +3,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
 from functools import cached_property
 
 from nearpeak.appraisal.figure import LARGE_BYTES, Figure, Point
 from nearpeak.appraisal.known import Hardware, measured_ceiling, nominal_pcie_gbs
 from nearpeak.appraisal.references import Reference
+from nearpeak.results.results import AppraisalState
 
 
 @dataclass(frozen=True)
@@ -78,16 +80,37 @@ class View:
         return (self.figure.hosts or 0) > 1 or self.figure.clues.tool == "perftest"
 
 
+class Effect(Enum):
+    """The consequence of a reason for the verdict on a figure."""
+
+    EXPLAINS = "explains a figure that is below"
+    LOWERS = "shows that the figure is low, whatever the hardware is"
+    REMARKS = "remarks on a figure that is near"
+    HIDES = "a figure below says nothing of the path"
+    DOUBTS = "no figure says anything of the path"
+
+    def settles(self, state: AppraisalState) -> AppraisalState:
+        """The state of a figure with such a reason."""
+        if self is Effect.LOWERS:
+            return state if state == "near" else "below"
+        unseen = self is Effect.DOUBTS or (self is Effect.HIDES and state == "below")
+        return "unsure" if unseen else state
+
+
 @dataclass(frozen=True)
 class Reason:
     """A likely reason of a figure, and the command that shows more."""
 
     text: str  # a sentence
     command: str = ""  # a line for a POSIX shell; empty: none
+    effect: Effect = Effect.EXPLAINS
+    missing: str = ""  # what the table does not show where the verdict is unsure for it, in words
     certain: bool = False  # the output itself says so
-    low: bool = False  # the figure is low, whatever the hardware is
-    near: bool = False  # it explains a figure that is near what can be, or above
-    open: str = ""  # what the table does not show then, in words; empty: it shows the path's rate
+
+    def shown(self, state: AppraisalState) -> bool:
+        """True if it belongs beside a verdict: near what can be only a remark, or a fact, does."""
+        remark = self.effect is Effect.REMARKS
+        return (remark or self.certain) if state == "near" else not remark
 
 
 @dataclass(frozen=True)

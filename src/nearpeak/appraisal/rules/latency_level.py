@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The level of small latencies: which kind of route takes so long."""
 
-from nearpeak.appraisal.view import Reason, Rule, View
+from nearpeak.appraisal.view import Effect, Reason, Rule, View
 
 SMALL_BYTES = 1024
 # Up to so many us; what takes so long. Host memory: from the recordings of this project and from
@@ -34,7 +34,7 @@ def find(view: View) -> Reason | None:
     if figure.clues.tool == "perftest":
         levels = PERFTEST
     text, low = next((text, low) for most, text, low in levels if figure.value <= most)
-    return Reason(text, low=low)
+    return Reason(text, effect=Effect.LOWERS if low else Effect.EXPLAINS)
 
 
 RULE = Rule(7, find, "the level of latencies of small messages")

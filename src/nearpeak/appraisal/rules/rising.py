@@ -2,7 +2,7 @@
 """Rates that still rise at the largest size, or a table of small sizes only."""
 
 from nearpeak.appraisal.figure import LARGE_BYTES
-from nearpeak.appraisal.view import Reason, Rule, View, again
+from nearpeak.appraisal.view import Effect, Reason, Rule, View, again
 from nearpeak.numbers import size
 
 LIMIT = 1.1  # times the rate at half the size
@@ -25,7 +25,8 @@ def find(view: View) -> Reason | None:
     return Reason(
         f"{text} the rate of the path",
         again(view, options=OPTIONS.get(figure.clues.tool, "")),
-        open="what it reaches at larger messages",
+        effect=Effect.HIDES,
+        missing="what it reaches at larger messages",
     )
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """GPU memory at a few GB/s: pieces through host memory, one after the other."""
 
-from nearpeak.appraisal.view import Reason, Rule, View, log
+from nearpeak.appraisal.view import Effect, Reason, Rule, View, log
 
 LIMIT_GBS = 5.0  # below the slowest link of GPUs of the last ten years, PCIe 3.0 x8
 
@@ -15,7 +15,7 @@ def find(view: View) -> Reason | None:
     return Reason(
         "GPU memory goes through host memory in pieces, unless the network is that slow",
         log(view),
-        low=True,
+        effect=Effect.LOWERS,
     )
 
 

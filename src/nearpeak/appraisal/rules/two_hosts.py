@@ -2,7 +2,7 @@
 """Allreduce between two hosts: trees send less between them than the bus bandwidth counts."""
 
 from nearpeak.appraisal.references import ABOVE
-from nearpeak.appraisal.view import Reason, Rule, View, again
+from nearpeak.appraisal.view import Effect, Reason, Rule, View, again
 from nearpeak.terms.ratings import GOOD
 
 
@@ -17,8 +17,8 @@ def find(view: View) -> Reason | None:
     return Reason(
         "between two hosts trees send less than busbw counts: it may exceed the NICs' rate",
         again(view, "NCCL_ALGO=RING"),
-        near=True,
-        open="" if share > ABOVE else "rings from trees",
+        effect=Effect.REMARKS if share > ABOVE else Effect.DOUBTS,
+        missing="" if share > ABOVE else "rings from trees",
     )
 
 

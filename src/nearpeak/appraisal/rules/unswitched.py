@@ -3,7 +3,7 @@
 
 from nearpeak.appraisal.known import measured_ceiling
 from nearpeak.appraisal.references import ABOVE, FEWEST_ADDED
-from nearpeak.appraisal.view import NCCL_LOG, Reason, Rule, View, again
+from nearpeak.appraisal.view import NCCL_LOG, Effect, Reason, Rule, View, again
 from nearpeak.numbers import number
 
 LEAST = 0.85  # of the rate of rings
@@ -24,7 +24,7 @@ def find(view: View) -> Reason | None:
     return Reason(
         f"the rate of rings; NVLink SHARP reaches {number(added.gbs)} GB/s, where NCCL uses it",
         again(view, f"{NCCL_LOG} NCCL_ALGO=NVLS"),
-        near=True,
+        effect=Effect.REMARKS,
     )
 
 
