@@ -16,6 +16,7 @@ from made_tables import (
 )
 
 from nearpeak.errors import UserError
+from nearpeak.report.appraisals import lines
 
 
 @pytest.mark.parametrize(
@@ -82,9 +83,9 @@ def test_latencies_have_a_level_and_no_judgement(machine: str) -> None:
 
 
 def test_a_model_that_is_not_known_is_named() -> None:
-    appraisal = appraised(nccl("AMD Instinct MI300X", [bus_us(8192 * MIB, 300, 8)]))
+    appraisal = appraised(nccl("AMD Instinct MI210", [bus_us(8192 * MIB, 300, 8)]))
     assert (appraisal.state, appraisal.machine) == ("unsure", "")
-    assert "AMD Instinct MI300X" in appraisal.missing
+    assert "AMD Instinct MI210" in appraisal.missing
 
 
 def test_a_port_that_sends_to_itself_is_no_network() -> None:
@@ -114,7 +115,8 @@ def test_old_boards_may_have_half_of_the_links_in_rings() -> None:
 
 def test_wrong_data_is_no_figure() -> None:
     text = "# OSU MPI Bandwidth Test v7.4\n# Size Bandwidth (MB/s) Validation\n"
-    assert appraisals(f"{text}1048576 9000.00 Fail\n") == []
+    alone = appraised(f"{text}1048576 9000.00 Fail\n", "1x100g")
+    assert list(lines(alone)) == ["Verdict: wrong data: no payload passed validation."]
     mixed = f"{text}1048576 9000.00 Pass\n2097152 9000.00 Fail\n"
     assert appraised(mixed, "1x100g").state == "wrong data"
 

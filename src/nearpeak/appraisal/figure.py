@@ -17,6 +17,7 @@ from nearpeak.terms.buffers import MEMORY
 from nearpeak.terms.identity import Case, Curve, Place, Who
 
 LARGE_BYTES = 1 << 20  # from here on a rate is one of the path, and not of its start
+PATH_BYTES = 4 << 20  # one message of this size, and no other, nearly has the rate of the path
 US = "us"
 
 
@@ -40,9 +41,14 @@ class Figure:
     def cell(self) -> Cell:
         """The cell that is appraised: a rate at the largest size, a time near 8 B."""
         if self.of_time:
-            size = quoted_size([cell.case.x for cell in self.cells if cell.case.x] or [0])
-            return next((cell for cell in self.cells if cell.case.x == size), self.cells[0])
+            return self.small
         return self.cells[-1] if not self.matrix else min(self.cells, key=_median)
+
+    @property
+    def small(self) -> Cell:
+        """The cell near 8 B."""
+        size = quoted_size([cell.case.x for cell in self.cells if cell.case.x] or [0])
+        return next((cell for cell in self.cells if cell.case.x == size), self.cells[0])
 
     @property
     def who(self) -> Who:
@@ -93,7 +99,14 @@ class Figure:
     @property
     def of_time(self) -> bool:
         """True if it is a time, of which a rate says little."""
-        return self.cells[0].unit == US and not self.collective
+        return self.cells[0].unit == US and not (self.collective or self.ping_pong)
+
+    @property
+    def ping_pong(self) -> bool:
+        """True if it is IMB's table of messages there and back, up to those that show a rate."""
+        last = self.cells[-1].case
+        whole = last.x >= PATH_BYTES and self.cells[0].unit == US
+        return whole and self.clues.tool == "imb" and last.benchmark == "latency"
 
     @property
     def both_ways(self) -> bool:
@@ -138,7 +151,17 @@ def printed_bytes(tool: str, case: Case, ranks: int | None) -> int:
     traffic = TRAFFIC.get(case.benchmark)
     if tool != "nccl-tests" or traffic is None or not ranks:
         return case.x
-    return traffic.algorithm_bytes(case.x, ranks)
+    blocks = traffic.algorithm_bytes(1, ranks)
+    return _roundest(blocks * case.x, blocks * (case.x + 1))
+
+
+def _roundest(least: int, end: int) -> int:
+    """The multiple of the largest power of two from `least` on, below `end`: blocks were rounded
+    down."""
+    step = 1
+    while -(-least // (2 * step)) * 2 * step < end and 2 * step < end:
+        step *= 2
+    return -(-least // step) * step
 
 
 def figures_of(results: Results, observations: Observations) -> list[Figure]:
@@ -147,15 +170,28 @@ def figures_of(results: Results, observations: Observations) -> list[Figure]:
     clues = {library.who: library.clues for library in observations.libraries if library.imported}
     wrong = {cell.who for cell in results.cells if cell.status == "wrong data"}
     cut = {failure.who for failure in results.failures if failure.status == "crashed"}
-    mine = [
-        cell
-        for cell in results.cells
-        if cell.who.library in imported and cell.who in clues and cell.median and cell.case.x
-    ]
+    mine = [cell for cell in results.cells if cell.who.library in imported and cell.who in clues]
     curves = grouped(mine, lambda cell: (cell.who, cell.place.group, cell.case.curve))
+    measured = [
+        (who, [cell for cell in cells if cell.median and cell.case.x])
+        for (who, _, _), cells in curves.items()
+    ]
     return [
         Figure(_ordered(cells), clues[who], who in wrong, who in cut)
-        for (who, _, _), cells in curves.items()
+        for who, cells in measured
+        if cells
+    ]
+
+
+def only_wrong(results: Results) -> list[Cell]:
+    """A cell of each imported curve whose payloads were all wrong."""
+    imported = guests(results) or {info.name for info in results.libraries if info.imported}
+    mine = [cell for cell in results.cells if cell.who.library in imported]
+    curves = grouped(mine, lambda cell: (cell.who, cell.place.group, cell.case.curve))
+    return [
+        cells[-1]
+        for cells in curves.values()
+        if all(cell.status == "wrong data" and not cell.median for cell in cells)
     ]
 
 

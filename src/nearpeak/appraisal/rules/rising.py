@@ -6,7 +6,7 @@ from nearpeak.appraisal.view import Effect, Reason, Rule, View, again
 from nearpeak.numbers import size
 
 LIMIT = 1.1  # times the rate at half the size
-OPTIONS = {"osu": "-m 1:67108864", "imb": "-m 1:67108864"}
+OPTIONS = {"osu": "-m 1:67108864", "imb": "-msglog 26", "ucx_perftest": "-s 67108864"}
 
 
 def find(view: View) -> Reason | None:

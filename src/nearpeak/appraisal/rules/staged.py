@@ -13,10 +13,10 @@ def find(view: View) -> Reason | None:
     if figure.on_hosts or not (of_message and view.is_rate) or view.one_way >= LIMIT_GBS:
         return None
     return Reason(
-        "GPU memory goes through host memory in pieces, unless the network is that slow",
+        "GPU memory goes through host memory in pieces, or by TCP, unless the network is slow",
         log(view),
         effect=Effect.LOWERS,
     )
 
 
-RULE = Rule(5, find, "messages of GPU memory below 5 GB/s, less than any link of GPUs")
+RULE = Rule(4, find, "messages of GPU memory below 5 GB/s, less than any link of GPUs")

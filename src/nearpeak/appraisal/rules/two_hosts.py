@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Allreduce between two hosts: trees send less between them than the bus bandwidth counts."""
 
-from nearpeak.appraisal.references import ABOVE
+from nearpeak.appraisal.references import ABOVE, inside_gbs
 from nearpeak.appraisal.view import Effect, Reason, Rule, View, again
 from nearpeak.terms.ratings import GOOD
 
@@ -13,6 +13,11 @@ def find(view: View) -> Reason | None:
     if not trees or share is None or share < GOOD or figure.value > view.most_added:
         return None
     if not view.of_nics:
+        return None
+    rings = figure.clues.algorithm == "ring"
+    # Near for trees as well, which the links inside a host bound.
+    inside = inside_gbs(figure, view.hardware)
+    if share <= ABOVE and (rings or (inside and figure.value >= GOOD * inside)):
         return None
     return Reason(
         "between two hosts trees send less than busbw counts: it may exceed the NICs' rate",
