@@ -35,6 +35,15 @@ from nearpeak.observations.launched import Started, started
         ("./build/all_reduce_perf -b 8 -e 1G", None, None),
         ("modify the line with `srun` in the file and change all_reduce_perf", None, None),
         ("srun -N2 -n2 hostname", None, None),
+        # Not a name of a host.
+        ("mpirun -np 2 -H $HOSTS ./osu_bw", 2, None),
+        ("mpirun -np 2 -H <first>,<second> ./osu_bw", 2, None),
+        ("mpirun -np 2 -H gpu[1-2] ./osu_bw", 2, None),
+        ("mpirun -np 2 -H gpu-n1,gpu-n2 ./osu_bw", 2, 2),
+        # One rank does not communicate: others were started elsewhere.
+        ("mpirun -np 1 -host a ./osu_bw : -np 1 -host b ./osu_bw", None, None),
+        ("mpirun -np 1 -host a ./osu_bw", None, None),
+        ("mpirun -np 2 -host a ./osu_bw : -np 2 -host b ./osu_bw", None, None),
     ],
 )
 def test_a_command_line_says_where_ranks_are(

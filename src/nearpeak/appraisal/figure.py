@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 from nearpeak.grouping import grouped
 from nearpeak.observations.clues import Clues
-from nearpeak.observations.imported import SOME_RANKS, TRAFFIC
+from nearpeak.observations.imported import SOME_RANKS
 from nearpeak.observations.observed import Observations
+from nearpeak.observations.sources.collectives import TRAFFIC
 from nearpeak.results.best import quoted_size
 from nearpeak.results.order import guests
 from nearpeak.results.results import Cell, Results
@@ -105,8 +106,8 @@ class Figure:
     def ping_pong(self) -> bool:
         """True if it is IMB's table of messages there and back, up to those that show a rate."""
         last = self.cells[-1].case
-        whole = last.x >= PATH_BYTES and self.cells[0].unit == US
-        return whole and self.clues.tool == "imb" and last.benchmark == "latency"
+        large = last.x >= PATH_BYTES and self.cells[0].unit == US
+        return large and self.clues.tool == "imb" and last.benchmark == "latency"
 
     @property
     def both_ways(self) -> bool:
@@ -144,6 +145,11 @@ class Figure:
     def message_bytes(self) -> int:
         """The size as the tool prints it: of all blocks, where it counts them all."""
         return printed_bytes(self.clues.tool, self.case, self.ranks if self.collective else None)
+
+
+def named_benchmark(case: Case, unit: str) -> str:
+    """The name of what was measured: a rate of messages there and back is no latency."""
+    return "ping-pong" if case.benchmark == "latency" and unit != US else case.benchmark
 
 
 def printed_bytes(tool: str, case: Case, ranks: int | None) -> int:

@@ -14,7 +14,7 @@ FAR = 0.2  # of a NIC: less is low on any GPU
 SWITCHED = 8  # GPUs of a host, from which on NVSwitch joins them
 ABOVE = 1.1  # of a reference: more is another path, or a mistake
 NO_RING = ("alltoall", "gather", "scatter")  # their bus bandwidth between hosts is no NIC's rate
-HOW_MANY_HOSTS = "how many hosts there were: name the GPUs of one"
+HOW_MANY_HOSTS = "how many hosts there were"
 # Its PCIe and its links inside a host may be less than the NICs.
 WHICH_GPU = "which GPU it was (--machine h100x8-nvlink+8x400g)"
 
@@ -93,7 +93,12 @@ def undecided(figure: Figure, hardware: Hardware) -> str:
         return "what alltoall sustains without NVSwitch"
     nics = hardware.nics
     if figure.collective and figure.on_gpus and figure.hosts is None:
-        return "" if spans_hosts(figure, hardware) else HOW_MANY_HOSTS
+        named = hardware.named and hardware.gpu
+        unknown = HOW_MANY_HOSTS if named else f"{HOW_MANY_HOSTS}: name the GPUs of one"
+        return "" if spans_hosts(figure, hardware) else unknown
+    many = not figure.collective and (figure.ranks or 0) > 2
+    if many and not figure.on_hosts and hardware.gpu and not figure.of_time:
+        return "what several pairs of GPUs sustain"
     skipped = figure.of_time or figure.clues.tool == "perftest"
     if nics is None or skipped or not between_hosts(figure, hardware):
         return ""
@@ -152,11 +157,13 @@ def _of_network(figure: Figure, hardware: Hardware) -> Iterator[Reference]:
     if figure.benchmark == "alltoall":
         yield _of_blocks(min(bounds, key=_gbs), figure)
         return
-    inside = list(_inside(figure, hardware)) if used > 1 else []
+    # What was measured of one host bounds no rings of several.
+    bounded = used > 1 and hardware.link != "xgmi"
+    inside = list(_inside(figure, hardware)) if bounded else []
     yield from dict.fromkeys(min(*bounds, links, key=_gbs) for links in inside)
     if not inside:
         least = min(bounds, key=_gbs)
-        one_of_several = nics.number > 1 and hardware.gpu and one.gbs < least.gbs
+        one_of_several = nics.number > 1 and hardware.gpu and used == 1 and one.gbs < least.gbs
         yield from [least, one] if one_of_several else [least]
 
 
@@ -193,7 +200,7 @@ def _inside(figure: Figure, hardware: Hardware) -> Iterator[Reference]:
         host = measured_ceiling("host", gpu)
         if host and host.gbs:
             yield Reference(host.gbs, "NVLink-C2C", host.source)
-    else:
+    elif not gpu.own_nic:  # else its lanes may be of the host or of its board
         yield from _by_pcie(gpu)
 
 

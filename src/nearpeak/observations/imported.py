@@ -27,7 +27,7 @@ from nearpeak.observations.observed import (
     Summary,
 )
 from nearpeak.observations.printed import Printed
-from nearpeak.terms.benchmarks import Benchmark, Better, Metric, RankRule, Traffic, by_name
+from nearpeak.terms.benchmarks import Benchmark, Better, Metric, RankRule, by_name
 from nearpeak.terms.buffers import MEMORY
 from nearpeak.terms.identity import Curve, Place, Who
 from nearpeak.terms.outcomes import Ending
@@ -36,7 +36,7 @@ from nearpeak.terms.sizes import quoted
 
 T = TypeVar("T")
 N = TypeVar("N", int, float)
-PAIR, ANY = RankRule("exactly", 2), RankRule("at least", 2)
+PAIR = RankRule("exactly", 2)
 MOST = (1 << 63) - 1  # bytes, repetitions
 MOST_RANKS = 1 << 20  # of all tables of a file: more than any machine has cores in one job
 MOST_TABLES = 1 << 14
@@ -45,15 +45,6 @@ _CORRECT = "give what the program printed, unchanged"
 SOME_RANKS = "imported, some ranks"  # the path of files that do not say how many
 # By the number of ranks: the name of the path, and its ranks in words.
 _PATHS = {None: (SOME_RANKS, "ranks, nobody knows how many,"), 2: ("imported", "two ranks,")}
-OF_BLOCKS = Traffic(once=-1, times_ranks=1)
-# Of the operations of nccl-tests, as its doc/PERFORMANCE.md defines their bus bandwidths.
-TRAFFIC = {
-    "allreduce": Traffic(once=2, by_ranks=-2),
-    **dict.fromkeys(("bcast", "reduce"), Traffic(once=1)),
-    **dict.fromkeys(
-        ("allgather", "alltoall", "gather", "reduce_scatter_block", "scatter"), OF_BLOCKS
-    ),
-}
 HOST_END = "host"  # the name of an end in the host's memory, wherever in it
 
 
@@ -131,12 +122,6 @@ def message(name: str, unit: str, *, symmetric: bool = True) -> Benchmark:
         symmetric=symmetric,
         ceiling="measured",
     )
-
-
-def collective(name: str) -> Benchmark:
-    """One of our collective operations."""
-    metrics = [Metric(name, "us", "lower")]
-    return Benchmark(name, metrics, ANY, family="collective", traffic=TRAFFIC.get(name))
 
 
 def library(

@@ -18,7 +18,8 @@ NAMED = ("-H", "-host", "--host")
 FILLED = ("-hosts", "--hosts")  # how many ranks each gets depends on the launcher
 MAPPED = ("-map-by", "--map-by")
 PER_NODE = re.compile(r"ppr:(\d+):node\b")
-GLUED = re.compile(r"(-[nN])(\d+)")
+GLUED = re.compile(r"(?<!\S)(-[nN])(\d+)(?!\S)")
+HOST = re.compile(r"[A-Za-z0-9][\w.-]*")  # and no variable, and no range of several
 GPUS, THREADS = ("-g", "--ngpus"), ("-t", "--nthreads")  # of a process of nccl-tests
 
 
@@ -30,10 +31,10 @@ class Started(NamedTuple):
 
 
 def started(lines: Sequence[str]) -> Started:
-    """What all command lines of benchmarks agree in."""
+    """The ranks and hosts in which all command lines of benchmarks agree."""
     runs = list(filter(None, map(_started, _joined(lines))))
     ranks, hosts = {run.ranks for run in runs}, {run.hosts for run in runs}
-    return Started(*(one.pop() if len(one) == 1 else None for one in (ranks, hosts)))
+    return Started(*(values.pop() if len(values) == 1 else None for values in (ranks, hosts)))
 
 
 def _joined(lines: Sequence[str]) -> Iterator[str]:
@@ -52,29 +53,33 @@ def _started(line: str) -> Started | None:
     """The run of a line; None: it starts no benchmark."""
     if "osu_" not in line and "MB-" not in line and "perf" not in line:
         return None
-    words = GLUED.sub(r"\1 \2", line.replace("=", " = ")).split()
-    program = next((at for at, word in enumerate(words) if PROGRAM.fullmatch(word)), None)
+    tokens = GLUED.sub(r"\1 \2", line.replace("=", " = ")).split()
+    program = next((index for index, token in enumerate(tokens) if PROGRAM.fullmatch(token)), None)
     if program is None:
         return None
-    launcher = _launcher(words[:program])
-    options = dict(_options(words[launcher + 1 : program])) if launcher is not None else {}
-    behind = dict(_options(words[program + 1 :])) if words[program].count("_perf") else {}
-    each = (_number(behind, GPUS) or 1) * (_number(behind, THREADS) or 1)
+    if ":" in tokens:  # of several programs, each with its own hosts
+        return Started()
+    launcher = _launcher(tokens[:program])
+    options = dict(_options(tokens[launcher + 1 : program])) if launcher is not None else {}
+    behind = dict(_options(tokens[program + 1 :])) if tokens[program].count("_perf") else {}
+    gpus = (_number(behind, GPUS) or 1) * (_number(behind, THREADS) or 1)
     if launcher is None:
-        return Started(each, 1) if each > 1 else None
-    name = words[launcher].rsplit("/", 1)[-1]
+        return Started(gpus, 1) if gpus > 1 else None
+    name = tokens[launcher].rsplit("/", 1)[-1]
     run = _allocated(options) if name in ALLOCATING else _placed(options)
-    return Started(run.ranks * each if run.ranks else None, run.hosts)
+    if run.ranks == 1:  # others were started elsewhere
+        return Started(gpus, 1) if gpus > 1 else Started()
+    return Started(run.ranks * gpus if run.ranks else None, run.hosts)
 
 
-def _launcher(words: Sequence[str]) -> int | None:
-    names = [word.rsplit("/", 1)[-1] for word in words]
-    return next((at for at, name in enumerate(names) if name in (*ALLOCATING, *OTHERS)), None)
+def _launcher(tokens: Sequence[str]) -> int | None:
+    names = [token.rsplit("/", 1)[-1] for token in tokens]
+    return next((index for index, name in enumerate(names) if name in (*ALLOCATING, *OTHERS)), None)
 
 
-def _options(words: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yields options with the word behind each, also behind an equals sign."""
-    plain = [word for word in words if word != "="]
+def _options(tokens: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yields options with the token behind each, also behind an equals sign."""
+    plain = [token for token in tokens if token != "="]
     yield from itertools.zip_longest(plain, plain[1:], fillvalue="")
 
 
@@ -86,10 +91,10 @@ def _number(options: Mapping[str, str], names: Sequence[str]) -> int | None:
 
 def _allocated(options: Mapping[str, str]) -> Started:
     """The run of a launcher of a batch system."""
-    hosts, each = _number(options, HOSTS), _number(options, PER_HOST)
-    ranks = _number(options, RANKS) or (hosts * (each or 1) if hosts else None)
-    if hosts is None and ranks and each:
-        hosts = math.ceil(ranks / each)
+    hosts, per_host = _number(options, HOSTS), _number(options, PER_HOST)
+    ranks = _number(options, RANKS) or (hosts * (per_host or 1) if hosts else None)
+    if hosts is None and ranks and per_host:
+        hosts = math.ceil(ranks / per_host)
     return Started(ranks, min(hosts, ranks) if hosts and ranks else hosts)
 
 
@@ -98,17 +103,19 @@ def _placed(options: Mapping[str, str]) -> Started:
     ranks = _number(options, RANKS)
     policy = next((options[name] for name in MAPPED if name in options), "")
     mapped = PER_NODE.search(policy)
-    each = int(mapped[1]) if mapped else _number(options, (*PER_HOST, "-N"))
+    per_host = int(mapped[1]) if mapped else _number(options, (*PER_HOST, "-N"))
     filled = next((options[name] for name in FILLED if name in options), "")
     named = next((options[name] for name in NAMED if name in options), "")
     names = [name.partition(":") for name in (named or filled).split(",") if name]
+    if not all(HOST.fullmatch(name) for name, _, _ in names):
+        names, named = [], ""
     most = len({name for name, _, _ in names})
     if most == 1:
         return Started(ranks, 1)
     if not ranks:
         return Started()
-    if each:
-        return Started(ranks, min(math.ceil(ranks / each), most or ranks))
+    if per_host:
+        return Started(ranks, min(math.ceil(ranks / per_host), most or ranks))
     if not named:
         return Started(ranks)
     if policy == "node":

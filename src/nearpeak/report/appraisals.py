@@ -3,7 +3,7 @@
 
 from collections.abc import Iterator
 
-from nearpeak.appraisal.figure import printed_bytes
+from nearpeak.appraisal.figure import named_benchmark, printed_bytes
 from nearpeak.document.model import Block, Items, Prose
 from nearpeak.numbers import count, number, percent, size, unit
 from nearpeak.results.results import Appraisal, LikelyReason, Results, Sustained
@@ -85,14 +85,13 @@ def _figure(appraisal: Appraisal) -> str:
     where = [count(ranks, "rank") + " in" if ranks else "", memory]
     where.append(f"on {count(appraisal.hosts, 'host')}" if appraisal.hosts else "")
     printed = size(printed_bytes(appraisal.tool, case, appraisal.ranks))
-    there_and_back = case.benchmark == "latency" and appraisal.unit != "us"
-    benchmark = "ping-pong" if there_and_back else case.benchmark
+    benchmark = named_benchmark(case, appraisal.unit)
     subject = " ".join(filter(None, [appraisal.tool, benchmark, printed + ",", *where]))
     return f"{subject}: {value}"
 
 
 def _paths(appraisal: Appraisal, sustained: list[Sustained]) -> str:
-    ordered = sorted(sustained, key=lambda one: one.value)
+    ordered = sorted(sustained, key=lambda path: path.value)
     ends = [ordered[0], ordered[-1]] if len(sustained) > SEVERAL else sustained
     paths = (" to " if len(sustained) > SEVERAL else " or ").join(
         f"{number(one.value)} {unit(appraisal.unit)} by {one.path}" for one in ends

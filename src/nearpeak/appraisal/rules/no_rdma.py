@@ -13,12 +13,12 @@ def find(view: View) -> Reason | None:
     of_either = (of_message or of_nccl) and view.is_rate and not view.inside
     if not of_either or not view.shares or max(view.shares) >= FAR:
         return None
-    why = (
+    cause = (
         ", perhaps for want of a plugin, or a network with losses"
         if of_nccl
         else ": the library has no support of this network, or did not find it"
     )
-    return Reason(f"TCP in place of RDMA{why}", log(view))
+    return Reason(f"TCP in place of RDMA{cause}", log(view))
 
 
 RULE = Rule(2, find, "messages in host memory, or NCCL, below a fifth of the NICs")

@@ -25,8 +25,7 @@ def find(view: View) -> Reason | None:
 
 
 def _several(view: View) -> Reason | None:
-    """Of IMB, whose table of latencies shows a rate: several in flight may be faster, of GPU memory
-    far faster."""
+    """Looks at the rate of IMB's PingPong: several in flight may be faster, of GPU memory far."""
     least = LEAST if view.figure.on_hosts else FAR
     if not view.shares or not least <= max(view.shares) < GOOD:
         return None

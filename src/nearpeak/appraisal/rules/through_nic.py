@@ -14,7 +14,7 @@ def find(view: View) -> Reason | None:
     if not LEAST <= view.one_way / nics.gbs <= MOST:
         return None
     return Reason(
-        f"the rate of a NIC of {nics.gbits} Gb/s: messages leave the host and come back",
+        f"the rate of a NIC of {nics.gbits} Gb/s: messages may leave the host and come back",
         log(view),
     )
 

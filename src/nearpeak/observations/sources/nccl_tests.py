@@ -18,7 +18,6 @@ from nearpeak.observations.imported import (
     MOST_RANKS,
     Row,
     Table,
-    collective,
     cut_off,
     decode_json,
     library,
@@ -29,6 +28,7 @@ from nearpeak.observations.launched import started
 from nearpeak.observations.observed import Observations
 from nearpeak.observations.printed import Printed, first_match, first_value, matches
 from nearpeak.observations.source import Title, Tool
+from nearpeak.observations.sources.collectives import collective
 from nearpeak.observations.sources.reductions import REDUCTIONS, type_axis
 from nearpeak.terms.identity import Who
 from nearpeak.terms.sizes import quoted
