@@ -22,7 +22,8 @@ from nearpeak.results.results import Appraisal
 PATHS = {
     "copy": "NVLink, messages and copies",
     "ring": "NVLink, rings of NCCL (busbw)",
-    "switch": "NVLink SHARP, allreduce (busbw)",
+    "allreduce": "allreduce inside (busbw)",
+    "host": "NVLink, host to GPU",
     "pcie": "PCIe, 16 lanes",
     "nic": "a NIC",
 }
@@ -104,7 +105,8 @@ def known_table() -> Iterator[str]:
         rate = f"{number(one.gbs)} GB/s" if one.gbs else f"{percent(one.share)} % of nominal"
         text, address = one.source.text, one.source.address
         source = f"[{text}]({address})" if address else text
-        path = ", ".join([PATHS[one.of], *one.tools])
+        fewest = [f"from {one.ranks} ranks on"] if one.ranks else []
+        path = ", ".join([PATHS[one.of], *one.tools, *fewest])
         yield f"| {path} | {', '.join(one.gpus) or 'all'} | {rate} | {source} |"
 
 

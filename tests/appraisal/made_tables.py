@@ -124,3 +124,18 @@ def nvbandwidth(gpu: str, testcase: str, rows: Sequence[Sequence[str]]) -> str:
             f"SUM {testcase} 1.00",
         ]
     )
+
+
+def imb_ping_pong(points: Sequence[Point]) -> str:
+    """Output of IMB's PingPong. `points`: sizes, each with its time in us."""
+    rows = [f"{size} 1000 {us:.2f} {size / us:.2f}" for size, us in points]
+    return "\n".join(
+        [
+            "#    Intel(R) MPI Benchmarks 2021.7, MPI-1 part",
+            "# Benchmarking PingPong",
+            "# #processes = 2",
+            "#bytes #repetitions t[usec] Mbytes/sec",
+            *rows,
+            "# All processes entering MPI_Finalize",
+        ]
+    )

@@ -16,6 +16,7 @@ from made_tables import (
 )
 
 from nearpeak.errors import UserError
+from nearpeak.report.appraisals import lines
 
 
 @pytest.mark.parametrize(
@@ -82,9 +83,9 @@ def test_latencies_have_a_level_and_no_judgement(machine: str) -> None:
 
 
 def test_a_model_that_is_not_known_is_named() -> None:
-    appraisal = appraised(nccl("AMD Instinct MI300X", [bus_us(8192 * MIB, 300, 8)]))
+    appraisal = appraised(nccl("AMD Instinct MI210", [bus_us(8192 * MIB, 300, 8)]))
     assert (appraisal.state, appraisal.machine) == ("unsure", "")
-    assert "AMD Instinct MI300X" in appraisal.missing
+    assert "AMD Instinct MI210" in appraisal.missing
 
 
 def test_a_port_that_sends_to_itself_is_no_network() -> None:
@@ -114,7 +115,8 @@ def test_old_boards_may_have_half_of_the_links_in_rings() -> None:
 
 def test_wrong_data_is_no_figure() -> None:
     text = "# OSU MPI Bandwidth Test v7.4\n# Size Bandwidth (MB/s) Validation\n"
-    assert appraisals(f"{text}1048576 9000.00 Fail\n") == []
+    alone = appraised(f"{text}1048576 9000.00 Fail\n", "1x100g")
+    assert list(lines(alone)) == ["Verdict: wrong data: no payload passed validation."]
     mixed = f"{text}1048576 9000.00 Pass\n2097152 9000.00 Fail\n"
     assert appraised(mixed, "1x100g").state == "wrong data"
 
@@ -137,3 +139,38 @@ def test_the_worst_of_several_is_first() -> None:
 def test_reasons_of_a_figure_near_its_ceiling_are_only_remarks() -> None:
     appraisal = appraised(nccl(H100, [bus_us(8192 * MIB, 470, 8)]))
     assert rules(appraisal) == []
+
+
+@pytest.mark.parametrize(
+    ("pairs", "machine", "missing"),
+    [
+        (4, "h100x8-nvlink", "what several pairs of GPUs sustain"),
+        (4, "h100x8-nvlink+8x400g", "what several pairs of GPUs sustain"),
+        (1, "h100x8-nvlink", ""),
+    ],
+)
+def test_pairs_of_gpus_at_once_have_no_rate(pairs: int, machine: str, missing: str) -> None:
+    text = (
+        "# OSU MPI-CUDA Multiple Bandwidth / Message Rate Test v7.3\n"
+        "# Send Buffer on DEVICE (D) and Receive Buffer on DEVICE (D)\n"
+        f"# [ pairs: {pairs} ] [ window size: 64 ]\n# Size MB/s Messages/s\n"
+        f"4194304 {pairs * 385e3:.2f} 90000.00\n"
+    )
+    appraisal = appraised(text, machine)
+    assert (appraisal.state, appraisal.missing) == ("unsure" if missing else "near", missing)
+
+
+def test_full_hosts_follow_from_the_gpus_that_are_named() -> None:
+    rows = nccl("", [bus_us(8192 * MIB, 370, 32)], hosts=4)
+    bare = "\n".join(line for line in rows.splitlines() if not line.startswith("#  Rank"))
+    command = "mpirun -np 32 all_reduce_perf\n"
+    assert appraised(command + bare).missing == "how many hosts there were: name the GPUs of one"
+    appraisal = appraised(command + bare, "h100x8-nvlink+8x400g")
+    assert (appraisal.hosts, appraisal.state) == (4, "near")
+    few = appraised(command.replace("32", "8") + bare, "h100x8-nvlink+8x400g")
+    assert (few.hosts, few.missing) == (None, "how many hosts there were")
+
+
+def test_a_rate_above_all_nics_was_in_one_host() -> None:
+    text = osu("Bandwidth", [(65536, 40e3), (262144, 61e3), (MIB, 30e3), (4 * MIB, 21e3)])
+    assert (appraised(text, "1x200g").hosts, appraised(text, "1x800g").hosts) == (1, None)

@@ -4,6 +4,8 @@
 import pytest
 from made_tables import A100_CARD, H100, MIB, appraised, bus_us, nccl, nvbandwidth, osu, perftest
 
+ONE_HOST, TWO_HOSTS = "srun -N1 -n2 osu_bw\n", "srun -N2 -n2 osu_bw\n"
+MI300X = "AMD Instinct MI300X"
 COPIES = [(MIB, 9_000.0), (4 * MIB, 9_100.0)]
 
 
@@ -15,9 +17,23 @@ COPIES = [(MIB, 9_000.0), (4 * MIB, 9_100.0)]
         (
             osu("Bandwidth", COPIES, "DD"),
             "h100x8-nvlink+8x400g",
-            ["PCIe 5.0 x16", "1 NIC of 400 Gb/s"],
+            ["PCIe 5.0 x16", "1 NIC of 400 Gb/s", "NVLink"],
         ),
-        (osu("Bandwidth", COPIES, "DD"), "h100x8-nvlink+1x400g", ["1 NIC of 400 Gb/s"]),
+        (
+            osu("Bandwidth", COPIES, "DD"),
+            "h100x8-nvlink+1x400g",
+            ["1 NIC of 400 Gb/s", "NVLink"],
+        ),
+        (ONE_HOST + osu("Bandwidth", COPIES, "DD"), "h100x8-nvlink+1x400g", ["NVLink"]),
+        (TWO_HOSTS + osu("Bandwidth", COPIES, "DD"), "h100x8-nvlink+1x400g", ["1 NIC of 400 Gb/s"]),
+        (TWO_HOSTS + osu("Bandwidth", [(4 * MIB, 2e3)]), "4x200g", ["1 NIC of 200 Gb/s"]),
+        (TWO_HOSTS + osu("Bandwidth", [(4 * MIB, 9e3)]), "4x200g", []),
+        (osu("Bandwidth", COPIES, "HD"), "b300x8-nvlink", []),
+        (nccl(MI300X, [bus_us(512 * MIB, 300, 8)]), "", ["Infinity Fabric"]),
+        (nccl(MI300X, [bus_us(512 * MIB, 300, 4)], per_host=4), "", []),
+        (nccl(MI300X, [bus_us(512 * MIB, 350, 32)], hosts=4), "8x400g", ["8 NICs of 400 Gb/s"]),
+        (osu("Bandwidth", COPIES, "HD"), "gh200x4-nvlink", ["NVLink-C2C"]),
+        (osu("Bandwidth", COPIES, "HD"), "gb200x4-nvlink", []),
         (osu("Bandwidth", COPIES, "HD"), "h100x8-nvlink", ["PCIe 5.0 x16"]),
         (osu("Bandwidth", COPIES), "h100x8-nvlink", []),
         (osu("Bi-Directional Bandwidth", COPIES), "1x100g", ["1 NIC of 100 Gb/s, both ways"]),

@@ -7,6 +7,7 @@ from nearpeak.observations.clues import clues_of
 from nearpeak.observations.printed import lines_of
 
 LOG = "n1:11:12 [0] NCCL INFO"
+A = ((8, 0), (1 << 20, 1))  # sizes, each with the number of an algorithm
 
 
 def test_ranks_name_their_gpus_and_hosts() -> None:
@@ -121,3 +122,56 @@ def test_repetitions_and_debugging_are_named() -> None:
 def test_a_server_of_the_same_host_is_one_host() -> None:
     assert clues_of(["Accepted connection from 127.0.0.1:5"], "ucx_perftest").hosts == 1
     assert clues_of(["Accepted connection from 192.0.2.1:5"], "ucx_perftest").hosts is None
+
+
+def test_a_list_without_all_ranks_says_no_number_of_hosts() -> None:
+    line = "#  Rank 71 Group  0 Pid  140 on n18 device  3 [0x01] NVIDIA GB200"
+    assert clues_of([line], "nccl-tests").hosts is None
+    command = "mpirun -np 72 -N 4 build/all_reduce_perf -e 8G"
+    assert clues_of([command, line], "nccl-tests").hosts == 18
+
+
+@pytest.mark.parametrize(
+    ("line", "tool", "hosts"),
+    [
+        ("$ srun -N1 -n2 ./osu_bw D D", "osu", 1),
+        ("mpirun -H a,b -np 2 ./osu_bw", "osu", 2),
+        ("mpirun -np 2 ./osu_bw", "osu", None),
+        ("srun -N1 ib_write_bw", "perftest", None),
+    ],
+)
+def test_a_command_names_the_hosts(line: str, tool: str, hosts: int | None) -> None:
+    assert clues_of([line], tool).hosts == hosts
+
+
+@pytest.mark.parametrize(
+    ("lines", "algorithm"),
+    [
+        (["mpirun -np 16 -x NCCL_ALGO=RING build/all_reduce_perf"], "ring"),
+        (["NCCL_DEBUG=INFO NCCL_ALGO=Tree all_reduce_perf"], "tree"),
+        ([f"{LOG} NCCL_ALGO set by environment to Ring"], "ring"),
+        ([f"{LOG} AllReduce: 8192 Bytes -> Algo TREE proto LL channel{{Lo..Hi}}={{0..0}}"], "tree"),
+        (
+            [f"{LOG} AllReduce: {size} Bytes -> Algo {one} proto 2 time 9" for size, one in A],
+            "ring",
+        ),
+        (["NCCL_ALGO=RING all_reduce_perf", "NCCL_ALGO=TREE all_reduce_perf"], ""),
+        (["NCCL_ALGO=^RING all_reduce_perf"], ""),
+        ([], ""),
+    ],
+)
+def test_a_command_or_a_log_names_the_algorithm(lines: list[str], algorithm: str) -> None:
+    assert clues_of(lines, "nccl-tests").algorithm == algorithm
+
+
+@pytest.mark.parametrize(
+    ("line", "library"),
+    [
+        ("mpiexec -genv I_MPI_DEBUG 5 IMB-MPI1", "intel"),
+        ("/opt/spack/openmpi-4.0.5/bin/mpirun IMB-MPI1", "ucx"),
+        ("mpirun -mca pml ucx ./osu_bw", "ucx"),
+        ("#    Intel(R) MPI Benchmarks 2021.7, MPI-1 part", ""),
+    ],
+)
+def test_a_command_names_the_library(line: str, library: str) -> None:
+    assert clues_of([line], "imb").library == library

@@ -10,6 +10,7 @@ from nearpeak.grouping import grouped
 from nearpeak.observations.clues import Clues
 from nearpeak.observations.imported import SOME_RANKS
 from nearpeak.observations.observed import Observations
+from nearpeak.observations.sources.collectives import TRAFFIC
 from nearpeak.results.best import quoted_size
 from nearpeak.results.order import guests
 from nearpeak.results.results import Cell, Results
@@ -17,34 +18,8 @@ from nearpeak.terms.buffers import MEMORY
 from nearpeak.terms.identity import Case, Curve, Place, Who
 
 LARGE_BYTES = 1 << 20  # from here on a rate is one of the path, and not of its start
+PATH_BYTES = 4 << 20  # one message of this size, and no other, nearly has the rate of the path
 US = "us"
-
-
-class Moved(NamedTuple):
-    """The blocks that a collective operation moves."""
-
-    of_all: bool  # its size, as tools print it, is of the blocks of all ranks
-    twice: bool = False  # allreduce moves 2 (ranks - 1) / ranks blocks
-
-    def counted(self, ranks: int) -> float:
-        """The blocks in its size."""
-        return ranks if self.of_all else 1
-
-    def bus(self, ranks: int) -> float:
-        """The blocks in its bus bandwidth."""
-        if self.twice:
-            return 2 * (ranks - 1) / ranks
-        return ranks - 1 if self.of_all else 1
-
-
-# As doc/PERFORMANCE.md of nccl-tests defines them.
-MOVED = {
-    "allreduce": Moved(of_all=False, twice=True),
-    **dict.fromkeys(("bcast", "reduce"), Moved(of_all=False)),
-    **dict.fromkeys(
-        ("allgather", "alltoall", "gather", "reduce_scatter_block", "scatter"), Moved(of_all=True)
-    ),
-}
 
 
 class Point(NamedTuple):
@@ -67,9 +42,14 @@ class Figure:
     def cell(self) -> Cell:
         """The cell that is appraised: a rate at the largest size, a time near 8 B."""
         if self.of_time:
-            size = quoted_size([cell.case.x for cell in self.cells if cell.case.x] or [0])
-            return next((cell for cell in self.cells if cell.case.x == size), self.cells[0])
+            return self.small
         return self.cells[-1] if not self.matrix else min(self.cells, key=_median)
+
+    @property
+    def small(self) -> Cell:
+        """The cell near 8 B."""
+        size = quoted_size([cell.case.x for cell in self.cells if cell.case.x] or [0])
+        return next((cell for cell in self.cells if cell.case.x == size), self.cells[0])
 
     @property
     def who(self) -> Who:
@@ -115,13 +95,19 @@ class Figure:
     @property
     def collective(self) -> bool:
         """True if its bytes over the bus are known."""
-        timed = self.cells[0].unit == US
-        return timed and self.benchmark in MOVED and self.ranks is not None
+        return self.cells[0].busbw_gbs is not None
 
     @property
     def of_time(self) -> bool:
         """True if it is a time, of which a rate says little."""
-        return self.cells[0].unit == US and not self.collective
+        return self.cells[0].unit == US and not (self.collective or self.ping_pong)
+
+    @property
+    def ping_pong(self) -> bool:
+        """True if it is IMB's table of messages there and back, up to those that show a rate."""
+        last = self.cells[-1].case
+        large = last.x >= PATH_BYTES and self.cells[0].unit == US
+        return large and self.clues.tool == "imb" and last.benchmark == "latency"
 
     @property
     def both_ways(self) -> bool:
@@ -141,14 +127,14 @@ class Figure:
     @cached_property
     def points(self) -> list[Point]:
         """Its rates by size: of a collective operation over the bus, of a time size over time."""
-        return [Point(cell.case.x, _rate(cell, self.ranks)) for cell in self.cells]
+        return [Point(cell.case.x, _rate(cell)) for cell in self.cells]
 
     @property
     def value(self) -> float:
         """The appraised figure: in GB/s, or a time in us."""
         if self.of_time:
             return self.cell.median or 0.0
-        return _rate(self.cell, self.ranks)
+        return _rate(self.cell)
 
     @property
     def best(self) -> float:
@@ -161,11 +147,27 @@ class Figure:
         return printed_bytes(self.clues.tool, self.case, self.ranks if self.collective else None)
 
 
+def named_benchmark(case: Case, unit: str) -> str:
+    """The name of what was measured: a rate of messages there and back is no latency."""
+    return "ping-pong" if case.benchmark == "latency" and unit != US else case.benchmark
+
+
 def printed_bytes(tool: str, case: Case, ranks: int | None) -> int:
     """The size that a tool prints: of all blocks, where it counts them all as nccl-tests does."""
-    if tool != "nccl-tests" or case.benchmark not in MOVED or not ranks:
+    traffic = TRAFFIC.get(case.benchmark)
+    if tool != "nccl-tests" or traffic is None or not ranks:
         return case.x
-    return int(case.x * MOVED[case.benchmark].counted(ranks))
+    blocks = traffic.algorithm_bytes(1, ranks)
+    return _roundest(blocks * case.x, blocks * (case.x + 1))
+
+
+def _roundest(least: int, end: int) -> int:
+    """The multiple of the largest power of two from `least` on, below `end`: blocks were rounded
+    down."""
+    step = 1
+    while -(-least // (2 * step)) * 2 * step < end and 2 * step < end:
+        step *= 2
+    return -(-least // step) * step
 
 
 def figures_of(results: Results, observations: Observations) -> list[Figure]:
@@ -174,15 +176,28 @@ def figures_of(results: Results, observations: Observations) -> list[Figure]:
     clues = {library.who: library.clues for library in observations.libraries if library.imported}
     wrong = {cell.who for cell in results.cells if cell.status == "wrong data"}
     cut = {failure.who for failure in results.failures if failure.status == "crashed"}
-    mine = [
-        cell
-        for cell in results.cells
-        if cell.who.library in imported and cell.who in clues and cell.median and cell.case.x
-    ]
+    mine = [cell for cell in results.cells if cell.who.library in imported and cell.who in clues]
     curves = grouped(mine, lambda cell: (cell.who, cell.place.group, cell.case.curve))
+    measured = [
+        (who, [cell for cell in cells if cell.median and cell.case.x])
+        for (who, _, _), cells in curves.items()
+    ]
     return [
         Figure(_ordered(cells), clues[who], who in wrong, who in cut)
-        for (who, _, _), cells in curves.items()
+        for who, cells in measured
+        if cells
+    ]
+
+
+def only_wrong(results: Results) -> list[Cell]:
+    """A cell of each imported curve whose payloads were all wrong."""
+    imported = guests(results) or {info.name for info in results.libraries if info.imported}
+    mine = [cell for cell in results.cells if cell.who.library in imported]
+    curves = grouped(mine, lambda cell: (cell.who, cell.place.group, cell.case.curve))
+    return [
+        cells[-1]
+        for cells in curves.values()
+        if all(cell.status == "wrong data" and not cell.median for cell in cells)
     ]
 
 
@@ -194,11 +209,9 @@ def _median(cell: Cell) -> float:
     return cell.median or 0.0
 
 
-def _rate(cell: Cell, ranks: int | None) -> float:
-    """GB/s of a cell."""
-    value = cell.median or 0.0
+def _rate(cell: Cell) -> float:
+    """GB/s of a cell: of a collective operation over the bus, of a time size over time."""
+    value = _median(cell)
     if cell.unit != US or not value:
         return value
-    moved = MOVED.get(cell.case.benchmark)
-    blocks = moved.bus(ranks) if moved and ranks else 1
-    return cell.case.x * blocks / value / 1e3
+    return cell.case.x / value / 1e3 if cell.busbw_gbs is None else cell.busbw_gbs

@@ -4,11 +4,11 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from nearpeak.appraisal.figure import Figure, figures_of
+from nearpeak.appraisal.figure import Figure, figures_of, only_wrong
 from nearpeak.appraisal.known import Hardware, recognised
 from nearpeak.appraisal.references import ABOVE, references, undecided
 from nearpeak.appraisal.rules import all_rules
-from nearpeak.appraisal.view import Reason, View
+from nearpeak.appraisal.view import Effect, Reason, View
 from nearpeak.errors import UserError
 from nearpeak.grouping import firsts
 from nearpeak.numbers import count
@@ -16,6 +16,7 @@ from nearpeak.observations.observed import Observations
 from nearpeak.results.results import (
     Appraisal,
     AppraisalState,
+    Cell,
     Imported,
     LikelyReason,
     Results,
@@ -25,6 +26,7 @@ from nearpeak.results.results import (
 from nearpeak.terms.ratings import GOOD
 
 MOST_REASONS = 2
+EFFECTS = (Effect.DOUBTS, Effect.LOWERS, Effect.HIDES)  # the first that a figure has settles it
 LATENCY = "how good a latency is, only its level"
 IN_HOST = "what host memory sustains in one host"
 STUDY = "nearpeak study -o here; nearpeak import FILE --beside here"
@@ -43,7 +45,23 @@ def appraise(
         _appraised(figure, hardware, beside.get(figure.key), study)
         for figure in figures_of(results, observations)
     ]
-    return sorted(appraisals, key=_urgency)
+    wrong = [_wrong(cell, observations) for cell in only_wrong(results)]
+    return sorted([*wrong, *appraisals], key=_urgency)
+
+
+def _wrong(cell: Cell, observations: Observations) -> Appraisal:
+    """The appraisal of a curve without any right payload."""
+    tools = {one.who: one.clues.tool for one in observations.libraries}
+    return Appraisal(
+        who=cell.who,
+        place=cell.place,
+        case=cell.case,
+        tool=tools.get(cell.who, ""),
+        unit=cell.unit,
+        value=0.0,
+        machine="",
+        state="wrong data",
+    )
 
 
 def _share(imported: Imported) -> float:
@@ -58,6 +76,7 @@ def _urgency(appraisal: Appraisal) -> tuple[int, float]:
 
 def _appraised(figure: Figure, named: Hardware, beside: Imported | None, study: str) -> Appraisal:
     hardware = _completed(named, recognised(figure.clues), figure.hosts)
+    figure = _placed(figure, named)
     view = View(figure, hardware, references(figure, hardware))
     outcomes = {name: rule.find(view) for name, rule in all_rules().items()}
     reasons = {name: reason for name, reason in outcomes.items() if reason}
@@ -72,7 +91,7 @@ def _appraised(figure: Figure, named: Hardware, beside: Imported | None, study: 
         place=figure.place,
         case=of_study.case if of_study else figure.case,
         tool=figure.clues.tool,
-        unit="us" if figure.of_time else "GB/s",
+        unit=figure.cells[0].unit if of_study else "us" if figure.of_time else "GB/s",
         value=of_study.value if of_study else figure.value,
         best=figure.best if figure.matrix else None,
         ranks=figure.ranks,
@@ -108,6 +127,24 @@ def _completed(named: Hardware, recognised: Hardware, hosts: int | None) -> Hard
     return replace(recognised, nics=named.nics, named=named.named)
 
 
+def _placed(figure: Figure, named: Hardware) -> Figure:
+    """The figure with its hosts, where the named hardware shows them: hosts are full of ranks, and
+    no message is faster than all NICs of a host."""
+    hosts = None
+    if figure.hosts or figure.clues.tool == "perftest":
+        return figure
+    if figure.collective and named.gpu and named.count and figure.ranks:
+        full = figure.ranks > named.count and figure.ranks % named.count == 0
+        hosts = figure.ranks // named.count if full else None
+        if figure.ranks <= named.count and not named.nics:
+            hosts = 1
+    elif named.nics and not figure.of_time and not figure.collective:
+        most = ABOVE * named.nics.number * named.nics.gbs * (2 if figure.both_ways else 1)
+        if figure.value <= most < max(point.gbs for point in figure.points):
+            hosts = 1
+    return replace(figure, clues=replace(figure.clues, hosts=hosts))
+
+
 def _of_study(beside: Imported, study: str) -> Sustained:
     source = Source(text=f"measured without MPI: {study}", address="")
     value = beside.ceiling.value if beside.ceiling else 0.0
@@ -122,15 +159,10 @@ def _state(view: View, sustained: list[Sustained], reasons: list[Reason]) -> App
         _standing(view, one.share) if one.share else "unsure" for one in sustained
     }
     state = states.pop() if len(states) == 1 else "unsure"
-    if state != "near" and any(reason.low for reason in reasons):
-        return "below"
-    return "unsure" if _unseen(state, reasons) else state
-
-
-def _unseen(state: AppraisalState, reasons: list[Reason]) -> bool:
-    """True if the figure does not show the path: it may be low, as that of too small messages, and
-    the path is not."""
-    return any(one.open and (state == "below" or one.near) for one in reasons)
+    for effect in EFFECTS:
+        if any(reason.effect is effect for reason in reasons):
+            return effect.settles(state)
+    return state
 
 
 def _standing(view: View, share: float) -> AppraisalState:
@@ -143,30 +175,29 @@ def _may_exceed(view: View) -> bool:
     """True where less is sent than the bus bandwidth counts: by trees between two hosts, or by
     NVSwitch, which adds up. No more than the links carry."""
     gpu, hosts = view.hardware.gpu, view.figure.hosts
-    adds = view.inside and gpu is not None and gpu.adds
+    adds = (view.inside or view.spans) and gpu is not None and gpu.adds
     return (hosts == 2 or adds) and view.figure.value <= view.most_added
 
 
 def _likely(state: AppraisalState, reasons: dict[str, Reason]) -> list[LikelyReason]:
-    """The first of the reasons; of a figure that is near what can be, only remarks on it."""
-    certain = {name: one for name, one in reasons.items() if one.certain or one.near}
-    others = {name: one for name, one in reasons.items() if one.open or not one.near}
-    shown = certain if state == "near" else others
+    """The first of the reasons that belong beside the verdict."""
+    shown = [(name, one) for name, one in reasons.items() if one.shown(state)]
     return [
         LikelyReason(rule=name, text=one.text, certain=one.certain, command=one.command)
-        for name, one in list(shown.items())[:MOST_REASONS]
+        for name, one in shown[:MOST_REASONS]
     ]
 
 
 def _missing(view: View, reasons: Iterable[Reason]) -> str:
     """Names, in words, what the table does not tell."""
     figure, hardware = view.figure, view.hardware
-    if unseen := next((reason.open for reason in reasons if reason.open), ""):
+    if unseen := next((reason.missing for reason in reasons if reason.missing), ""):
         return unseen
     if unknown := undecided(figure, hardware):
         return unknown
     if len(view.references) > 1:
-        return "which of these paths it was"
+        apart = figure.hosts is None and hardware.nics is not None
+        return "whether the ranks shared a host" if apart else "which of these paths it was"
     if figure.of_time:
         return LATENCY if figure.ranks else "how many ranks there were"
     if (figure.hosts or 0) > 1 or figure.clues.tool == "perftest":
@@ -178,6 +209,8 @@ def _missing(view: View, reasons: Iterable[Reason]) -> str:
         return IN_HOST if figure.hosts == 1 else "which NICs it used, if any (--machine 1x200g)"
     if hardware.gpu is None and figure.clues.gpus:
         return _unknown_gpus(dict.fromkeys(figure.clues.gpus))
+    if figure.hosts == 1:
+        return "which GPUs it was (--machine h100x8-nvlink)"
     return "which GPUs and links it was (--machine h100x8-nvlink, 1x200g)"
 
 

@@ -15,13 +15,14 @@ from nearpeak.observations.clues import Clues
 from nearpeak.results.results import Source
 
 FILE = Path(__file__).with_name("known.toml")
-Of = Literal["copy", "ring", "switch", "pcie", "nic"]
-Link = Literal["nvlink", "pcie"]
+Of = Literal["copy", "ring", "allreduce", "host", "pcie", "nic"]
+Link = Literal["nvlink", "xgmi", "pcie"]
+NVLINK, XGMI = "NVLink", "Infinity Fabric"
 LANES = 16
 # GB/s of a lane, one way, after its line code; of generation 3 on, doubled by each.
 PCIE_3_LANE = 0.985
 NAME = re.compile(
-    r"(?:(?P<gpu>[a-z0-9]+)x(?P<count>\d{1,3})-(?P<link>nvlink|nv\d{1,2}|pcie))?"
+    r"(?:(?P<gpu>[a-z0-9]+)x(?P<count>\d{1,3})-(?P<link>nvlink|nv\d{1,2}|xgmi|pcie))?"
     r"(?P<plus>\+)?(?:(?P<nics>\d{1,2})x(?P<gbits>\d{1,4})g)?"
 )
 
@@ -39,14 +40,24 @@ class Gpu(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     pattern: str
     pcie: int  # generation of its 16 lanes
     nvlink: float | None = None  # nominal, of all links together
+    xgmi: float | None = None  # the same of AMD's Infinity Fabric
+    bridge: float | None = None  # the same of a bridge of NVLink, which a card may have
     links: int = 0
     adds: bool = False  # NVSwitch adds up their numbers
     pair: tuple[int, ...] = ()  # links between two of them, on each kind of board
+    domain: int = 0  # GPUs that NVLink joins over several hosts; 0: those of a host
+    c2c: bool = False  # NVLink joins it with its CPU
+    own_nic: bool = False  # a NIC on its board, so that PCIe of the host bounds no NIC
 
     @property
     def pcie_gbs(self) -> float:
         """The nominal rate of its lanes."""
         return nominal_pcie_gbs(self.pcie)
+
+    @property
+    def fabric(self) -> Link:
+        """The link that joins all GPUs of a host."""
+        return "nvlink" if self.nvlink else "xgmi" if self.xgmi else "pcie"
 
 
 class Known(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -56,6 +67,7 @@ class Known(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     gpus: tuple[str, ...]  # empty: all
     source: Source
     tools: tuple[str, ...] = ()  # whose figures it is for; empty: all
+    ranks: int = 0  # fewest ranks that reach it
     gbs: float | None = None
     share: float | None = None  # of the nominal rate
 
@@ -92,7 +104,7 @@ class Hardware:
     def id(self) -> str:
         """Its name, as `--machine` takes it; empty where nothing is known."""
         link = f"nv{self.lanes}" if self.lanes else self.link
-        gpus = f"{self.gpu.id}x{self.count}-{link}" if self.gpu else ""
+        gpus = f"{self.gpu.id}x{self.count}-{link}" if self.gpu and self.count else ""
         nics = f"{self.nics.number}x{self.nics.gbits}g" if self.nics else ""
         return "+".join(filter(None, [gpus, nics]))
 
@@ -110,10 +122,20 @@ def data() -> Data:
     return msgspec.toml.decode(FILE.read_bytes(), type=Data)
 
 
-def measured_ceiling(of: Of, gpu: Gpu | None, tool: str = "") -> Known | None:
-    """The first ceiling of a kind for this model and tool, or for all; None without one."""
-    fits = (one for one in data().ceiling if one.of == of and (not one.tools or tool in one.tools))
-    return next((one for one in fits if not one.gpus or (gpu and gpu.id in one.gpus)), None)
+def measured_ceiling(of: Of, gpu: Gpu | None, tool: str = "", ranks: int = 0) -> Known | None:
+    """The first ceiling of a kind for this model, tool and number of ranks, or for all; None
+    without one."""
+    return next(
+        (
+            one
+            for one in data().ceiling
+            if one.of == of
+            and (not one.tools or tool in one.tools)
+            and (not one.gpus or (gpu and gpu.id in one.gpus))
+            and one.ranks <= ranks
+        ),
+        None,
+    )
 
 
 def named(text: str) -> Hardware:
@@ -151,12 +173,16 @@ def _with_gpus(text: str, gpu: Gpu, number: int, link: str, nics: Nics | None) -
         raise UserError(f"--machine {text}: no GPU: give {gpu.id}x1-{link} or its like")
     if link == "pcie":
         return Hardware(gpu, number, "pcie", None, nics, named=True)
-    if gpu.nvlink is None:
+    if link == "xgmi" and gpu.xgmi:
+        return Hardware(gpu, number, "xgmi", None, nics, named=True)
+    lanes = int(link[2:]) if link not in ("nvlink", "xgmi") else None
+    ring = measured_ceiling("ring", gpu)
+    bridged = bool(gpu.bridge and lanes and ring and ring.gpus)
+    if link == "xgmi" or not (gpu.nvlink or bridged):
         raise UserError(
-            f"--machine {text}: no rates of NVLink are known for {gpu.name}: give"
-            f" {gpu.id}x{number}-pcie"
+            f"--machine {text}: no rates of {XGMI if link == 'xgmi' else NVLINK} are known for"
+            f" {gpu.name}: give {gpu.id}x{number}-{gpu.fabric}"
         )
-    lanes = int(link[2:]) if link != "nvlink" else None
     if lanes is not None and not 0 < lanes <= gpu.links:
         raise UserError(f"--machine {text}: {gpu.name} has 1 to {gpu.links} NVLinks")
     return Hardware(gpu, number, "nvlink", lanes, nics, named=True)
@@ -169,5 +195,6 @@ def recognised(clues: Clues) -> Hardware:
     if len(models) != 1 or len(matched) != len(clues.gpus):
         return Hardware()
     [gpu] = models
-    number = len(clues.gpus) // max(clues.hosts or 1, 1)
-    return Hardware(gpu, number, "nvlink" if gpu.nvlink else "pcie")
+    all_hosts = clues.hosts is None and clues.tool == "nccl-tests"
+    number = None if all_hosts else len(clues.gpus) // (clues.hosts or 1)
+    return Hardware(gpu, number, gpu.fabric)

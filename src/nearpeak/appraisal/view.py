@@ -3,11 +3,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
 from functools import cached_property
 
 from nearpeak.appraisal.figure import LARGE_BYTES, Figure, Point
 from nearpeak.appraisal.known import Hardware, measured_ceiling, nominal_pcie_gbs
-from nearpeak.appraisal.references import Reference
+from nearpeak.appraisal.references import Reference, spans_hosts
+from nearpeak.results.results import AppraisalState
 
 
 @dataclass(frozen=True)
@@ -63,8 +65,9 @@ class View:
         gpu, nics, ranks = self.hardware.gpu, self.hardware.nics, self.figure.ranks
         if self.figure.benchmark != "allreduce" or not ranks:
             return 0.0
-        links = [gpu.nvlink or gpu.pcie_gbs] if gpu else []
-        links += [nics.number * nics.gbs] if nics and not self.inside else []
+        links = [gpu.nvlink or gpu.xgmi or gpu.pcie_gbs] if gpu else []
+        crossed = nics and not self.inside and not self.spans
+        links += [nics.number * nics.gbs] if crossed and nics else []
         return 2 * (ranks - 1) / ranks * min(links, default=0.0)
 
     @property
@@ -73,9 +76,31 @@ class View:
         return self.figure.hosts == 1
 
     @property
+    def spans(self) -> bool:
+        """True if NVLink may join GPUs of several hosts."""
+        return spans_hosts(self.figure, self.hardware)
+
+    @property
     def between(self) -> bool:
         """True if ranks are known to be on several hosts."""
         return (self.figure.hosts or 0) > 1 or self.figure.clues.tool == "perftest"
+
+
+class Effect(Enum):
+    """The consequence of a reason for the verdict on a figure."""
+
+    EXPLAINS = "explains a figure that is below"
+    LOWERS = "shows that the figure is low, whatever the hardware is"
+    REMARKS = "remarks on a figure that is near"
+    HIDES = "a figure below says nothing of the path"
+    DOUBTS = "no figure says anything of the path"
+
+    def settles(self, state: AppraisalState) -> AppraisalState:
+        """The state of a figure with such a reason."""
+        if self is Effect.LOWERS:
+            return state if state == "near" else "below"
+        unseen = self is Effect.DOUBTS or (self is Effect.HIDES and state == "below")
+        return "unsure" if unseen else state
 
 
 @dataclass(frozen=True)
@@ -84,10 +109,14 @@ class Reason:
 
     text: str  # a sentence
     command: str = ""  # a line for a POSIX shell; empty: none
+    effect: Effect = Effect.EXPLAINS
+    missing: str = ""  # what the table does not show where the verdict is unsure for it, in words
     certain: bool = False  # the output itself says so
-    low: bool = False  # the figure is low, whatever the hardware is
-    near: bool = False  # it explains a figure that is near what can be, or above
-    open: str = ""  # what the table does not show then, in words; empty: it shows the path's rate
+
+    def shown(self, state: AppraisalState) -> bool:
+        """True if it belongs beside a verdict: near what can be only a remark, or a fact, does."""
+        remark = self.effect is Effect.REMARKS
+        return (remark or self.certain) if state == "near" else not remark
 
 
 @dataclass(frozen=True)
@@ -108,7 +137,8 @@ def pcie_gbs(generation: int) -> float:
 
 TOPOLOGY = "nvidia-smi topo -m"
 # Variables that make a library name what it does.
-NCCL_LOG, UCX_LOG = "NCCL_DEBUG=INFO", "UCX_PROTO_INFO=y"
+NCCL_LOG, UCX_LOG, INTEL_LOG = "NCCL_DEBUG=INFO", "UCX_PROTO_INFO=y", "I_MPI_DEBUG=5"
+UCX_MEMORY = {"H": "host", "P": "host", "D": "cuda", "M": "cuda-managed"}
 SIZES = "-b 8 -e 8G -f 2"  # of nccl-tests: to where rates end to rise
 PROGRAMS = {
     "allreduce": "all_reduce_perf",
@@ -118,6 +148,9 @@ PROGRAMS = {
 }
 
 
+IMB = {"latency": "PingPong", "bw": "Uniband", "bibw": "Biband"}
+
+
 def again(view: View, variables: str = "", options: str = "") -> str:
     """A line for a shell that repeats the run with some variables."""
     figure = view.figure
@@ -125,20 +158,53 @@ def again(view: View, variables: str = "", options: str = "") -> str:
     with_variables = f"env {variables} " if variables else ""
     if figure.clues.tool == "perftest":
         return f"{figure.clues.program or 'ib_write_bw'} {options or '-a'} OTHER_HOST"
+    if figure.clues.tool == "ucx_perftest":
+        return f"{variables} {_ucx_perftest(figure)} {options} OTHER_HOST".strip().replace(
+            "  ", " "
+        )
     if figure.clues.tool == "nccl-tests":
         program = f"{PROGRAMS.get(figure.benchmark, f'{figure.benchmark}_perf')} {SIZES}"
         if view.inside:
             return f"{variables} {program} -g {ranks}".lstrip()
         return f"mpirun -n {ranks} --hostfile HOSTS {with_variables}{program}"
-    program = " ".join(filter(None, [f"osu_{figure.benchmark}", options, osu_buffers(figure)]))
+    if figure.clues.tool == "imb":
+        program = f"{_imb(figure, figure.benchmark)} {options}".rstrip()
+    else:
+        program = " ".join(filter(None, [f"osu_{figure.benchmark}", options, _osu_buffers(figure)]))
     return f"mpirun -n {ranks} {with_variables}{program}"
 
 
-def osu_buffers(figure: Figure) -> str:
+def several_in_flight(figure: Figure) -> str:
+    """A line that measures the rate of several messages in flight, by the same suite."""
+    if figure.clues.tool == "ucx_perftest":
+        return f"{_ucx_perftest(figure, rates=True)} -s 4194304 OTHER_HOST"
+    program = f"osu_bw {_osu_buffers(figure)}".rstrip()
+    return f"mpirun -n 2 {_imb(figure, 'bw') if figure.clues.tool == 'imb' else program}"
+
+
+def _imb(figure: Figure, benchmark: str) -> str:
+    program = "IMB-MPI1" if figure.on_hosts else "IMB-MPI1-GPU"
+    return f"{program} {IMB.get(benchmark, benchmark.capitalize())}"
+
+
+def _ucx_perftest(figure: Figure, rates: bool = False) -> str:
+    """The command of its test, without the other host. `rates`: that of rates."""
+    api = figure.who.settings
+    kind = "bw" if rates or figure.benchmark == "bw" else "lat"
+    memories = [UCX_MEMORY[memory] for memory in figure.case.buffers.split(",")]
+    memory = "" if figure.on_hosts else f" -m {','.join(dict.fromkeys(memories))}"
+    return f"ucx_perftest -t {'ucp_' if api in ('am', 'put') else ''}{api}_{kind}{memory}"
+
+
+def _osu_buffers(figure: Figure) -> str:
     """The last words of the command of a program of OMB; none for host memory."""
     return "" if figure.on_hosts else figure.case.buffers.replace(",", " ")
 
 
 def log(view: View) -> str:
     """A line that repeats the run, and has its library name what it does."""
-    return again(view, NCCL_LOG if view.figure.clues.tool == "nccl-tests" else UCX_LOG)
+    clues = view.figure.clues
+    if clues.tool == "nccl-tests":
+        return again(view, NCCL_LOG)
+    intel = clues.library == "intel" or (clues.tool == "imb" and not clues.library)
+    return again(view, INTEL_LOG if intel else UCX_LOG)

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from nearpeak.observations.launched import started
 from nearpeak.observations.printed import first_match, first_number, matches
 
 # A rank of nccl-tests and its GPU; of AMD's with a bus id of more parts.
@@ -37,9 +38,19 @@ GID = re.compile(r"\s*GID: (?P<gid>[0-9a-fA-F:]+)")
 ITERATIONS = re.compile(r".*\bwarmup iters:? \d+ iters:? (?P<number>\d+)")
 # ucx_perftest's server, of a client of the same host.
 SELF = re.compile(r".*\bAccepted connection from (?:127\.|\[?::1\b|localhost)")
+# `NCCL_ALGO=RING` in a command, or in NCCL's log what it was set to.
+FORCED = re.compile(r""".*\bNCCL_ALGO(?:=| set by environment to )["']?(?P<name>[A-Za-z]+)\b""")
+# NCCL's log of its choice: `AllReduce: 8192 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..0}`.
+CHOSEN = re.compile(r".*\bNCCL INFO \w+: \d+ Bytes -> Algo (?P<name>\w+) proto\b")
+NUMBERED = {"0": "tree", "1": "ring"}  # by versions that do not name it
 DEBUG = re.compile(
     r".*\b(?:UCX was compiled with debug|--enable-debug\b|built with debug|assertions? enabled)",
     re.I,
+)
+# By what a command or a log names.
+LIBRARIES = (
+    ("intel", re.compile(r"\bI_MPI_[A-Z]|Intel\(R\) MPI Library|/impi/|intel-oneapi-mpi").search),
+    ("ucx", re.compile(r"\bUCX\b|\bUCX_|\bucx_|[Oo]pen ?-?mpi|\s-?-mca\s|OMPI_", re.ASCII).search),
 )
 NO_LID = re.compile(r"0+|0x0+")
 
@@ -56,6 +67,8 @@ class Clues:
     nics: int | None = None  # that NCCL uses on the host of its first rank
     looped: bool = False  # both ends of the connection were one port
     iterations: int | None = None  # of each size
+    algorithm: str = ""  # that NCCL used at the largest size, or had to use: "ring", "tree", ...
+    library: str = ""  # "intel": Intel MPI; "ucx": one that may use UCX
     debug: bool = False  # a library said that it was built for debugging
 
 
@@ -63,22 +76,36 @@ def clues_of(lines: Sequence[str], tool: str) -> Clues:
     """Look for all of them in the lines of an output of `tool`."""
     devices = matches(DEVICE.match, lines)
     names = [match["name"].strip() for match in devices] or _listed(lines)
-    one_host = first_match(SELF.match, lines) or tool == "nvbandwidth"
     network = first_match(NETWORK.match, lines)
     return Clues(
         tool=tool,
         program=_program(lines) if tool == "perftest" else "",
         gpus=tuple(names),
-        hosts=_hosts(devices) if devices else 1 if one_host else None,
+        hosts=_hosts(lines, devices, tool),
         routes=frozenset(match["route"] for match in matches(ROUTE.match, lines)),
         nics=(len(NIC.findall(network["nics"])) or None) if network else None,
         looped=_looped(lines),
         iterations=first_number(ITERATIONS.match, lines),
+        algorithm=_algorithm(lines),
+        library=next((name for name, seen in LIBRARIES if first_match(seen, lines)), ""),
         debug=first_match(DEBUG.match, lines) is not None,
     )
 
 
-def _hosts(devices: Sequence[re.Match[str]]) -> int | None:
+def _hosts(lines: Sequence[str], devices: Sequence[re.Match[str]], tool: str) -> int | None:
+    """The hosts by the list of all ranks, else by the command line, else by what a tool says."""
+    if tool == "nvbandwidth" or first_match(SELF.match, lines):
+        return 1
+    all_ranks = len({device["rank"] for device in devices}) > max(_numbers(devices), default=0)
+    listed = _listed_hosts(devices) if all_ranks else None
+    return listed or (started(lines).hosts if tool != "perftest" else None)
+
+
+def _numbers(devices: Iterable[re.Match[str]]) -> list[int]:
+    return [int(device["rank"]) for device in devices]
+
+
+def _listed_hosts(devices: Sequence[re.Match[str]]) -> int | None:
     """Counts the hosts: a GPU that is listed again is one of another host of the same name.
 
     None where a short bus id, which has no domain, is listed again: it may be of two GPUs.
@@ -90,6 +117,14 @@ def _hosts(devices: Sequence[re.Match[str]]) -> int | None:
     for (host, *_), number in gpus.items():
         most[host] = max(number, most.get(host, 0))
     return sum(most.values()) or None
+
+
+def _algorithm(lines: Sequence[str]) -> str:
+    """The last that NCCL chose, else the one that it was told to use; empty where it is none."""
+    chosen = [match["name"].lower() for match in matches(CHOSEN.match, lines)][-1:]
+    forced = {match["name"].lower() for match in matches(FORCED.match, lines)}
+    names = chosen or (list(forced) if len(forced) == 1 else [""])
+    return NUMBERED.get(names[0], names[0])
 
 
 def _has_host(device: re.Match[str]) -> bool:

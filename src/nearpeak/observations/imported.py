@@ -36,7 +36,7 @@ from nearpeak.terms.sizes import quoted
 
 T = TypeVar("T")
 N = TypeVar("N", int, float)
-PAIR, ANY = RankRule("exactly", 2), RankRule("at least", 2)
+PAIR = RankRule("exactly", 2)
 MOST = (1 << 63) - 1  # bytes, repetitions
 MOST_RANKS = 1 << 20  # of all tables of a file: more than any machine has cores in one job
 MOST_TABLES = 1 << 14
@@ -122,11 +122,6 @@ def message(name: str, unit: str, *, symmetric: bool = True) -> Benchmark:
         symmetric=symmetric,
         ceiling="measured",
     )
-
-
-def collective(name: str) -> Benchmark:
-    """One of our collective operations."""
-    return Benchmark(name, [Metric(name, "us", "lower")], ANY, family="collective")
 
 
 def library(

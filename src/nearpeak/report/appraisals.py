@@ -3,7 +3,7 @@
 
 from collections.abc import Iterator
 
-from nearpeak.appraisal.figure import printed_bytes
+from nearpeak.appraisal.figure import named_benchmark, printed_bytes
 from nearpeak.document.model import Block, Items, Prose
 from nearpeak.numbers import count, number, percent, size, unit
 from nearpeak.results.results import Appraisal, LikelyReason, Results, Sustained
@@ -17,6 +17,7 @@ STATES = {
     "wrong data": "no figure, as the payload was wrong",
 }
 NO_RANKS = ("nvbandwidth", "perftest")
+SEVERAL = 2  # paths, of more of which a line has the slowest and the fastest
 SHOWN = 1  # on a terminal; the page has all of them
 
 
@@ -36,6 +37,9 @@ def lines(appraisal: Appraisal, named: bool = False) -> Iterator[str]:
     `named`: the figure has the name of its file.
     """
     name = f"{appraisal.who.library}, " if named else ""
+    if not appraisal.value and appraisal.state == "wrong data":
+        yield f"Verdict: {name}wrong data: no payload passed validation."
+        return
     yield f"Figure: {name}{_figure(appraisal)}."
     if sustained := appraisal.sustained:
         yield f"Known: {_paths(appraisal, sustained)}."
@@ -57,7 +61,9 @@ def verdict(appraisal: Appraisal) -> str:
     """The verdict: `97 %: near what such hardware sustains`."""
     shares = [one.share for one in appraisal.sustained if one.share is not None]
     if appraisal.state == "unsure":
-        of = " or ".join(f"{percent(share)} %" for share in shares)
+        ends = [min(shares), max(shares)] if len(shares) > SEVERAL else shares
+        between = " to " if len(shares) > SEVERAL else " or "
+        of = between.join(f"{percent(share)} %" for share in ends)
         return (
             f"unsure{f' ({of})' if of else ''}. This table alone cannot tell: {appraisal.missing}"
         )
@@ -79,13 +85,16 @@ def _figure(appraisal: Appraisal) -> str:
     where = [count(ranks, "rank") + " in" if ranks else "", memory]
     where.append(f"on {count(appraisal.hosts, 'host')}" if appraisal.hosts else "")
     printed = size(printed_bytes(appraisal.tool, case, appraisal.ranks))
-    subject = " ".join(filter(None, [appraisal.tool, case.benchmark, printed + ",", *where]))
+    benchmark = named_benchmark(case, appraisal.unit)
+    subject = " ".join(filter(None, [appraisal.tool, benchmark, printed + ",", *where]))
     return f"{subject}: {value}"
 
 
 def _paths(appraisal: Appraisal, sustained: list[Sustained]) -> str:
-    paths = " or ".join(
-        f"{number(one.value)} {unit(appraisal.unit)} by {one.path}" for one in sustained
+    ordered = sorted(sustained, key=lambda path: path.value)
+    ends = [ordered[0], ordered[-1]] if len(sustained) > SEVERAL else sustained
+    paths = (" to " if len(sustained) > SEVERAL else " or ").join(
+        f"{number(one.value)} {unit(appraisal.unit)} by {one.path}" for one in ends
     )
     how = "named" if appraisal.named else "recognised"
     machine = f"{appraisal.machine} ({how}), " if appraisal.machine else ""

@@ -751,7 +751,7 @@ class Appraisal(msgspec.Struct, kw_only=True):
     tool: str  # that printed it
     # `us`, or `GB/s`: of collective operations the bus bandwidth, as nccl-tests defines it
     unit: str
-    value: float  # the figure
+    value: float  # the figure; 0: all payloads were wrong
     best: float | None = None  # of a matrix, the best pair; else null
     ranks: int | None = None  # null: not known
     hosts: int | None = None  # that the ranks were on; null: not known

@@ -2,7 +2,7 @@
 """Sizes that fall behind their neighbours."""
 
 import pytest
-from made_tables import appraised, osu, rules
+from made_tables import H100, MIB, appraised, bus_us, nccl, osu, rules
 
 
 @pytest.mark.parametrize(
@@ -17,6 +17,17 @@ from made_tables import appraised, osu, rules
             "",
             False,
         ),  # of the clock
+        (osu("Bandwidth", [(64, 60.0), (128, 110.0), (256, 70.0), (MIB, 9e3)]), "", False),
+        (
+            nccl(H100, [(256, 12.0), (512, 90.0), (1024, 95.0), bus_us(512 * MIB, 5, 8)]),
+            "",
+            False,
+        ),  # noise of small operations
+        (
+            nccl(H100, [(16384, 12.0), (32768, 90.0), (65536, 95.0), bus_us(512 * MIB, 5, 8)]),
+            "",
+            True,
+        ),
     ],
 )
 def test_a_protocol_changes(text: str, machine: str, said: bool) -> None:

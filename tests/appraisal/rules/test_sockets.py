@@ -18,7 +18,10 @@ from made_tables import H100, MIB, appraised, bus_us, nccl, rules
             "8x400g",
             True,
         ),
-        (nccl(H100, [bus_us(512 * MIB, 1.1, 16)], hosts=2), "8x400g", True),
+        (nccl(H100, [bus_us(512 * MIB, 1.1, 16)], hosts=2), "", True),
+        (nccl(H100, [bus_us(512 * MIB, 1.1, 16)], hosts=2), "1x10g", True),
+        # Of a faster NIC it may be anything.
+        (nccl(H100, [bus_us(512 * MIB, 3.0, 16)], hosts=2), "2x200g", False),
         (nccl(H100, [bus_us(512 * MIB, 60, 16)], hosts=2), "8x400g", False),
         (nccl(H100, [bus_us(512 * MIB, 1.1, 8)]), "", False),  # one host
     ],

@@ -259,8 +259,8 @@ def test_sizes_below_an_element_of_each_rank_are_left_out(written: Path, program
         load(written)
 
 
-@pytest.mark.parametrize("device", DEVICES.splitlines(keepends=True))
-def test_one_rank_communicates_with_nobody(written: Path, device: str) -> None:
+def test_one_rank_communicates_with_nobody(written: Path) -> None:
+    device = DEVICES.splitlines(keepends=True)[0]
     for program in ("all_reduce", "all_gather", "reduce"):
         rows = TIMES + ROW.format(1.0, 0) + END
         written.write_text(CONFIG + STARTING.format(program) + device + rows)
@@ -349,4 +349,70 @@ def test_what_adds_up_is_not_left_blank(written: Path, operation: str) -> None:
     start = f"{CONFIG}{STARTING.format(operation)}{DEVICES}{BLANKS}"
     written.write_text(f"{start}{BLANK.format('0e+00')}{END}")
     with pytest.raises(UserError, match="but its numbers are not added up"):
+        load(written)
+
+
+BANDWIDTHS = "# size count type redop root time algbw busbw #wrong time algbw busbw #wrong\n"
+
+
+def _row(
+    ratio: float, *, elements: int = 1 << 28, combined: str = "sum", in_place: str = "0"
+) -> str:
+    """A row of 1 GiB, whose bandwidth is 300 GB/s."""
+    bus = f"300.00 {300 * ratio:.2f}"
+    return f"{1 << 30} {elements} float {combined} -1 3579.1 {bus} 0 3579.1 {bus} {in_place}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "benchmark", "ranks"),
+    [
+        (BANDWIDTHS + _row(1.875), "allreduce", 16),  # 2 (n - 1) / n
+        (BANDWIDTHS + _row(2 * 71 / 72), "allreduce", 72),
+        (
+            BANDWIDTHS + _row(15 / 16, elements=1 << 24, combined="none"),
+            "allgather",
+            16,
+        ),
+        (
+            "run_nccl_tests.sh -t alltoall -e 8G n0 n1\n"
+            + BANDWIDTHS
+            + _row(15 / 16, elements=1 << 24, combined="none", in_place="N/A"),
+            "alltoall",
+            16,
+        ),
+        ("srun -N 2 -n 8 build/all_reduce_perf\n" + BANDWIDTHS + _row(1.75), "allreduce", 8),
+        (
+            "#  Rank 71 Group  0 Pid  140 on n18 device  3 [0x01] NVIDIA GB200\n"
+            + BANDWIDTHS
+            + _row(2 * 71 / 72),
+            "allreduce",
+            72,
+        ),
+    ],
+)
+def test_an_excerpt_says_what_it_is_of(
+    text: str, benchmark: str, ranks: int, written: Path
+) -> None:
+    """As clouds document them: rows without the lines before them."""
+    written.write_text(text + END)
+    found = load(written)
+    assert found.observed[0].case.benchmark == benchmark
+    assert len(found.observed[0].launch.place.ends) == ranks
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            BANDWIDTHS + _row(15 / 16, elements=1 << 24, combined="none", in_place="N/A"),
+            "does not say of which operation",
+        ),
+        (BANDWIDTHS + _row(1.0), "does not say of which operation"),
+        (BANDWIDTHS + _row(2 * 1999 / 2000), "how many ranks"),  # or 1998, or 2001
+        (2 * (BANDWIDTHS + _row(1.875)), "is of 2 runs"),
+    ],
+)
+def test_an_excerpt_that_may_be_of_several_is_refused(text: str, words: str, written: Path) -> None:
+    written.write_text(text + END)
+    with pytest.raises(UserError, match=words):
         load(written)

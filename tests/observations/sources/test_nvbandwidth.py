@@ -100,6 +100,7 @@ def test_one_gpu_has_a_table_and_no_matrix(written: Path) -> None:
         ("v0.5", "", 64),
         ("v0.6", "", 64),
         ("v0.9", "", 512),
+        ("v0.10.0", "", 512),
         ("v0.8", "bufferSize: 1024\n", 1024),
     ],
 )

@@ -8,6 +8,7 @@ from nearpeak.numbers import number, size
 
 RATE, TIME = 0.75, 2.5  # of the rate before it; times the time before it, at twice the size
 MOST_BYTES = 4 << 20
+LEAST_BYTES, LEAST_GBS = 16 << 10, 0.2  # below both, and in small collectives, it is noise
 LEAST_US = 2.0  # a jump below that is of the clock
 
 
@@ -30,7 +31,8 @@ def find(view: View) -> Reason | None:
             f"{number(a.median)} µs at {size(a.case.x)} and {number(b.median)} at {size(b.case.x)}",
         )
     for one, other in pairwise(figure.points):
-        falls = other.gbs < RATE * one.gbs and other.size_bytes <= MOST_BYTES
+        steady = other.size_bytes >= LEAST_BYTES or (one.gbs >= LEAST_GBS and not figure.collective)
+        falls = steady and other.gbs < RATE * one.gbs and other.size_bytes <= MOST_BYTES
         if falls and figure.points[-1].gbs > other.gbs / RATE:
             return _threshold(
                 view,

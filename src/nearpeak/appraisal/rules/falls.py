@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rates that fall to less than half at larger messages."""
 
-from nearpeak.appraisal.view import Reason, Rule, View, log
+from nearpeak.appraisal.view import Effect, Reason, Rule, View, log
 from nearpeak.numbers import number, size
 
 LIMIT = 0.5  # of the best rate at smaller sizes
@@ -28,7 +28,7 @@ def find(view: View) -> Reason | None:
         f"falls from {number(best.gbs)} GB/s at {size(best.size_bytes)} to {number(first.gbs)} at"
         f" {size(first.size_bytes)}: {why}",
         log(view),
-        low=not in_host,
+        effect=Effect.EXPLAINS if in_host else Effect.LOWERS,
     )
 
 

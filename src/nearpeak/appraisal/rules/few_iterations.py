@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Too few repetitions: the first ones connect and allocate."""
 
-from nearpeak.appraisal.view import Reason, Rule, View, again
+from nearpeak.appraisal.view import Effect, Reason, Rule, View, again
 from nearpeak.numbers import count
 
 FEWEST = 5
@@ -15,7 +15,8 @@ def find(view: View) -> Reason | None:
     return Reason(
         f"the mean of {count(iterations, 'repetition')}: connecting and warming up count too much",
         again(view),
-        open="what it reaches in more repetitions",
+        effect=Effect.HIDES,
+        missing="what it reaches in more repetitions",
     )
 
 

@@ -2,7 +2,7 @@
 """Allreduce between three hosts or more above the NICs' rate: switches may add up the numbers."""
 
 from nearpeak.appraisal.references import ABOVE
-from nearpeak.appraisal.view import Reason, Rule, View, log
+from nearpeak.appraisal.view import Effect, Reason, Rule, View, log
 
 
 def find(view: View) -> Reason | None:
@@ -14,8 +14,8 @@ def find(view: View) -> Reason | None:
     return Reason(
         "switches may reduce in the network (InfiniBand SHARP): less is sent than busbw counts",
         log(view),
-        near=True,
-        open="whether the switches reduce (SHARP)",
+        effect=Effect.DOUBTS,
+        missing="whether the switches reduce (SHARP)",
     )
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Copies by a kernel between host and GPU: the copy engine may be faster."""
 
-from nearpeak.appraisal.view import Reason, Rule, View
+from nearpeak.appraisal.view import Effect, Reason, Rule, View
 
 
 def find(view: View) -> Reason | None:
@@ -14,7 +14,8 @@ def find(view: View) -> Reason | None:
     return Reason(
         "a kernel copied (sm): that is of the kernel, and the copy engine (ce) shows the path",
         f"nvbandwidth -t {ways[figure.case.buffers]}_memcpy_ce",
-        open="what the copy engine reaches",
+        effect=Effect.HIDES,
+        missing="what the copy engine reaches",
     )
 
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The level of small latencies: which kind of route takes so long."""
 
-from nearpeak.appraisal.view import Reason, Rule, View
+from nearpeak.appraisal.view import Effect, Reason, Rule, View
+from nearpeak.numbers import number, size
 
 SMALL_BYTES = 1024
 # Up to so many us; what takes so long. Host memory: from the recordings of this project and from
@@ -10,6 +11,7 @@ HOST = (
     (0.9, "the level of shared memory in one host", False),
     (4.0, "the level of RDMA between hosts, or of shared memory across sockets", False),
     (9.0, "slow for RDMA: GPU support that asks the driver, several hops, or busy CPUs", False),
+    (30.0, "the level of TCP, of EFA (14 to 22 µs), or of ranks that share a CPU", False),
     (200.0, "the level of TCP, or of ranks that share a CPU", False),
     (1e9, "longer than any route: ranks sleep, share a CPU, or wait for a timer", True),
 )
@@ -27,14 +29,19 @@ GPU = (
 
 def find(view: View) -> Reason | None:
     """Looks up the level."""
-    figure = view.figure
-    if not figure.of_time or figure.ranks != 2 or figure.case.x > SMALL_BYTES:
+    figure, cell = view.figure, view.figure.small
+    timed = figure.of_time or figure.ping_pong
+    if not timed or figure.ranks != 2 or cell.case.x > SMALL_BYTES:
         return None
     levels = HOST if figure.on_hosts else GPU
     if figure.clues.tool == "perftest":
         levels = PERFTEST
-    text, low = next((text, low) for most, text, low in levels if figure.value <= most)
-    return Reason(text, low=low)
+    us = cell.median or 0.0
+    text, low = next((text, low) for most, text, low in levels if us <= most)
+    if figure.ping_pong:
+        text = f"{number(us)} µs at {size(cell.case.x)}: {text}"
+        return Reason(text, effect=Effect.REMARKS)
+    return Reason(text, effect=Effect.LOWERS if low else Effect.EXPLAINS)
 
 
 RULE = Rule(7, find, "the level of latencies of small messages")

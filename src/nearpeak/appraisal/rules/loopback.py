@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Both ends of a connection are one port: nothing crossed a network."""
 
-from nearpeak.appraisal.view import Reason, Rule, View, again
+from nearpeak.appraisal.view import Effect, Reason, Rule, View, again
 
 
 def find(view: View) -> Reason | None:
@@ -12,8 +12,8 @@ def find(view: View) -> Reason | None:
         "both ends are one port: the data crossed PCIe twice and no network",
         again(view),
         certain=True,
-        near=True,
-        open="what the network sustains",
+        effect=Effect.DOUBTS,
+        missing="what the network sustains",
     )
 
 

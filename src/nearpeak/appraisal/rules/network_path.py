@@ -8,10 +8,11 @@ from nearpeak.terms.ratings import GOOD
 def find(view: View) -> Reason | None:
     """Looks for NCCL between hosts below the rate of the NICs."""
     figure = view.figure
-    if not ((figure.hosts or 0) > 1 and figure.on_gpus) or view.share is None or view.share >= GOOD:
+    crossed = (figure.hosts or 0) > 1 and figure.on_gpus
+    if not crossed or not view.shares or max(view.shares) >= GOOD:
         return None
     return Reason(
-        "GPUDirect RDMA off or across sockets, fewer NICs in use, or a network with losses",
+        "GPUDirect RDMA off or across sockets, fewer NICs in use, a slow port (ibstat), or losses",
         log(view),
     )
 

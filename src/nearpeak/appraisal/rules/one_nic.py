@@ -12,7 +12,7 @@ def find(view: View) -> Reason | None:
     if nics is None or nics.number < 2 or not view.is_rate or view.inside:
         return None
     other = not view.of_nics if view.references else view.figure.collective
-    if other or view.figure.clues.tool == "perftest":
+    if other or view.figure.clues.tool == "perftest" or view.figure.benchmark == "alltoall":
         return None
     if not LEAST <= view.one_way / nics.gbs <= MOST:
         return None

@@ -2,11 +2,11 @@
 """Rates that still rise at the largest size, or a table of small sizes only."""
 
 from nearpeak.appraisal.figure import LARGE_BYTES
-from nearpeak.appraisal.view import Reason, Rule, View, again
+from nearpeak.appraisal.view import Effect, Reason, Rule, View, again
 from nearpeak.numbers import size
 
 LIMIT = 1.1  # times the rate at half the size
-OPTIONS = {"osu": "-m 1:67108864", "imb": "-m 1:67108864"}
+OPTIONS = {"osu": "-m 1:67108864", "imb": "-msglog 26", "ucx_perftest": "-s 67108864"}
 
 
 def find(view: View) -> Reason | None:
@@ -25,7 +25,8 @@ def find(view: View) -> Reason | None:
     return Reason(
         f"{text} the rate of the path",
         again(view, options=OPTIONS.get(figure.clues.tool, "")),
-        open="what it reaches at larger messages",
+        effect=Effect.HIDES,
+        missing="what it reaches at larger messages",
     )
 
 

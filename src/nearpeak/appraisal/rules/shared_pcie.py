@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cards that exchange data: they share the ways of the CPUs, and no lane is a bound of all."""
 
-from nearpeak.appraisal.view import TOPOLOGY, Reason, Rule, View
+from nearpeak.appraisal.view import TOPOLOGY, Effect, Reason, Rule, View
 from nearpeak.terms.ratings import FAIR, GOOD
 
 LEAST = 0.2  # of the rate of PCIe: less is not for sharing alone
@@ -20,7 +20,8 @@ def find(view: View) -> Reason | None:
     return Reason(
         "cards share the ways through the CPUs, or copy through host memory",
         TOPOLOGY,
-        open="what lies between the cards",
+        effect=Effect.HIDES,
+        missing="what lies between the cards",
     )
 
 

@@ -17,7 +17,8 @@ def find(view: View) -> Reason | None:
         )
     if not view.is_rate or not view.between or view.figure.clues.tool == "perftest":
         return None
-    for gbits in PORTS:
+    nics = view.hardware.nics
+    for gbits in (port for port in PORTS if nics is None or nics.gbits <= port):
         if LEAST <= view.figure.value * 8 / gbits <= MOST:
             return Reason(
                 f"the rate is that of one Ethernet port of {gbits} Gb/s, as over TCP",
@@ -26,4 +27,8 @@ def find(view: View) -> Reason | None:
     return None
 
 
-RULE = Rule(1, find, "TCP between hosts, by the log or by the rate of a port of 1, 10 or 25 Gb/s")
+RULE = Rule(
+    1,
+    find,
+    "TCP between hosts, by the log or, unless faster NICs are named, by the rate of a slow port",
+)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """GPU memory at a few GB/s: pieces through host memory, one after the other."""
 
-from nearpeak.appraisal.view import Reason, Rule, View, log
+from nearpeak.appraisal.view import Effect, Reason, Rule, View, log
 
 LIMIT_GBS = 5.0  # below the slowest link of GPUs of the last ten years, PCIe 3.0 x8
 
@@ -13,10 +13,10 @@ def find(view: View) -> Reason | None:
     if figure.on_hosts or not (of_message and view.is_rate) or view.one_way >= LIMIT_GBS:
         return None
     return Reason(
-        "GPU memory goes through host memory in pieces, unless the network is that slow",
+        "GPU memory goes through host memory in pieces, or by TCP, unless the network is slow",
         log(view),
-        low=True,
+        effect=Effect.LOWERS,
     )
 
 
-RULE = Rule(5, find, "messages of GPU memory below 5 GB/s, less than any link of GPUs")
+RULE = Rule(4, find, "messages of GPU memory below 5 GB/s, less than any link of GPUs")

@@ -2,7 +2,7 @@
 """Allreduce above the rate of rings: NVSwitch adds up."""
 
 from nearpeak.appraisal.references import ABOVE
-from nearpeak.appraisal.view import Reason, Rule, View, again
+from nearpeak.appraisal.view import Effect, Reason, Rule, View, again
 
 
 def find(view: View) -> Reason | None:
@@ -16,7 +16,7 @@ def find(view: View) -> Reason | None:
     return Reason(
         "NVSwitch reduces in the switch (NVLink SHARP): less is sent than busbw counts",
         again(view, "NCCL_NVLS_ENABLE=0"),
-        near=True,
+        effect=Effect.REMARKS,
     )
 
 

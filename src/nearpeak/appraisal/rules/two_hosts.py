@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Allreduce between two hosts: trees send less between them than the bus bandwidth counts."""
 
-from nearpeak.appraisal.references import ABOVE
-from nearpeak.appraisal.view import Reason, Rule, View, again
+from nearpeak.appraisal.references import ABOVE, inside_gbs
+from nearpeak.appraisal.view import Effect, Reason, Rule, View, again
 from nearpeak.terms.ratings import GOOD
 
 
@@ -14,11 +14,16 @@ def find(view: View) -> Reason | None:
         return None
     if not view.of_nics:
         return None
+    rings = figure.clues.algorithm == "ring"
+    # Near for trees as well, which the links inside a host bound.
+    inside = inside_gbs(figure, view.hardware)
+    if share <= ABOVE and (rings or (inside and figure.value >= GOOD * inside)):
+        return None
     return Reason(
         "between two hosts trees send less than busbw counts: it may exceed the NICs' rate",
         again(view, "NCCL_ALGO=RING"),
-        near=True,
-        open="" if share > ABOVE else "rings from trees",
+        effect=Effect.REMARKS if share > ABOVE else Effect.DOUBTS,
+        missing="" if share > ABOVE else "rings from trees",
     )
 
 

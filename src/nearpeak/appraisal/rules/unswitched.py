@@ -2,8 +2,8 @@
 """Allreduce at the rate of rings, where NVSwitch could add up."""
 
 from nearpeak.appraisal.known import measured_ceiling
-from nearpeak.appraisal.references import ABOVE, FEWEST_ADDED
-from nearpeak.appraisal.view import NCCL_LOG, Reason, Rule, View, again
+from nearpeak.appraisal.references import ABOVE
+from nearpeak.appraisal.view import NCCL_LOG, Effect, Reason, Rule, View, again
 from nearpeak.numbers import number
 
 LEAST = 0.85  # of the rate of rings
@@ -12,19 +12,19 @@ LEAST = 0.85  # of the rate of rings
 def find(view: View) -> Reason | None:
     """Compares the rate with that of rings."""
     gpu, ring = view.hardware.gpu, measured_ceiling("ring", None)
-    added = measured_ceiling("switch", gpu)
+    added = measured_ceiling("allreduce", gpu, ranks=view.figure.ranks or 0)
     if not (gpu and gpu.nvlink and ring and ring.share and added and view.inside):
         return None
     figure = view.figure
     rings = ring.share * gpu.nvlink
-    if figure.benchmark != "allreduce" or (figure.ranks or 0) < FEWEST_ADDED:
+    if figure.benchmark != "allreduce":
         return None
     if not LEAST <= figure.value / rings <= ABOVE:
         return None
     return Reason(
         f"the rate of rings; NVLink SHARP reaches {number(added.gbs)} GB/s, where NCCL uses it",
         again(view, f"{NCCL_LOG} NCCL_ALGO=NVLS"),
-        near=True,
+        effect=Effect.REMARKS,
     )
 
 

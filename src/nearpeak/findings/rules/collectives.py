@@ -9,6 +9,7 @@ import msgspec
 from nearpeak.findings.evidence import WORTH, PossibleLoss, Rule, View, expected
 from nearpeak.findings.sentences import Phrases
 from nearpeak.findings.sources import of_openmpi
+from nearpeak.observations.imported import SOME_RANKS
 from nearpeak.observations.observed import Block
 from nearpeak.results.results import CeilingPoint, Cell
 from nearpeak.statistics.comparisons import better_in
@@ -21,10 +22,11 @@ KIND_OF = {"gpu": "D", "host": "H"}  # the buffers of each kind of end
 def find(view: View) -> Iterator[PossibleLoss]:
     """Compares operations on device memory with the same ones of as many ranks in host memory."""
     on_host: dict[tuple[Who, Case, int], list[Cell]] = defaultdict(list)
-    for cell in view.unstaged:
+    cells = [cell for cell in view.unstaged if cell.place.path != SOME_RANKS]
+    for cell in cells:
         if cell.case.buffers == HOST and view.benchmarks[cell.case.benchmark].traffic:
             on_host[cell.who, cell.case, len(cell.place.ends)].append(cell)
-    for cell in view.unstaged:
+    for cell in cells:
         traffic = view.benchmarks[cell.case.benchmark].traffic
         ranks = len(cell.place.ends)
         if traffic is None or not in_gpu(cell.case.buffers) or cell.unit != "us" or not cell.case.x:

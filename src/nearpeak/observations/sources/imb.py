@@ -17,7 +17,6 @@ from nearpeak.numbers import count
 from nearpeak.observations.imported import (
     Row,
     Table,
-    collective,
     cut_off,
     library,
     message,
@@ -34,6 +33,7 @@ from nearpeak.observations.printed import (
     matches,
 )
 from nearpeak.observations.source import Title, Tool, titles_where
+from nearpeak.observations.sources.collectives import collective
 from nearpeak.observations.sources.reductions import type_axis
 from nearpeak.terms.benchmarks import Benchmark
 from nearpeak.terms.buffers import HOST

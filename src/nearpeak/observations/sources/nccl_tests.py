@@ -4,9 +4,10 @@
 Its src/util.cu prints it; src/OPERATION.cu defines which bytes a size counts.
 """
 
+import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,18 +15,20 @@ import msgspec
 
 from nearpeak.errors import UserError
 from nearpeak.observations.imported import (
+    MOST_RANKS,
     Row,
     Table,
-    collective,
     cut_off,
     decode_json,
     library,
     no_figures,
     observations,
 )
+from nearpeak.observations.launched import started
 from nearpeak.observations.observed import Observations
 from nearpeak.observations.printed import Printed, first_match, first_value, matches
 from nearpeak.observations.source import Title, Tool
+from nearpeak.observations.sources.collectives import collective
 from nearpeak.observations.sources.reductions import REDUCTIONS, type_axis
 from nearpeak.terms.identity import Who
 from nearpeak.terms.sizes import quoted
@@ -34,10 +37,11 @@ WHO = Who("nccl-tests")
 STARTING = re.compile(r"(?:# ?)?Collective test starting: (?P<name>\S+)")
 VERSION = re.compile(r"# nccl-tests version (?P<version>\S+) .*\bnccl-library=(?P<nccl>\d+)")
 CONFIG = re.compile(r"(?:# ?)?nThread:? \d+ nGpus:? \d+ minBytes:? ")  # AMD's have colons
-DEVICE = re.compile(r"(?:#\s*)?Rank\s+\d+ (\s*Group\s+(?P<group>\d+) )?")
+DEVICE = re.compile(r"(?:#\s*)?Rank\s+(?P<rank>\d+) (\s*Group\s+(?P<group>\d+) )?")
 BEGINS = (STARTING, CONFIG, re.compile(r"# Using devices"))  # each is there once in a run, or not
 TIME, CPU_TIME = "time", "cputime"  # the latter where `-C 1` has taken only the time of the calls
-SIZE, KIND, ADDED, ROOT, WRONG = "size", "type", "redop", "root", "#wrong"
+SIZE, COUNT, KIND, ADDED, ROOT, WRONG = "size", "count", "type", "redop", "root", "#wrong"
+ALGORITHM, BUS = "algbw", "busbw"
 HEADING = re.compile(r"(?:#\s*)?size\s+count\s+type\s")
 # The heading of the tests of NCCL 1, whose times are in ms.
 NCCL_1 = ["bytes", "N", KIND]
@@ -125,6 +129,9 @@ class Measured(NamedTuple):
     time_us: float
     wrong: float | None  # elements; None: not looked at
     root: str = ""  # "": not printed
+    elements: int = 0  # of a block; 0: not printed
+    bandwidths: tuple[float, float] = (0.0, 0.0)  # of the algorithm and the bus; 0: not printed
+    in_place: bool = False  # what is in place was validated
 
 
 class Run(NamedTuple):
@@ -140,6 +147,10 @@ class Run(NamedTuple):
 
 
 PROGRAM = re.compile(rf"(?P<operation>{'|'.join(KNOWN)})_perf")
+# Of a script that starts one of them, as that of Google's.
+CHOSEN = re.compile(rf"\S*nccl\S*\s(?:.*\s)?-t (?P<operation>{'|'.join(KNOWN)})(?!\w)")
+TYPE_BYTES = {"int8": 1, "uint8": 1, "half": 2, "bfloat16": 2, "float": 4, "int32": 4, "double": 8}
+ROUNDED = 0.005  # half of the last place of a bandwidth
 NAMES = ", ".join(f"{name}_perf" for name in KNOWN)
 
 
@@ -148,6 +159,8 @@ def titles(printed: Printed) -> list[Title]:
     if JSON_MARK in printed.document:
         return [Title(1, WHO.library)]
     runs: list[Title] = []
+    if not any(pattern.match(line) for line in printed.lines for pattern in BEGINS):
+        return _bare_titles(printed)
     seen: set[re.Pattern[str]] = set(BEGINS)  # of this run
     for number, line in enumerate(printed.lines, 1):
         begin = next((pattern for pattern in BEGINS if pattern.match(line)), None)
@@ -160,6 +173,18 @@ def titles(printed: Printed) -> list[Title]:
         if name := STARTING.match(line):
             runs[-1] = runs[-1]._replace(program=name["name"])
     return runs
+
+
+def _bare_titles(printed: Printed) -> list[Title]:
+    """The tables with rows of figures that stand without the lines before them."""
+    lines = printed.lines
+    headings = [number for number, line in enumerate(lines) if _is_heading(line)]
+    ends = [*headings[1:], len(lines)]
+    return [
+        Title(begin + 1, WHO.library)
+        for begin, end in zip(headings, ends, strict=False)
+        if any(map(ROW_LIKE.match, lines[begin:end]))
+    ]
 
 
 def load(printed: Printed) -> Observations:
@@ -270,30 +295,87 @@ def _parsed(printed: Printed) -> Run:
     ends = [int(match["wrong"]) for match in matches(END.match, lines)]
     if any(ends) and WRONG not in columns:
         measured = [figure._replace(wrong=float(sum(ends))) for figure in measured]
-    groups = [match["group"] for match in matches(DEVICE.match, lines)]
     version = first_match(VERSION.match, lines)
+    program, ranks = _program(lines) or _program_of(measured), _listed_ranks(lines)
+    if not program:
+        raise _no_program(file)
     return Run(
-        program=_program(file, lines),
+        program=program,
         version=version["version"] if version else "",
         nccl=int(version["nccl"]) if version else 0,
-        ranks=sum(group == groups[0] for group in groups),
+        ranks=ranks or started(lines).ranks or _ranks_of(measured),
         measured=measured,
         of_calls=CPU_TIME in columns,
         missing="" if ends else "the output ends without '# Out of bounds values'",
     )
 
 
-def _program(file: Path, lines: list[str]) -> str:
-    """The name that it prints; for older versions the command in the file that started it."""
+def _listed_ranks(lines: list[str]) -> int:
+    """The ranks of the first group, also where not all are listed; 0: none is."""
+    listed = matches(DEVICE.match, lines)
+    of_group = [int(match["rank"]) for match in listed if match["group"] == listed[0]["group"]]
+    several = len({match["group"] for match in listed}) > 1
+    return len(of_group) if several else max([len(of_group) - 1, *of_group], default=-1) + 1
+
+
+def _program(lines: list[str]) -> str:
+    """The name that it prints; else the one that a command names; empty: none is."""
     if name := first_value(STARTING.match, lines):
         return name
-    named = {match[0] for match in PROGRAM.finditer("\n".join(lines))}
-    if len(named) == 1:
-        return named.pop()
-    raise UserError(
+    text = "\n".join(lines)
+    named = {match[0] for match in PROGRAM.finditer(text)} or {
+        f"{match['operation']}_perf" for match in CHOSEN.finditer(text)
+    }
+    return named.pop() if len(named) == 1 else ""
+
+
+def _no_program(file: Path) -> UserError:
+    return UserError(
         f"{file} does not say of which operation it is, as those of older nccl-tests: add the line"
         " '# Collective test starting: all_reduce_perf', or its like, above the table"
     )
+
+
+def _program_of(measured: Sequence[Measured]) -> str:
+    """The program by the figures, where they are of no other: only the bus bandwidth of allreduce
+    is above that of the algorithm, and alltoall does nothing in place. Empty: of one of several."""
+    last = measured[-1] if measured else None
+    if last is None:
+        return ""
+    algorithm, bus = last.bandwidths
+    if last.combined == "sum":
+        return "all_reduce_perf" if bus > 1.2 * algorithm > 0 else ""
+    gathers = _blocks_of(last) > 1 and last.root == "-1" and last.in_place
+    return "all_gather_perf" if gathers else ""
+
+
+def _blocks_of(figure: Measured) -> int:
+    """The blocks in its size; 0: not known."""
+    block_bytes = figure.elements * TYPE_BYTES.get(figure.kind, 0)
+    return figure.size // block_bytes if block_bytes and not figure.size % block_bytes else 0
+
+
+def _ranks_of(measured: Sequence[Measured]) -> int:
+    """The ranks by the largest size: the blocks in it, or the ratio of the bandwidths of allreduce,
+    2 (n - 1) / n, if it is that of one number only; 0: they do not show them."""
+    last = measured[-1] if measured else None
+    if last is None:
+        return 0
+    if (blocks := _blocks_of(last)) > 1:
+        return blocks
+    algorithm, bus = last.bandwidths
+    if last.combined != "sum" or bus <= algorithm:
+        return 0
+    fewest = _of_ratio(bus - ROUNDED, algorithm + ROUNDED)
+    most = _of_ratio(bus + ROUNDED, algorithm - ROUNDED)
+    numbers = range(math.ceil(fewest), math.floor(most) + 1) if most < MOST_RANKS else ()
+    return numbers[0] if len(numbers) == 1 else 0
+
+
+def _of_ratio(bus: float, algorithm: float) -> float:
+    """The ranks whose allreduce has these bandwidths."""
+    rest = 2 - bus / algorithm if algorithm > 0 else 0.0
+    return 2 / rest if rest > 0 else math.inf
 
 
 def _columns(file: Path, number: int, line: str) -> list[str]:
@@ -304,8 +386,12 @@ def _columns(file: Path, number: int, line: str) -> list[str]:
             f"{file}, line {number}: {quoted(line)} heads a table of NCCL 1's own tests, in another"
             " unit: give the output of nccl-tests"
         )
-    is_heading = names[:1] == [SIZE] and KIND in names and {TIME, CPU_TIME} & set(names)
-    return names if is_heading else []
+    return names if _is_heading(line) else []
+
+
+def _is_heading(line: str) -> bool:
+    names = line.lstrip("# ").split()
+    return names[:1] == [SIZE] and KIND in names and bool({TIME, CPU_TIME} & set(names))
 
 
 def _measured(file: Path, number: int, line: str, columns: list[str]) -> Measured:
@@ -330,7 +416,15 @@ def _measured(file: Path, number: int, line: str, columns: list[str]) -> Measure
         time_us=float(time),
         wrong=float(row.get(WRONG, 0)) if is_checked else None,
         root=row.get(ROOT, ""),
+        elements=int(row[COUNT]) if row.get(COUNT, "").isdecimal() else 0,
+        bandwidths=(_printed(row, ALGORITHM), _printed(row, BUS)),
+        in_place=FIGURE.match(dict(zip(columns, cells, strict=False)).get(WRONG, "")) is not None,
     )
+
+
+def _printed(row: Mapping[str, str], column: str) -> float:
+    value = row.get(column, "")
+    return float(value) if FIGURE.match(value) else 0.0
 
 
 def _decoded(printed: Printed) -> Run:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Output of nvbandwidth 0.6 to 0.9, as text or as JSON (-j): copies without MPI.
+"""Output of nvbandwidth 0.2 to 0.10, as text or as JSON (-j): copies without MPI.
 
 Its output.cpp, json_output.cpp and inline_common.h (of 0.8) print it; testcases_ce.cpp and
 testcases_sm.cpp define what a testcase copies from where. Rates are in GB/s (1e9). The direction of
@@ -40,7 +40,7 @@ JSON_MARK = re.compile(r'"nvbandwidth"\s*:\s*\{')
 # itself 0.2; 0.1 prints 0.00 where there is no access.
 DEFAULT_MIB = {
     **dict.fromkeys(("v0.2", "v0.4", "v0.5", "v0.6"), 64),
-    **dict.fromkeys(("v0.7", "v0.8", "v0.9"), 512),
+    **dict.fromkeys(("v0.7", "v0.8", "v0.9", "v0.10.0"), 512),
 }
 BEYOND_CACHES_MIB = 256  # the cache of no GPU has half of that
 BUFFER_SIZE = re.compile(r"bufferSize: (?P<mib>\d+)\s*$")

@@ -18,7 +18,6 @@ from nearpeak.observations.imported import (
     PAIR,
     Row,
     Table,
-    collective,
     cut_off,
     library,
     message,
@@ -29,6 +28,7 @@ from nearpeak.observations.imported import (
 from nearpeak.observations.observed import Observations
 from nearpeak.observations.printed import Printed, first_match, first_number, matches
 from nearpeak.observations.source import Title, Tool, titles_where
+from nearpeak.observations.sources.collectives import collective
 from nearpeak.observations.sources.reductions import type_axis
 from nearpeak.terms.benchmarks import Benchmark, Metric, RankRule
 from nearpeak.terms.buffers import HOST
