@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from answers import printed
 from nearpeak.arrays import Floats, Indices
 from nearpeak.errors import UserError
 from nearpeak.nodes import plan, rails, wording
@@ -26,10 +27,12 @@ class Cluster:
         self.gpus = np.ones((nodes, gpus))
         self.rails = np.ones(gpus)
         self.link: tuple[int, int, int, float] | None = None
+        self.adapters = np.ones((nodes, gpus))
         self.host = np.ones((nodes, gpus))  # to host memory
 
     def times(self, pairs: Indices, _together: bool) -> tuple[Floats, Floats]:
-        values = self.gpus[pairs[:, 0]] * self.gpus[pairs[:, 1]] * self.rails
+        ends = self.gpus * self.adapters
+        values = ends[pairs[:, 0]] * ends[pairs[:, 1]] * self.rails
         if self.link is not None:
             *ends, rail, factor = self.link
             values[(pairs == ends).all(axis=1), rail] *= factor
@@ -108,10 +111,28 @@ def test_a_rail_is_found_slow_between_two_nodes(tmp_path: Path) -> None:
     cluster = Cluster(2, 4)
     cluster.rails[1] = 1.4
     results = found(tmp_path, cluster)
-    assert culprits(results) == {"rail 1"}
-    assert wording.conclusion(results) == "2 nodes: 1 slow rail, 1"
+    assert culprits(results) == {"rail 1 between n0 and n1"}
+    assert wording.conclusion(results) == "2 nodes: 1 slow rail, 1 between n0 and n1"
+    advice = (
+        "Check its adapter, cable and port at both nodes: with four nodes or more, one is named."
+    )
+    assert advice in printed(present(results))
     usual = found(tmp_path / "usual", Cluster(2, 4))
     assert wording.conclusion(usual).startswith("2 nodes: no rail is slow; too few to judge nodes")
+
+
+@pytest.mark.parametrize(("nodes", "slow"), [(3, 1), (4, 1), (8, 1), (8, 3)])
+def test_few_slow_adapters_of_a_rail_make_it_no_slow_rail(
+    tmp_path: Path, nodes: int, slow: int
+) -> None:
+    """Though most pairs of the rail are slow: of eight nodes three touch 18 of 28."""
+    cluster = Cluster(nodes, 4)
+    cluster.adapters[1 : 1 + slow, 3] = 1.5
+    results = found(tmp_path, cluster)
+    assert {verdict.kind for verdict in results.verdicts} == ({"node"} if nodes > 3 else set())
+    assert {(*verdict.nodes, verdict.rail) for verdict in results.verdicts} == (
+        {(f"n{node}", 3) for node in range(1, 1 + slow)} if nodes > 3 else set()
+    )
 
 
 def test_a_slow_link_of_one_rail(tmp_path: Path) -> None:

@@ -73,11 +73,15 @@ def build(recorded: Recorded, require: Sequence[str] = ()) -> Found:
     within = Within([launch.inside for launch in launches], count, rails)
     distinguished = judge.distinguished(count)
     tested: list[Tested] = []
+    most = _distance_of_most(measured, groups)
     for (metric, mode), fitted in fits.items():
         if not any(len(launched) > 1 for launched in fitted):
             continue
-        # Rails are not chosen by a survey, which may thus test them, too.
-        tested += rail_tests(metric, mode, measured, count, rails)
+        of_all = fitted
+        if chosen_ones is not None and rails > 1:
+            # Rails are not chosen by a survey, which may thus test them, too.
+            of_all = [*_with_survey(measured, metric, groups, chosen_ones)]
+        tested += rail_tests(metric, mode, of_all, most)
         if distinguished:
             tested += tests(metric, mode, fitted, count, groups, chosen_ones)
     if distinguished:
@@ -153,6 +157,35 @@ def build(recorded: Recorded, require: Sequence[str] = ()) -> Found:
         rails=[Rail(gpu=rail.gpu, adapter=rail.adapter) for rail in chosen.rails],
         rail_maps=[*rail_maps.build(fits, within, rails, order)] if distinguished else [],
     )
+
+
+def _distance_of_most(measured: Sequence[Pairs], groups: Sequence[Indices]) -> int:
+    """Returns the distance that most pairs of the first launch have."""
+    if not measured:
+        return 0
+    first = measured[0]
+    return int(np.bincount(distances(first.first, first.second, groups), minlength=1).argmax())
+
+
+def _with_survey(
+    measured: Sequence[Pairs],
+    metric: Metric,
+    groups: Sequence[Indices],
+    chosen: suspects.Suspects,
+) -> Iterator[list[Fitted]]:
+    """Yields the fits of each rail in all launches. The first is the survey, whose many pairs are
+    left out."""
+    none, no_values = np.zeros(0, dtype=np.intp), np.zeros(0)
+    for rail, model in enumerate(chosen.fits[metric]):
+        later = [of_rail(pairs, rail) for pairs in measured[1:]]
+        count = len(model.nodes)
+        yield [
+            Fitted(0, none, none, no_values, model),
+            *(
+                fitted._replace(launch=1 + fitted.launch)
+                for fitted in fits_of(later, metric, "together", count, groups, chosen)
+            ),
+        ]
 
 
 def to_json(report: Found) -> str:

@@ -37,6 +37,9 @@ _CHECKS: dict[Kind, str] = {
     "uplink": "Check its cables and ports to the switches above: some may be down.",
     "route": "Check the cables and the routes between the two.",
 }
+_CHECK_BOTH = (
+    "Check its adapter, cable and port at both nodes: with four nodes or more, one is named."
+)
 _VERDICT = [
     Column("metric", "In", figure=False),
     Column("times", "Time/usual"),
@@ -110,6 +113,8 @@ def _finding(results: Found, verdicts: Sequence[Verdict]) -> Finding:
     verdict = verdicts[0]
     what = wording.what(results, verdict)
     text = f"{what[:1].upper()}{what[1:]} is slow: {wording.slowness(verdicts)}"
+    if verdict.kind == "rail" and len(results.nodes) == 2:
+        return Finding(text, _CHECK_BOTH)
     if verdict.kind in _CHECKS:
         return Finding(text, _CHECKS[verdict.kind])
     if wording.part(verdict) == wording.GPU:

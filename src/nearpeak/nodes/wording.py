@@ -76,13 +76,14 @@ def of_rails(results: Found) -> str:
 
 def subject(results: Found, verdict: Verdict) -> str:
     """`node7`; `GPU 2 of node7`; `node3 - node9`, or with `, rail 2`; `s1 - s4` of groups; `2` of a
-    rail."""
+    rail, or `2 between node3 and node9` of no others."""
     ends = " - ".join(verdict.groups or verdict.nodes)
     if verdict.rail is None:
         return ends
     gpu = results.rails[verdict.rail].gpu
     if verdict.kind == "rail":
-        return gpu
+        both = results.nodes if len(results.nodes) == 2 else []
+        return f"{gpu} between {' and '.join(both)}" if both else gpu
     return f"{GPU} {gpu} of {ends}" if part(verdict) == GPU else f"{ends}, rail {gpu}"
 
 
