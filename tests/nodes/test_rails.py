@@ -29,6 +29,8 @@ class Cluster:
         self.link: tuple[int, int, int, float] | None = None
         self.adapters = np.ones((nodes, gpus))
         self.host = np.ones((nodes, gpus))  # to host memory
+        self.memory = np.ones((nodes, gpus))  # host memory of each rank
+        self.switch = np.ones(nodes)  # between GPUs of a node
 
     def times(self, pairs: Indices, _together: bool) -> tuple[Floats, Floats]:
         ends = self.gpus * self.adapters
@@ -41,8 +43,9 @@ class Cluster:
     def inside(self, node: Indices, gpu: Indices, other: Indices, host: bool) -> Floats:
         near = np.where((gpu ^ other) == 1, 1.0, 1.4)  # two of them share a switch
         if host:
-            return np.asarray(near * self.host[node, gpu])
-        return np.asarray(near * self.gpus[node, gpu] * self.gpus[node, other])
+            return np.asarray(near * self.host[node, gpu] * self.memory[node, other])
+        both = self.gpus[node, gpu] * self.gpus[node, other]
+        return np.asarray(near * both * self.switch[node])
 
 
 def found(folder: Path, cluster: Cluster, **more: object) -> Found:
@@ -76,7 +79,7 @@ def test_one_slow_gpu_is_named_with_its_node(tmp_path: Path, gpus: int) -> None:
     assert (verdict.nodes, verdict.rail) == (["n3"], 1)
     assert verdict.times == pytest.approx(1.3, rel=0.03)
     modes = {verdict.mode for verdict in results.verdicts}
-    assert modes == {"together", "alone"} | ({"inside"} if gpus != 3 else set())
+    assert modes == {"together", "alone"} | {"inside"}
 
 
 @pytest.mark.parametrize("gpus", [1, 2, 8])
@@ -86,14 +89,73 @@ def test_a_node_with_slow_gpus_alone_is_named_as_the_node(tmp_path: Path, gpus: 
     assert culprits(found(tmp_path, cluster)) == {"node n5"}
 
 
-def test_a_gpu_that_is_slow_to_host_memory_alone(tmp_path: Path) -> None:
-    cluster = Cluster(8, 2)
+@pytest.mark.parametrize(
+    ("gpus", "culprit"),
+    [
+        (2, "GPU 0 or host memory of rank 1 of node n2"),
+        (3, "GPU 0 of node n2"),
+        (8, "GPU 0 of node n2"),
+    ],
+)
+def test_a_gpu_that_is_slow_to_host_memory_alone(tmp_path: Path, gpus: int, culprit: str) -> None:
+    cluster = Cluster(8, gpus)
     cluster.host[2, 0] = 1.5
     results = found(tmp_path, cluster)
-    assert culprits(results) == {"GPU 0 of node n2"}
+    assert culprits(results) == {culprit}
     assert {verdict.mode for verdict in results.verdicts} == {"host"}
     [text] = {wording.slowness(verdicts) for verdicts in wording.culprits(results).values()}
     assert "times the usual latency to host memory" in text
+
+
+@pytest.mark.parametrize("ranks", [[1], [4, 5, 6, 7], [0, 1, 2, 3]])
+def test_slow_host_memory_is_named_with_its_ranks(tmp_path: Path, ranks: list[int]) -> None:
+    """That of one socket is slow to the GPUs of both."""
+    cluster = Cluster(8, 8)
+    cluster.memory[3, ranks] = 1.3
+    results = found(tmp_path, cluster)
+    assert culprits(results) == {f"host memory of rank {rank} of node n3" for rank in ranks}
+    assert wording.slow_nodes(results) == ["n3"]
+    advice = "check its CPUs and memory there:"
+    assert advice in printed(present(results))
+    assert [verdict.times for verdict in results.verdicts] == pytest.approx(
+        [1.3] * len(results.verdicts), rel=0.05
+    )
+    texts = [wording.slowness(verdicts) for verdicts in wording.culprits(results).values()]
+    assert all(text.endswith("of the usual bandwidth to GPUs") for text in texts)
+
+
+def test_of_two_gpus_slow_host_memory_is_named_with_the_gpu_that_used_it(tmp_path: Path) -> None:
+    cluster = Cluster(8, 2)
+    cluster.memory[3, 1] = 1.3
+    results = found(tmp_path, cluster)
+    assert wording.conclusion(results) == (
+        "8 nodes: 1 slow GPU-memory pair, GPU 0 or host memory of rank 1 of n3"
+    )
+
+
+def test_a_slow_node_within_is_named_beside_its_slow_gpu(tmp_path: Path) -> None:
+    cluster = Cluster(8, 4)
+    cluster.switch[3] = 1.5
+    cluster.host[3, 2] = 1.5
+    assert culprits(found(tmp_path, cluster)) == {"node n3", "GPU 2 of node n3"}
+
+
+@pytest.mark.parametrize("gpus", [2, 3, 8])
+def test_a_gpu_that_is_usual_within_its_node_has_a_slow_nic(tmp_path: Path, gpus: int) -> None:
+    cluster = Cluster(8, gpus)
+    cluster.adapters[3, 1] = 1.4
+    results = found(tmp_path, cluster)
+    assert culprits(results) == {"NIC of GPU 1 of node n3"}
+    assert wording.conclusion(results) == "8 nodes: 1 slow NIC, NIC of GPU 1 of n3"
+    out = printed(present(results))
+    assert "Check its adapter, its cable and its leaf port: the GPU is as usual within" in out
+
+
+def test_a_slow_nic_does_not_hide_a_node_that_is_slow_within(tmp_path: Path) -> None:
+    cluster = Cluster(8, 3)
+    cluster.adapters[3, 1] = 1.4
+    cluster.switch[3] = 1.4
+    assert culprits(found(tmp_path, cluster)) == {"node n3", "NIC of GPU 1 of node n3"}
 
 
 def test_a_slow_rail_is_named_and_no_node(tmp_path: Path) -> None:
@@ -141,12 +203,13 @@ def test_a_slow_link_of_one_rail(tmp_path: Path) -> None:
     assert culprits(found(tmp_path, cluster)) == {"link n1 - n6, rail 2"}
 
 
-def test_of_many_nodes_a_gpu_and_a_rail_are_found_among_suspects(tmp_path: Path) -> None:
+def test_of_many_nodes_a_gpu_a_nic_and_a_rail_are_found_among_suspects(tmp_path: Path) -> None:
     cluster = Cluster(72, 4)
     cluster.gpus[40, 2] = 1.3
+    cluster.adapters[50, 3] = 1.4
     cluster.rails[0] = 1.4
     results = found(tmp_path, cluster, levels_from="none")
-    assert culprits(results) == {"GPU 2 of node n40", "rail 0"}
+    assert culprits(results) == {"GPU 2 of node n40", "NIC of GPU 3 of node n50", "rail 0"}
 
 
 def test_the_report_shows_rails(tmp_path: Path) -> None:

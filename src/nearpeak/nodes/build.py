@@ -87,10 +87,10 @@ def build(recorded: Recorded, require: Sequence[str] = ()) -> Found:
     if distinguished:
         tested += within.tests()
     if topology_used.source == grouped.FIGURES:  # without wider ones; those of a survey are rough
-        safe = ("rail", "node", "group", "link") if is_whole else ("rail", "node")
+        safe = {"rail", "node", "memory"} | ({"group", "link"} if is_whole else set())
         tested = [test for test in tested if test.kind in safe]
     verdicts = judge.verdicts(
-        tested, chosen.nodes, topology_used.levels, None if is_whole else judging
+        tested, chosen.nodes, topology_used.levels, None if is_whole else judging, rails
     )
     unclear = topology_used.source in ("", grouped.FIGURES) and judge.looks_grouped(
         fits, verdicts, chosen.nodes

@@ -8,7 +8,7 @@ import msgspec
 from nearpeak.nodes.plan import Stage
 from nearpeak.terms.buffers import HOST
 
-SCHEMA = 4
+SCHEMA = 5
 # As records name them: the latency of small messages, and the bandwidth of large ones.
 Metric = Literal["latency_us", "bandwidth_gbs"]
 UNITS: dict[Metric, str] = {"latency_us": "us", "bandwidth_gbs": "GB/s"}
@@ -16,8 +16,9 @@ UNITS: dict[Metric, str] = {"latency_us": "us", "bandwidth_gbs": "GB/s"}
 # between a GPU and host memory.
 Mode = Literal["together", "alone", "inside", "host"]
 # A rail is slow everywhere, a group within, an uplink from a group to all others, a route between
-# two groups.
-Kind = Literal["rail", "group", "uplink", "route", "node", "link"]
+# two groups. Memory is that of the host for one rank.
+Kind = Literal["rail", "group", "uplink", "route", "node", "memory", "link"]
+Part = Literal["GPU", "NIC", "GPU or memory"]
 
 
 class Launched(msgspec.Struct, kw_only=True, frozen=True):
@@ -73,7 +74,7 @@ class Curve(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class Verdict(msgspec.Struct, kw_only=True, frozen=True):
-    """A slow node, link, group, uplink, route or rail."""
+    """A slow node, link, group, uplink, route or rail, or slow host memory of a rank."""
 
     kind: Kind  # what is slow
     nodes: list[str]  # the node, or both ends of the link; empty of groups and of rails
@@ -91,6 +92,9 @@ class Verdict(msgspec.Struct, kw_only=True, frozen=True):
     groups: list[str] = []  # names of the group, or of both ends of the route
     # index of the rail that is slow there, beyond all rails; null: all rails, or there is one
     rail: int | None = None
+    # of a node on one rail: `GPU` if it is slow within the node, too, else `NIC`; of two rails,
+    # if it is slow with host memory and nothing else, `GPU or memory`; null: something else
+    part: Part | None = None
 
 
 class Pair(msgspec.Struct, kw_only=True, frozen=True):

@@ -37,6 +37,15 @@ _CHECKS: dict[Kind, str] = {
     "uplink": "Check its cables and ports to the switches above: some may be down.",
     "route": "Check the cables and the routes between the two.",
 }
+_WAYS = {
+    "GPU": "Take its node out of jobs, and check the GPU and its links there:",
+    "NIC": (
+        "Check its adapter, its cable and its leaf port: the GPU is as usual within its node."
+        " On the node:"
+    ),
+    "GPU or memory": "Take its node out of jobs, and check the GPU, and CPUs and memory there:",
+    "memory": "Take its node out of jobs, and check its CPUs and memory there:",
+}
 _CHECK_BOTH = (
     "Check its adapter, cable and port at both nodes: with four nodes or more, one is named."
 )
@@ -117,8 +126,7 @@ def _finding(results: Found, verdicts: Sequence[Verdict]) -> Finding:
         return Finding(text, _CHECK_BOTH)
     if verdict.kind in _CHECKS:
         return Finding(text, _CHECKS[verdict.kind])
-    if wording.part(verdict) == wording.GPU:
-        way = "Take its node out of jobs, and check the GPU, its adapter and its links there:"
+    if way := _WAYS.get(wording.part(verdict)):
         return Finding(text, way, "nearpeak machine --check")
     if verdict.kind == "node":
         return Finding(text, "Take it out of jobs, and check it there:", "nearpeak machine --check")

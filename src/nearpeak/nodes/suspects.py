@@ -24,6 +24,7 @@ MARGINS: dict[Kind, float] = {
     "uplink": MARGIN,
     "route": MARGIN,
     "node": NODE_MARGIN,
+    "memory": NODE_MARGIN,
     "link": MARGIN,
 }
 FAR = 3.0  # standard deviations of most: smaller deviations are usual
