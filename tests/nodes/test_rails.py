@@ -10,6 +10,7 @@ import pytest
 
 from answers import printed
 from nearpeak.arrays import Floats, Indices
+from nearpeak.document.page import render
 from nearpeak.errors import UserError
 from nearpeak.nodes import plan, rails, wording
 from nearpeak.nodes.build import build
@@ -58,12 +59,12 @@ def culprits(results: Found) -> set[str]:
     return set(wording.culprits(results))
 
 
-@pytest.mark.parametrize("gpus", [1, 2, 4, 8])
+@pytest.mark.parametrize("gpus", [1, 2, 3, 4, 8])
 def test_nothing_is_called_slow_of_usual_gpus(tmp_path: Path, gpus: int) -> None:
     results = found(tmp_path, Cluster(8, gpus))
     assert culprits(results) == set()
     assert results.tests > 0
-    assert wording.conclusion(results) == "8 nodes: no node and no link is slow"
+    assert wording.conclusion(results).startswith("8 nodes: no node and no link is slow")
     modes = {curve.mode for curve in results.curves}
     assert modes == {"together", "alone"} | ({"inside", "host"} if gpus > 1 else set())
 
@@ -166,6 +167,36 @@ def test_a_slow_rail_is_named_and_no_node(tmp_path: Path) -> None:
     assert {verdict.rail for verdict in results.verdicts} == {3}
     [curve] = [c for c in results.curves if (c.metric, c.mode) == ("latency_us", "together")]
     assert curve.rails == pytest.approx([2.0, 2.0, 2.0, 2.5], rel=0.02)
+
+
+def test_two_rails_are_not_judged_and_the_answer_says_so(tmp_path: Path) -> None:
+    cluster = Cluster(8, 2)
+    cluster.rails[1] = 1.5
+    results = found(tmp_path, cluster)
+    assert wording.conclusion(results) == (
+        "8 nodes: no node and no link is slow; rails are not judged, as of two neither is usual"
+    )
+    assert "Nothing is slow" not in render(present(results))
+    few = found(tmp_path / "few", Cluster(2, 2))
+    assert wording.conclusion(few).endswith("here is every pair")
+
+
+def test_a_plan_of_two_rails_says_that_they_are_not_judged() -> None:
+    [line] = [
+        text for text in plan.summary(made.chosen(8, **made.rails(2))) if text.startswith("misses:")
+    ]
+    assert line == "misses:     a slow rail: of two, neither is usual"
+
+
+def test_the_plan_counts_the_tests_within_nodes(tmp_path: Path) -> None:
+    """They share the error rate with those of rails and groups."""
+    for gpus in (2, 3, 4):
+        of = made.chosen(6, **made.rails(gpus))
+        cluster = Cluster(6, gpus)
+        recorded = made.record(tmp_path / str(gpus), of, cluster.times, inside=cluster.inside)
+        links = 2 * 2 * math.comb(6, 2) * (1 + gpus)
+        rails_judged = 2 * 2 * gpus if gpus > 2 else 0
+        assert build(recorded).tests - links - rails_judged == plan.tests_of_nodes(of)
 
 
 def test_a_rail_is_found_slow_between_two_nodes(tmp_path: Path) -> None:

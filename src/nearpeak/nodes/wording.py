@@ -239,7 +239,8 @@ def _judgement(results: Found) -> str:
         return "nothing could be judged so far, as too few launches have ended"
     if not results.verdicts:
         unfinished = "" if results.complete else " in what was measured so far"
-        return f"no node and no link is slow{unfinished}"
+        rails = "; rails are not judged, as of two neither is usual" * (len(results.rails) == 2)
+        return f"no node and no link is slow{unfinished}{rails}"
     return "; ".join(_slow(results))
 
 
