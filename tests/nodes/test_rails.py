@@ -5,6 +5,7 @@ import math
 import sys
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -232,6 +233,18 @@ def test_a_slow_link_of_one_rail(tmp_path: Path) -> None:
     cluster = Cluster(8, 4)
     cluster.link = (1, 6, 2, 1.6)
     assert culprits(found(tmp_path, cluster)) == {"link n1 - n6, rail 2"}
+
+
+def test_a_link_with_rails_is_never_called_alone(tmp_path: Path) -> None:
+    """All rails of a pair talk at the same time, also when no other nodes do."""
+    cluster = Cluster(8, 4)
+    cluster.link = (1, 6, 2, 1.6)
+    results = found(tmp_path, cluster)
+    shared = msgspec.structs.replace(results.verdicts[0], alone=1.0)
+    out = printed(present(msgspec.structs.replace(results, verdicts=[shared])), verbose=True)
+    assert "With all rails of its nodes, but no other nodes, it is as fast as others: " in out
+    assert "Alone it is" not in out
+    assert "nobody else" not in out
 
 
 def test_of_many_nodes_a_gpu_a_nic_and_a_rail_are_found_among_suspects(tmp_path: Path) -> None:

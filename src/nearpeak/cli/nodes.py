@@ -14,19 +14,19 @@ from nearpeak.terms.exit_statuses import sentence
 
 HELP = f"""Measure all pairs of nodes of a cluster; find slow nodes and links.
 
-A rank runs on one core of each node, with buffers in the memory of the host, over
-the adapter that the library takes by itself. With --buffers D,D a rank runs for each
-GPU of each node, with buffers in its memory and, if the library sends by UCX, with
-the adapter that is nearest to it: GPU i and its adapter are rail i. Pairs are GPUs of one rail, of two nodes, all
-rails together. Before that, each node by itself: its GPUs with each other, and host
-with GPU. In rounds of disjoint pairs, all pairs of a round are measured at the
-same time: the latency of small messages, then the bandwidth of large ones. Up to
-64 nodes, every launch measures every pair, also alone; of more nodes, one launch
-measures all pairs and others measure again what looked slow. Reports slow nodes,
-slow links between two, slow groups, uplinks and routes of groups, and with GPUs slow
-GPUs, NICs, host memory and rails, with one error rate for all. Groups are the nodes
-below one switch, in one rack or block. Prints the plan before it runs, with its price
-in node hours, and how small a loss it finds.
+A rank runs on one core of each node, with buffers in the memory of the host, over the
+adapter that the library takes by itself. With --buffers D,D a rank runs for each GPU
+of each node, with buffers in its memory and, if the library sends by UCX, with the
+adapter that is nearest to it: GPU i and its adapter are rail i. Pairs are GPUs of one
+rail, of two nodes, all rails together. Before that, each node by itself: its GPUs
+with each other, and host with GPU. In rounds of disjoint pairs, all pairs of a round
+are measured at the same time: the latency of small messages, then the bandwidth of
+large ones. Up to 64 nodes, every launch measures every pair, also alone; of more
+nodes, one launch measures all pairs and others measure again what looked slow.
+Reports slow nodes, slow links between two, slow groups, uplinks and routes of groups,
+and with GPUs slow GPUs, NICs, host memory and rails, with one error rate for all.
+Groups are the nodes below one switch, in one rack or block. Prints the plan before it
+runs, with its price in node hours, and how small a loss it finds.
 
 In a job of Slurm, its nodes are measured, as far as its time allows; --resume goes
 on in another job of the same nodes. --sbatch writes the script of such a job.

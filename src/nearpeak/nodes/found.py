@@ -12,8 +12,8 @@ SCHEMA = 5
 # As records name them: the latency of small messages, and the bandwidth of large ones.
 Metric = Literal["latency_us", "bandwidth_gbs"]
 UNITS: dict[Metric, str] = {"latency_us": "us", "bandwidth_gbs": "GB/s"}
-# Between nodes: all pairs of a round at once, or one. Within each node: between its GPUs, or
-# between a GPU and host memory.
+# Between nodes: all pairs of a round at once, or one, on all rails. Within each node: between its
+# GPUs, or between a GPU and host memory.
 Mode = Literal["together", "alone", "inside", "host"]
 # A rail is slow everywhere, a group within, an uplink from a group to all others, a route between
 # two groups. Memory is that of the host for one rank.
@@ -56,8 +56,8 @@ class Curve(msgspec.Struct, kw_only=True, frozen=True):
     """The usual value of a metric, and its spread."""
 
     metric: Metric  # what was measured
-    # `together`: all pairs of a round at once; `alone`: one pair; within each node `inside`: two of
-    # its GPUs; `host`: a GPU and host memory
+    # `together`: all pairs of a round at once; `alone`: one pair of nodes, on all rails; within
+    # each node `inside`: two of its GPUs; `host`: a GPU and host memory
     mode: Mode
     unit: str  # `us` or `GB/s`
     # of a pair with usual nodes and a usual link, of the distance that most pairs have; of fewer
@@ -85,8 +85,8 @@ class Verdict(msgspec.Struct, kw_only=True, frozen=True):
     ci95: tuple[float, float] | None
     p_value: float  # that it is within the margin, adjusted for all tests
     launches: int  # launches that it rests on
-    # of a link that is slow under load: times as long as the usual pair when no other pair
-    # communicates; null: not measured
+    # of a link that is slow under load: times as long as the usual pair when no other pair of nodes
+    # communicates, but all of its rails do; null: not measured
     alone: float | None = None
     level: int | None = None  # index of the level of the groups; null: a node or a link
     groups: list[str] = []  # names of the group, or of both ends of the route

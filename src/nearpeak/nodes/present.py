@@ -131,7 +131,8 @@ def _finding(results: Found, verdicts: Sequence[Verdict]) -> Finding:
     if verdict.kind == "node":
         return Finding(text, "Take it out of jobs, and check it there:", "nearpeak machine --check")
     if verdict.alone is not None and verdict.alone <= results.margin:
-        return Finding(text, "Alone it is as fast as others: check the routes that share it.")
+        alone = "With all rails of its nodes, but no other nodes," if results.rails else "Alone"
+        return Finding(text, f"{alone} it is as fast as others: check the routes that share it.")
     return Finding(text, "Check its cable, its ports and the switches between.")
 
 
@@ -265,7 +266,8 @@ def _methods(results: Found) -> Iterator[tuple[str, str]]:
         yield (
             "Rails",
             f"{both[results.buffers]} of {count(len(results.rails), 'GPU')} of each node, GPU i"
-            " with GPU i of another node, all at the same time",
+            " with GPU i of another node, all at the same time, also where a pair is measured"
+            " alone",
         )
     usual = "of a usual link of usual nodes" if results.distinguished else "the median of all pairs"
     yield "Usual", usual
@@ -284,6 +286,7 @@ def _methods(results: Found) -> Iterator[tuple[str, str]]:
         )
         yield (
             "Alone",
-            "how many times as long a message of the link takes while nobody else talks; near 1,"
+            "how many times as long a message of the link takes while no other"
+            f" {'nodes talk, and all of its rails do' if results.rails else 'pair talks'}; near 1,"
             " the link is slow only while it is shared",
         )
