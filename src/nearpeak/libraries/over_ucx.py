@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a library sends to other hosts by UCX, which takes its adapter from UCX_NET_DEVICES."""
+"""Libraries that send to other hosts by UCX, which takes its adapter from UCX_NET_DEVICES."""
 
 import os
 import re
@@ -19,8 +19,8 @@ def sends_over_ucx(library: Library, settings: Settings) -> bool:
         asked = _PML.search(" ".join(settings.flags))
         pml = asked[1] if asked else env.get("OMPI_MCA_pml", "ucx")
         return pml == "ucx" and _openmpi_has_ucx(library)
-    if found := _NETMOD.search(library.version_text):
-        return env.get("MPIR_CVAR_CH4_NETMOD", found[1]) == "ucx"
+    if netmod := _NETMOD.search(library.version_text):
+        return env.get("MPIR_CVAR_CH4_NETMOD", netmod[1]) == "ucx"
     return False
 
 

@@ -85,15 +85,15 @@ class Verdict(msgspec.Struct, kw_only=True, frozen=True):
     ci95: tuple[float, float] | None
     p_value: float  # that it is within the margin, adjusted for all tests
     launches: int  # launches that it rests on
-    # of a link that is slow under load: times as long as the usual pair when no other pair of nodes
-    # communicates, but all of its rails do; null: not measured
+    # of a link that is slow under load: times as long as the usual pair when no other nodes
+    # communicate, on all rails; null: not measured
     alone: float | None = None
     level: int | None = None  # index of the level of the groups; null: a node or a link
     groups: list[str] = []  # names of the group, or of both ends of the route
     # index of the rail that is slow there, beyond all rails; null: all rails, or there is one
     rail: int | None = None
-    # of a node on one rail: `GPU` if it is slow within the node, too, else `NIC`; of two rails,
-    # if it is slow with host memory and nothing else, `GPU or memory`; null: something else
+    # of a node on one rail: `GPU` if slow within the node, too, else `NIC`; `GPU or memory`: of two
+    # GPUs, slow with host memory alone; null: else
     part: Part | None = None
 
 
