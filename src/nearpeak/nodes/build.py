@@ -13,6 +13,7 @@ from nearpeak import grouping
 from nearpeak.arrays import Floats, Indices
 from nearpeak.nodes import grouped, judge, plan, rail_maps, required, suspects, topology
 from nearpeak.nodes.found import (
+    BETWEEN,
     SCHEMA,
     UNITS,
     Curve,
@@ -29,7 +30,7 @@ from nearpeak.nodes.found import (
 )
 from nearpeak.nodes.inside import Within
 from nearpeak.nodes.journal import LaunchEnd, Pairs, Recorded
-from nearpeak.nodes.pairs import METRICS, logarithms, of_rail, once, only
+from nearpeak.nodes.pairs import METRICS, logarithms, once, only, select_rail
 from nearpeak.nodes.rail_maps import MOST_CELLS
 from nearpeak.nodes.suspects import MARGINS
 from nearpeak.nodes.tested import Fits, Fitted, Tested, rail_tests, tests
@@ -39,7 +40,6 @@ from nearpeak.statistics.levels import ERROR_RATE
 from nearpeak.statistics.nested import Fit, distances
 
 MOST_LISTED = 16  # nodes whose pairs are listed one by one
-MODES: tuple[Mode, ...] = ("together", "alone")
 
 
 def build(recorded: Recorded, require: Sequence[str] = ()) -> Found:
@@ -62,13 +62,13 @@ def build(recorded: Recorded, require: Sequence[str] = ()) -> Found:
     if not is_whole and launches and launches[0].launch.stage == "survey":
         chosen_ones = suspects.find(recorded, groups)
     rails = chosen.per_node
-    by_rail = [[of_rail(pairs, rail) for pairs in judging] for rail in range(rails)]
+    by_rail = [[select_rail(pairs, rail) for pairs in judging] for rail in range(rails)]
     fits: Fits = {
         (metric, mode): [
             [*fits_of(of_it, metric, mode, count, groups, chosen_ones)] for of_it in by_rail
         ]
         for metric in METRICS
-        for mode in (MODES if is_whole else MODES[:1])
+        for mode in (BETWEEN if is_whole else BETWEEN[:1])
     }
     within = Within([launch.inside for launch in launches], count, rails)
     distinguished = judge.distinguished(count)
@@ -177,7 +177,7 @@ def _with_survey(
     left out."""
     none, no_values = np.zeros(0, dtype=np.intp), np.zeros(0)
     for rail, model in enumerate(chosen.fits[metric]):
-        later = [of_rail(pairs, rail) for pairs in measured[1:]]
+        later = [select_rail(pairs, rail) for pairs in measured[1:]]
         count = len(model.nodes)
         yield [
             Fitted(0, none, none, no_values, model),
@@ -236,7 +236,7 @@ def _curves(
     nodes to distinguish slow nodes from slow links."""
     for (metric, mode), by_rail in fits.items():
         usual = [
-            _of_rail(
+            _usual_of_rail(
                 metric,
                 fitted,
                 [launch.fit for launch in fitted]
@@ -270,7 +270,7 @@ def _curves(
         )
 
 
-class _OfRail(NamedTuple):
+class _UsualOfRail(NamedTuple):
     """The usual pair of a rail, and how far nodes and links are from it."""
 
     usual: float
@@ -279,21 +279,21 @@ class _OfRail(NamedTuple):
     distances: list[Distance]
 
 
-def _of_rail(
+def _usual_of_rail(
     metric: Metric,
     fitted: Sequence[Fitted],
     models: Sequence[Fit],
     groups: Sequence[Indices],
     *,
     distinguished: bool,
-) -> _OfRail | None:
+) -> _UsualOfRail | None:
     """Returns what is usual on a rail; None without values."""
     if not fitted:
         return None
     far = [*_distances(metric, fitted[0], [model.means for model in models], groups)]
     every = np.concatenate([launch.values for launch in fitted])
     most = max(far, key=lambda distance: distance.pairs, default=None)
-    return _OfRail(
+    return _UsualOfRail(
         most.usual if distinguished and most else _value(metric, float(np.median(every))),
         float(np.median([spread(model.nodes) for model in models])),
         float(np.median([spread(model.links) for model in models])),
@@ -333,7 +333,7 @@ def _pairs(launches: Sequence[Pairs], nodes: Sequence[str], rail: int | None) ->
     tables = {
         (metric, mode): _table(launches, metric, mode, len(nodes))
         for metric in METRICS
-        for mode in MODES
+        for mode in BETWEEN
     }
 
     def value(metric: Metric, mode: Mode, first: int, other: int) -> float | None:
@@ -375,12 +375,12 @@ def _maps(launches: Sequence[Pairs], rails: int, order: Indices) -> Iterator[Map
     side = -(-count // MOST_CELLS)
     cells = -(-count // side)
     for metric in METRICS:
-        for mode in MODES:
+        for mode in BETWEEN:
             if not launches:
                 continue
             table = _slowest(
                 [
-                    _table([of_rail(pairs, rail) for pairs in launches], metric, mode, count)
+                    _table([select_rail(pairs, rail) for pairs in launches], metric, mode, count)
                     for rail in range(rails)
                 ]
             )

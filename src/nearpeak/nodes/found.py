@@ -15,6 +15,8 @@ UNITS: dict[Metric, str] = {"latency_us": "us", "bandwidth_gbs": "GB/s"}
 # Between nodes: all pairs of a round at once, or one, on all rails. Within each node: between its
 # GPUs, or between a GPU and host memory.
 Mode = Literal["together", "alone", "inside", "host"]
+BETWEEN: tuple[Mode, ...] = ("together", "alone")
+WITHIN: tuple[Mode, ...] = ("inside", "host")
 # A rail is slow everywhere, a group within, an uplink from a group to all others, a route between
 # two groups. Memory is that of the host for one rank.
 Kind = Literal["rail", "group", "uplink", "route", "node", "memory", "link"]

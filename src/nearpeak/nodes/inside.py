@@ -13,17 +13,15 @@ from typing import NamedTuple
 import numpy as np
 
 from nearpeak.arrays import Booleans, Floats
-from nearpeak.nodes.found import UNITS, Curve, Metric, Mode
+from nearpeak.nodes.found import UNITS, WITHIN, Curve, Metric, Mode
 from nearpeak.nodes.journal import Inside
 from nearpeak.nodes.pairs import METRICS
-from nearpeak.nodes.rails import lower_median
 from nearpeak.nodes.suspects import MARGINS
-from nearpeak.nodes.tested import Tested, of_rails
+from nearpeak.nodes.tested import Tested, apart_tests
 from nearpeak.statistics import additive
-from nearpeak.statistics.additive import excess, spread
+from nearpeak.statistics.additive import excess, lower_median, spread
 from nearpeak.statistics.nested import DISTINGUISHED
 
-MODES: tuple[Mode, ...] = ("inside", "host")
 STEPS = 4  # of a median polish
 
 
@@ -53,7 +51,7 @@ class Within:
         self._of = {
             (metric, mode): measured
             for metric in METRICS
-            for mode in MODES
+            for mode in WITHIN
             if (measured := effects(launches, metric, mode, count, rails))
         }
 
@@ -66,9 +64,9 @@ class Within:
             slowness = excess(effect.nodes, margin)
             yield Tested("node", metric, mode, None, every[:, None], effect.nodes, slowness)
             if effect.gpus is not None:
-                yield of_rails("node", metric, mode, every[:, None], effect.gpus, every)
+                yield apart_tests("node", metric, mode, every[:, None], effect.gpus, every)
             if effect.memory is not None:
-                yield of_rails("memory", metric, mode, every[:, None], effect.memory, every)
+                yield apart_tests("memory", metric, mode, every[:, None], effect.memory, every)
 
     def curves(self) -> Iterator[Curve]:
         """Yields what is usual within a node."""

@@ -13,9 +13,9 @@ import msgspec
 import numpy as np
 
 from nearpeak.arrays import Floats
-from nearpeak.nodes.found import Kind, Metric, Mode, Part, Verdict
+from nearpeak.nodes.found import BETWEEN, Kind, Metric, Mode, Part, Verdict
 from nearpeak.nodes.journal import Pairs
-from nearpeak.nodes.pairs import medians, numbers, of_rail, only, times
+from nearpeak.nodes.pairs import medians, numbers, only, select_rail, times
 from nearpeak.nodes.tested import Fits, Fitted, Tested
 from nearpeak.nodes.topology import Level
 from nearpeak.statistics.additive import holm
@@ -33,7 +33,6 @@ FAMILIES: tuple[tuple[Kind, ...], ...] = (
 # the greatest share that may be more, and the greatest excess in standard deviations.
 MOST_UNTOUCHED, MOST_DEVIATIONS = 0.1, 1.6
 USUAL = 0.95  # of the pairs of others: a node beyond them stands apart from all groups
-BETWEEN: tuple[Mode, ...] = ("together", "alone")
 Subject = tuple[int, ...]
 
 
@@ -139,7 +138,7 @@ class _Alone:
     def _ratios(self, rail: int | None) -> dict[Subject, float]:
         ratios: dict[int, list[float]] = {}
         for pairs in self._launches:
-            measured = only(pairs if rail is None else of_rail(pairs, rail), together=False)
+            measured = only(pairs if rail is None else select_rail(pairs, rail), together=False)
             if not len(measured.first):
                 continue
             values = times(measured, self._metric)

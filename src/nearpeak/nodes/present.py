@@ -24,7 +24,7 @@ from nearpeak.document.model import (
 from nearpeak.document.templates import moment
 from nearpeak.nodes import board, rails_drawing, wording
 from nearpeak.nodes import map as maps
-from nearpeak.nodes.found import UNITS, Curve, Found, Kind, Pair, Verdict
+from nearpeak.nodes.found import BETWEEN, UNITS, Curve, Found, Kind, Pair, Verdict
 from nearpeak.numbers import count, interval, number, percent, size, unit
 from nearpeak.terms.identity import Who
 
@@ -161,7 +161,7 @@ def _slow(results: Found, most: int) -> Table:
 
 
 def _metric(verdict: Verdict) -> str:
-    mode = verdict.mode if verdict.mode in wording.BETWEEN else wording.MODES[verdict.mode]
+    mode = verdict.mode if verdict.mode in BETWEEN else wording.MODE_TITLES[verdict.mode]
     return f"{wording.name(verdict.metric)}, {mode}"
 
 

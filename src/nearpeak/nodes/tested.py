@@ -17,7 +17,7 @@ from nearpeak.nodes.found import Kind, Metric, Mode
 from nearpeak.nodes.journal import Pairs
 from nearpeak.nodes.pairs import medians, numbers, only, times
 from nearpeak.nodes.suspects import MARGINS
-from nearpeak.statistics.additive import Excess, excess
+from nearpeak.statistics.additive import Excess, excess, lower_median
 from nearpeak.statistics.nested import Design, Fit, design, distances, fit
 
 
@@ -101,7 +101,7 @@ def tests(
         slowness = _selected(excess(common, math.log(MARGINS[kind])), which)
         yield Tested(kind, metric, mode, level, group.ends[which], common[which], slowness)
         if apart is not None:
-            yield of_rails(kind, metric, mode, group.ends, apart, which, level)
+            yield apart_tests(kind, metric, mode, group.ends, apart, which, level)
 
 
 def rail_tests(
@@ -114,7 +114,7 @@ def rail_tests(
     if number < rails.LEAST:
         return
     usual = stacked(by_rail, lambda launch: launch.fit.means)[distance]  # launches x rails
-    values = (usual - rails.lower_median(usual)[:, None]).T
+    values = (usual - lower_median(usual)[:, None]).T
     if (np.isfinite(values).sum(axis=1) < 2).all():
         return
     slowness = excess(values, math.log(MARGINS["rail"]))
@@ -122,7 +122,7 @@ def rail_tests(
     yield Tested("rail", metric, mode, None, no_ends, values, slowness, np.arange(number))
 
 
-def of_rails(
+def apart_tests(
     kind: Kind,
     metric: Metric,
     mode: Mode,

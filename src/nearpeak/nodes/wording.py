@@ -4,7 +4,17 @@
 from collections.abc import Iterator, Sequence
 
 from nearpeak.grouping import grouped
-from nearpeak.nodes.found import UNITS, Curve, Distance, Found, Map, Part, Required, Verdict
+from nearpeak.nodes.found import (
+    BETWEEN,
+    UNITS,
+    Curve,
+    Distance,
+    Found,
+    Map,
+    Part,
+    Required,
+    Verdict,
+)
 from nearpeak.nodes.grouped import FIGURES
 from nearpeak.nodes.judge import ORDER
 from nearpeak.nodes.topology import plural
@@ -14,19 +24,18 @@ _PARTS: tuple[Part, ...] = ("GPU", "NIC", "GPU or memory")
 _KINDS = [one for kind in ORDER for one in ([kind, *_PARTS] if kind == "node" else [kind])]
 _NOUNS = {"memory": "host memory", "GPU or memory": "GPU-memory pair"}
 _NAMED = 3  # slow nodes, or links, that the conclusion names
-MODES = {
+MODE_TITLES = {
     "together": "all pairs of a round at the same time",
     "alone": "each pair alone",
     "inside": "between GPUs of a node",
     "host": "between host and GPU of a node",
 }
-BETWEEN = ("together", "alone")  # modes of pairs of nodes
 
 
 def title(results: Found, curve: Curve | Map) -> str:
     """`latency, each pair alone`: a metric in the mode in which it was measured."""
     one_by_one = results.one_by_one and curve.mode in BETWEEN
-    return f"{name(curve.metric)}, {MODES['alone' if one_by_one else curve.mode]}"
+    return f"{name(curve.metric)}, {MODE_TITLES['alone' if one_by_one else curve.mode]}"
 
 
 def name(metric: str) -> str:
