@@ -5,10 +5,13 @@ import math
 import sys
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
+from answers import printed
 from nearpeak.arrays import Floats, Indices
+from nearpeak.document.page import render
 from nearpeak.errors import UserError
 from nearpeak.nodes import plan, rails, wording
 from nearpeak.nodes.build import build
@@ -26,10 +29,14 @@ class Cluster:
         self.gpus = np.ones((nodes, gpus))
         self.rails = np.ones(gpus)
         self.link: tuple[int, int, int, float] | None = None
+        self.adapters = np.ones((nodes, gpus))
         self.host = np.ones((nodes, gpus))  # to host memory
+        self.memory = np.ones((nodes, gpus))  # host memory of each rank
+        self.switch = np.ones(nodes)  # between GPUs of a node
 
     def times(self, pairs: Indices, _together: bool) -> tuple[Floats, Floats]:
-        values = self.gpus[pairs[:, 0]] * self.gpus[pairs[:, 1]] * self.rails
+        ends = self.gpus * self.adapters
+        values = ends[pairs[:, 0]] * ends[pairs[:, 1]] * self.rails
         if self.link is not None:
             *ends, rail, factor = self.link
             values[(pairs == ends).all(axis=1), rail] *= factor
@@ -38,8 +45,9 @@ class Cluster:
     def inside(self, node: Indices, gpu: Indices, other: Indices, host: bool) -> Floats:
         near = np.where((gpu ^ other) == 1, 1.0, 1.4)  # two of them share a switch
         if host:
-            return np.asarray(near * self.host[node, gpu])
-        return np.asarray(near * self.gpus[node, gpu] * self.gpus[node, other])
+            return np.asarray(near * self.host[node, gpu] * self.memory[node, other])
+        both = self.gpus[node, gpu] * self.gpus[node, other]
+        return np.asarray(near * both * self.switch[node])
 
 
 def found(folder: Path, cluster: Cluster, **more: object) -> Found:
@@ -52,12 +60,12 @@ def culprits(results: Found) -> set[str]:
     return set(wording.culprits(results))
 
 
-@pytest.mark.parametrize("gpus", [1, 2, 4, 8])
+@pytest.mark.parametrize("gpus", [1, 2, 3, 4, 8])
 def test_nothing_is_called_slow_of_usual_gpus(tmp_path: Path, gpus: int) -> None:
     results = found(tmp_path, Cluster(8, gpus))
     assert culprits(results) == set()
     assert results.tests > 0
-    assert wording.conclusion(results) == "8 nodes: no node and no link is slow"
+    assert wording.conclusion(results).startswith("8 nodes: no node and no link is slow")
     modes = {curve.mode for curve in results.curves}
     assert modes == {"together", "alone"} | ({"inside", "host"} if gpus > 1 else set())
 
@@ -73,7 +81,7 @@ def test_one_slow_gpu_is_named_with_its_node(tmp_path: Path, gpus: int) -> None:
     assert (verdict.nodes, verdict.rail) == (["n3"], 1)
     assert verdict.times == pytest.approx(1.3, rel=0.03)
     modes = {verdict.mode for verdict in results.verdicts}
-    assert modes == {"together", "alone"} | ({"inside"} if gpus != 3 else set())
+    assert modes == {"together", "alone"} | {"inside"}
 
 
 @pytest.mark.parametrize("gpus", [1, 2, 8])
@@ -83,14 +91,73 @@ def test_a_node_with_slow_gpus_alone_is_named_as_the_node(tmp_path: Path, gpus: 
     assert culprits(found(tmp_path, cluster)) == {"node n5"}
 
 
-def test_a_gpu_that_is_slow_to_host_memory_alone(tmp_path: Path) -> None:
-    cluster = Cluster(8, 2)
+@pytest.mark.parametrize(
+    ("gpus", "culprit"),
+    [
+        (2, "GPU 0 or host memory of rank 1 of node n2"),
+        (3, "GPU 0 of node n2"),
+        (8, "GPU 0 of node n2"),
+    ],
+)
+def test_a_gpu_that_is_slow_to_host_memory_alone(tmp_path: Path, gpus: int, culprit: str) -> None:
+    cluster = Cluster(8, gpus)
     cluster.host[2, 0] = 1.5
     results = found(tmp_path, cluster)
-    assert culprits(results) == {"GPU 0 of node n2"}
+    assert culprits(results) == {culprit}
     assert {verdict.mode for verdict in results.verdicts} == {"host"}
     [text] = {wording.slowness(verdicts) for verdicts in wording.culprits(results).values()}
     assert "times the usual latency to host memory" in text
+
+
+@pytest.mark.parametrize("ranks", [[1], [4, 5, 6, 7], [0, 1, 2, 3]])
+def test_slow_host_memory_is_named_with_its_ranks(tmp_path: Path, ranks: list[int]) -> None:
+    """That of one socket is slow to the GPUs of both."""
+    cluster = Cluster(8, 8)
+    cluster.memory[3, ranks] = 1.3
+    results = found(tmp_path, cluster)
+    assert culprits(results) == {f"host memory of rank {rank} of node n3" for rank in ranks}
+    assert wording.slow_nodes(results) == ["n3"]
+    advice = "check its CPUs and memory there:"
+    assert advice in printed(present(results))
+    assert [verdict.times for verdict in results.verdicts] == pytest.approx(
+        [1.3] * len(results.verdicts), rel=0.05
+    )
+    texts = [wording.slowness(verdicts) for verdicts in wording.culprits(results).values()]
+    assert all(text.endswith("of the usual bandwidth to GPUs") for text in texts)
+
+
+def test_of_two_gpus_slow_host_memory_is_named_with_the_gpu_that_used_it(tmp_path: Path) -> None:
+    cluster = Cluster(8, 2)
+    cluster.memory[3, 1] = 1.3
+    results = found(tmp_path, cluster)
+    assert wording.conclusion(results) == (
+        "8 nodes: 1 slow GPU-memory pair, GPU 0 or host memory of rank 1 of n3"
+    )
+
+
+def test_a_slow_node_within_is_named_beside_its_slow_gpu(tmp_path: Path) -> None:
+    cluster = Cluster(8, 4)
+    cluster.switch[3] = 1.5
+    cluster.host[3, 2] = 1.5
+    assert culprits(found(tmp_path, cluster)) == {"node n3", "GPU 2 of node n3"}
+
+
+@pytest.mark.parametrize("gpus", [2, 3, 8])
+def test_a_gpu_that_is_usual_within_its_node_has_a_slow_nic(tmp_path: Path, gpus: int) -> None:
+    cluster = Cluster(8, gpus)
+    cluster.adapters[3, 1] = 1.4
+    results = found(tmp_path, cluster)
+    assert culprits(results) == {"NIC of GPU 1 of node n3"}
+    assert wording.conclusion(results) == "8 nodes: 1 slow NIC, NIC of GPU 1 of n3"
+    out = printed(present(results))
+    assert "Check its adapter, its cable and its leaf port: the GPU is as usual within" in out
+
+
+def test_a_slow_nic_does_not_hide_a_node_that_is_slow_within(tmp_path: Path) -> None:
+    cluster = Cluster(8, 3)
+    cluster.adapters[3, 1] = 1.4
+    cluster.switch[3] = 1.4
+    assert culprits(found(tmp_path, cluster)) == {"node n3", "NIC of GPU 1 of node n3"}
 
 
 def test_a_slow_rail_is_named_and_no_node(tmp_path: Path) -> None:
@@ -103,15 +170,63 @@ def test_a_slow_rail_is_named_and_no_node(tmp_path: Path) -> None:
     assert curve.rails == pytest.approx([2.0, 2.0, 2.0, 2.5], rel=0.02)
 
 
+def test_two_rails_are_not_judged_and_the_answer_says_so(tmp_path: Path) -> None:
+    cluster = Cluster(8, 2)
+    cluster.rails[1] = 1.5
+    results = found(tmp_path, cluster)
+    assert wording.conclusion(results) == (
+        "8 nodes: no node and no link is slow; rails are not judged, as of two neither is usual"
+    )
+    assert "Nothing is slow" not in render(present(results))
+    few = found(tmp_path / "few", Cluster(2, 2))
+    assert wording.conclusion(few).endswith("here is every pair")
+
+
+def test_a_plan_of_two_rails_says_that_they_are_not_judged() -> None:
+    [line] = [
+        text for text in plan.summary(made.chosen(8, **made.rails(2))) if text.startswith("misses:")
+    ]
+    assert line == "misses:     a slow rail: of two, neither is usual"
+
+
+def test_the_plan_counts_the_tests_within_nodes(tmp_path: Path) -> None:
+    """They share the error rate with those of rails and groups."""
+    for gpus in (2, 3, 4):
+        of = made.chosen(6, **made.rails(gpus))
+        cluster = Cluster(6, gpus)
+        recorded = made.record(tmp_path / str(gpus), of, cluster.times, inside=cluster.inside)
+        links = 2 * 2 * math.comb(6, 2) * (1 + gpus)
+        rails_judged = 2 * 2 * gpus if gpus > 2 else 0
+        assert build(recorded).tests - links - rails_judged == plan.tests_of_nodes(of)
+
+
 def test_a_rail_is_found_slow_between_two_nodes(tmp_path: Path) -> None:
     """Where no node can be distinguished from its links."""
     cluster = Cluster(2, 4)
     cluster.rails[1] = 1.4
     results = found(tmp_path, cluster)
-    assert culprits(results) == {"rail 1"}
-    assert wording.conclusion(results) == "2 nodes: 1 slow rail, 1"
+    assert culprits(results) == {"rail 1 between n0 and n1"}
+    assert wording.conclusion(results) == "2 nodes: 1 slow rail, 1 between n0 and n1"
+    advice = (
+        "Check its adapter, cable and port at both nodes: with four nodes or more, one is named."
+    )
+    assert advice in printed(present(results))
     usual = found(tmp_path / "usual", Cluster(2, 4))
     assert wording.conclusion(usual).startswith("2 nodes: no rail is slow; too few to judge nodes")
+
+
+@pytest.mark.parametrize(("nodes", "slow"), [(3, 1), (4, 1), (8, 1), (8, 3)])
+def test_few_slow_adapters_of_a_rail_make_it_no_slow_rail(
+    tmp_path: Path, nodes: int, slow: int
+) -> None:
+    """Though most pairs of the rail are slow: of eight nodes three touch 18 of 28."""
+    cluster = Cluster(nodes, 4)
+    cluster.adapters[1 : 1 + slow, 3] = 1.5
+    results = found(tmp_path, cluster)
+    assert {verdict.kind for verdict in results.verdicts} == ({"node"} if nodes > 3 else set())
+    assert {(*verdict.nodes, verdict.rail) for verdict in results.verdicts} == (
+        {(f"n{node}", 3) for node in range(1, 1 + slow)} if nodes > 3 else set()
+    )
 
 
 def test_a_slow_link_of_one_rail(tmp_path: Path) -> None:
@@ -120,12 +235,25 @@ def test_a_slow_link_of_one_rail(tmp_path: Path) -> None:
     assert culprits(found(tmp_path, cluster)) == {"link n1 - n6, rail 2"}
 
 
-def test_of_many_nodes_a_gpu_and_a_rail_are_found_among_suspects(tmp_path: Path) -> None:
+def test_a_link_with_rails_is_never_called_alone(tmp_path: Path) -> None:
+    """All rails of a pair talk at the same time, also when no other nodes do."""
+    cluster = Cluster(8, 4)
+    cluster.link = (1, 6, 2, 1.6)
+    results = found(tmp_path, cluster)
+    shared = msgspec.structs.replace(results.verdicts[0], alone=1.0)
+    out = printed(present(msgspec.structs.replace(results, verdicts=[shared])), verbose=True)
+    assert "With all rails of its nodes, but no other nodes, it is as fast as others: " in out
+    assert "Alone it is" not in out
+    assert "nobody else" not in out
+
+
+def test_of_many_nodes_a_gpu_a_nic_and_a_rail_are_found_among_suspects(tmp_path: Path) -> None:
     cluster = Cluster(72, 4)
     cluster.gpus[40, 2] = 1.3
+    cluster.adapters[50, 3] = 1.4
     cluster.rails[0] = 1.4
     results = found(tmp_path, cluster, levels_from="none")
-    assert culprits(results) == {"GPU 2 of node n40", "rail 0"}
+    assert culprits(results) == {"GPU 2 of node n40", "NIC of GPU 3 of node n50", "rail 0"}
 
 
 def test_the_report_shows_rails(tmp_path: Path) -> None:

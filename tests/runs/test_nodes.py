@@ -4,13 +4,16 @@
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import msgspec
 import numpy as np
 import pytest
+from made_libraries import made_library
 
 from nearpeak.arrays import Floats, Indices
+from nearpeak.runs import nodes
 
 Nearpeak = Callable[..., tuple[int, str, str]]
 
@@ -68,3 +71,22 @@ def test_a_report_judges_by_the_requirements_of_the_run_or_by_others(
     code, out, _ = nearpeak("report", str(tmp_path), "--require", "bandwidth>=1kB/s")
     assert code == 0
     assert "Required bandwidth>=1kB/s: met" in out
+
+
+@pytest.mark.parametrize(
+    ("netmod", "given", "adapters"),
+    [("ucx", None, ["mlx5_0:1"]), ("ofi", None, [""]), ("ofi", "mlx5_7:1", ["mlx5_7:1"])],
+)
+def test_a_library_that_does_not_send_by_ucx_chooses_its_adapters(
+    monkeypatch: pytest.MonkeyPatch, netmod: str, given: str | None, adapters: list[str]
+) -> None:
+    library = made_library(family="mpich", version_text=f"MPICH Device: ch4:{netmod}\n")
+    monkeypatch.delenv("MPIR_CVAR_CH4_NETMOD", raising=False)
+    monkeypatch.setattr(nodes, "why_missing", lambda _: [])
+    monkeypatch.setattr(nodes.libraries, "resolve", lambda _: library)
+    monkeypatch.setattr(nodes.rails, "forced_adapters", lambda _: {0: "mlx5_0:1"})
+    gpu = SimpleNamespace(index=0, number="0")
+    monkeypatch.setattr(nodes.discover, "discover", lambda: SimpleNamespace(gpus=[gpu]))
+    asked = {"--buffers": "D,D", "--gpus": None, "--adapters": given}
+    options = nodes.of_gpus(asked, "mpich", is_node=True)
+    assert [rail.adapter for rail in options["rails"]] == adapters

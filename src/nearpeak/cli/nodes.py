@@ -14,19 +14,19 @@ from nearpeak.terms.exit_statuses import sentence
 
 HELP = f"""Measure all pairs of nodes of a cluster; find slow nodes and links.
 
-A rank runs on one core of each node, with buffers in the memory of the host, over
-the adapter that the library takes by itself. With --buffers D,D a rank runs for each
-GPU of each node, with buffers in its memory and with the adapter that is nearest to
-it: GPU i and its adapter are rail i. Pairs are GPUs of one rail, of two nodes, all
-rails together. Before that, each node by itself: its GPUs with each other, and host
-with GPU. In rounds of disjoint pairs, all pairs of a round are measured at the
-same time: the latency of small messages, then the bandwidth of large ones. Up to
-64 nodes, every launch measures every pair, also alone; of more nodes, one launch
-measures all pairs and others measure again what looked slow. Reports slow nodes,
-slow links between two, slow groups, uplinks and routes of groups, and with GPUs slow
-GPUs and rails, with one error rate for all. Groups are the nodes below one switch,
-in one rack or block. Prints the plan before it runs, with its price in node hours,
-and how small a loss it finds.
+A rank runs on one core of each node, with buffers in the memory of the host, over the
+adapter that the library takes by itself. With --buffers D,D a rank runs for each GPU
+of each node, with buffers in its memory and, if the library sends by UCX, with the
+adapter that is nearest to it: GPU i and its adapter are rail i. Pairs are GPUs of one
+rail, of two nodes, all rails together. Before that, each node by itself: its GPUs
+with each other, and host with GPU. In rounds of disjoint pairs, all pairs of a round
+are measured at the same time: the latency of small messages, then the bandwidth of
+large ones. Up to 64 nodes, every launch measures every pair, also alone; of more
+nodes, one launch measures all pairs and others measure again what looked slow.
+Reports slow nodes, slow links between two, slow groups, uplinks and routes of groups,
+and with GPUs slow GPUs, NICs, host memory and rails, with one error rate for all.
+Groups are the nodes below one switch, in one rack or block. Prints the plan before it
+runs, with its price in node hours, and how small a loss it finds.
 
 In a job of Slurm, its nodes are measured, as far as its time allows; --resume goes
 on in another job of the same nodes. --sbatch writes the script of such a job.
@@ -132,7 +132,7 @@ def nodes(
         typer.Option(
             metavar="A,B[,...]",
             help="With D: the adapter of each GPU, as UCX names it, like mlx5_0:1,mlx5_1:1."
-            " Default: the nearest by PCIe.",
+            " Default: the nearest by PCIe, if the library sends by UCX.",
         ),
     ] = None,
     launches: Annotated[
@@ -239,7 +239,7 @@ def nodes(
         nodes = paths.hosts_of_job() if hosts is None else parsed("--hosts", split_list, hosts)
     else:
         nodes = [""] * number
-    options |= runs.of_gpus(of_gpus, is_node=number is None and sbatch is None)
+    options |= runs.of_gpus(of_gpus, mpi, is_node=number is None and sbatch is None)
     options.setdefault("seed", random.SystemRandom().getrandbits(32))
     levels, source = topology.find(nodes, groups)
     chosen = plan.Chosen(nodes=nodes, levels=levels, levels_from=source, **options)

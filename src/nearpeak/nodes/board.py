@@ -47,7 +47,8 @@ def _culprits(board: Element, results: Found) -> None:
     worst = {what: verdicts[0] for what, verdicts in wording.culprits(results).items()}
     if not worst:
         if results.tests and results.complete and not results.bad:
-            SubElement(board, "div", {"class": "healthy"}).text = "Nothing is slow"
+            text = "No node and no link is slow" if len(results.rails) == 2 else "Nothing is slow"
+            SubElement(board, "div", {"class": "healthy"}).text = text
         return
     line = SubElement(board, "div", {"class": "culprits"})
     for what, verdict in list(worst.items())[:MOST]:

@@ -13,6 +13,7 @@ from nearpeak import grouping
 from nearpeak.arrays import Floats, Indices
 from nearpeak.nodes import grouped, judge, plan, rail_maps, required, suspects, topology
 from nearpeak.nodes.found import (
+    BETWEEN,
     SCHEMA,
     UNITS,
     Curve,
@@ -29,7 +30,7 @@ from nearpeak.nodes.found import (
 )
 from nearpeak.nodes.inside import Within
 from nearpeak.nodes.journal import LaunchEnd, Pairs, Recorded
-from nearpeak.nodes.pairs import METRICS, logarithms, of_rail, once, only
+from nearpeak.nodes.pairs import METRICS, logarithms, once, only, select_rail
 from nearpeak.nodes.rail_maps import MOST_CELLS
 from nearpeak.nodes.suspects import MARGINS
 from nearpeak.nodes.tested import Fits, Fitted, Tested, rail_tests, tests
@@ -39,7 +40,6 @@ from nearpeak.statistics.levels import ERROR_RATE
 from nearpeak.statistics.nested import Fit, distances
 
 MOST_LISTED = 16  # nodes whose pairs are listed one by one
-MODES: tuple[Mode, ...] = ("together", "alone")
 
 
 def build(recorded: Recorded, require: Sequence[str] = ()) -> Found:
@@ -62,31 +62,35 @@ def build(recorded: Recorded, require: Sequence[str] = ()) -> Found:
     if not is_whole and launches and launches[0].launch.stage == "survey":
         chosen_ones = suspects.find(recorded, groups)
     rails = chosen.per_node
-    by_rail = [[of_rail(pairs, rail) for pairs in judging] for rail in range(rails)]
+    by_rail = [[select_rail(pairs, rail) for pairs in judging] for rail in range(rails)]
     fits: Fits = {
         (metric, mode): [
             [*fits_of(of_it, metric, mode, count, groups, chosen_ones)] for of_it in by_rail
         ]
         for metric in METRICS
-        for mode in (MODES if is_whole else MODES[:1])
+        for mode in (BETWEEN if is_whole else BETWEEN[:1])
     }
     within = Within([launch.inside for launch in launches], count, rails)
     distinguished = judge.distinguished(count)
     tested: list[Tested] = []
+    most = _distance_of_most(measured, groups)
     for (metric, mode), fitted in fits.items():
         if not any(len(launched) > 1 for launched in fitted):
             continue
-        # Rails are not chosen by a survey, which may thus test them, too.
-        tested += rail_tests(metric, mode, measured, count, rails)
+        of_all = fitted
+        if chosen_ones is not None and rails > 1:
+            # Rails are not chosen by a survey, which may thus test them, too.
+            of_all = [*_with_survey(measured, metric, groups, chosen_ones)]
+        tested += rail_tests(metric, mode, of_all, most)
         if distinguished:
             tested += tests(metric, mode, fitted, count, groups, chosen_ones)
     if distinguished:
         tested += within.tests()
     if topology_used.source == grouped.FIGURES:  # without wider ones; those of a survey are rough
-        safe = ("rail", "node", "group", "link") if is_whole else ("rail", "node")
+        safe = {"rail", "node", "memory"} | ({"group", "link"} if is_whole else set())
         tested = [test for test in tested if test.kind in safe]
     verdicts = judge.verdicts(
-        tested, chosen.nodes, topology_used.levels, None if is_whole else judging
+        tested, chosen.nodes, topology_used.levels, None if is_whole else judging, rails
     )
     unclear = topology_used.source in ("", grouped.FIGURES) and judge.looks_grouped(
         fits, verdicts, chosen.nodes
@@ -155,6 +159,35 @@ def build(recorded: Recorded, require: Sequence[str] = ()) -> Found:
     )
 
 
+def _distance_of_most(measured: Sequence[Pairs], groups: Sequence[Indices]) -> int:
+    """Returns the distance that most pairs of the first launch have."""
+    if not measured:
+        return 0
+    first = measured[0]
+    return int(np.bincount(distances(first.first, first.second, groups), minlength=1).argmax())
+
+
+def _with_survey(
+    measured: Sequence[Pairs],
+    metric: Metric,
+    groups: Sequence[Indices],
+    chosen: suspects.Suspects,
+) -> Iterator[list[Fitted]]:
+    """Yields the fits of each rail in all launches. The first is the survey, whose many pairs are
+    left out."""
+    none, no_values = np.zeros(0, dtype=np.intp), np.zeros(0)
+    for rail, model in enumerate(chosen.fits[metric]):
+        later = [select_rail(pairs, rail) for pairs in measured[1:]]
+        count = len(model.nodes)
+        yield [
+            Fitted(0, none, none, no_values, model),
+            *(
+                fitted._replace(launch=1 + fitted.launch)
+                for fitted in fits_of(later, metric, "together", count, groups, chosen)
+            ),
+        ]
+
+
 def to_json(report: Found) -> str:
     """Returns the text of nodes.json."""
     return msgspec.json.format(msgspec.json.encode(report), indent=1).decode() + "\n"
@@ -203,7 +236,7 @@ def _curves(
     nodes to distinguish slow nodes from slow links."""
     for (metric, mode), by_rail in fits.items():
         usual = [
-            _of_rail(
+            _usual_of_rail(
                 metric,
                 fitted,
                 [launch.fit for launch in fitted]
@@ -237,7 +270,7 @@ def _curves(
         )
 
 
-class _OfRail(NamedTuple):
+class _UsualOfRail(NamedTuple):
     """The usual pair of a rail, and how far nodes and links are from it."""
 
     usual: float
@@ -246,21 +279,21 @@ class _OfRail(NamedTuple):
     distances: list[Distance]
 
 
-def _of_rail(
+def _usual_of_rail(
     metric: Metric,
     fitted: Sequence[Fitted],
     models: Sequence[Fit],
     groups: Sequence[Indices],
     *,
     distinguished: bool,
-) -> _OfRail | None:
+) -> _UsualOfRail | None:
     """Returns what is usual on a rail; None without values."""
     if not fitted:
         return None
     far = [*_distances(metric, fitted[0], [model.means for model in models], groups)]
     every = np.concatenate([launch.values for launch in fitted])
     most = max(far, key=lambda distance: distance.pairs, default=None)
-    return _OfRail(
+    return _UsualOfRail(
         most.usual if distinguished and most else _value(metric, float(np.median(every))),
         float(np.median([spread(model.nodes) for model in models])),
         float(np.median([spread(model.links) for model in models])),
@@ -300,7 +333,7 @@ def _pairs(launches: Sequence[Pairs], nodes: Sequence[str], rail: int | None) ->
     tables = {
         (metric, mode): _table(launches, metric, mode, len(nodes))
         for metric in METRICS
-        for mode in MODES
+        for mode in BETWEEN
     }
 
     def value(metric: Metric, mode: Mode, first: int, other: int) -> float | None:
@@ -342,12 +375,12 @@ def _maps(launches: Sequence[Pairs], rails: int, order: Indices) -> Iterator[Map
     side = -(-count // MOST_CELLS)
     cells = -(-count // side)
     for metric in METRICS:
-        for mode in MODES:
+        for mode in BETWEEN:
             if not launches:
                 continue
             table = _slowest(
                 [
-                    _table([of_rail(pairs, rail) for pairs in launches], metric, mode, count)
+                    _table([select_rail(pairs, rail) for pairs in launches], metric, mode, count)
                     for rail in range(rails)
                 ]
             )

@@ -8,16 +8,19 @@ import msgspec
 from nearpeak.nodes.plan import Stage
 from nearpeak.terms.buffers import HOST
 
-SCHEMA = 4
+SCHEMA = 5
 # As records name them: the latency of small messages, and the bandwidth of large ones.
 Metric = Literal["latency_us", "bandwidth_gbs"]
 UNITS: dict[Metric, str] = {"latency_us": "us", "bandwidth_gbs": "GB/s"}
-# Between nodes: all pairs of a round at once, or one. Within each node: between its GPUs, or
-# between a GPU and host memory.
+# Between nodes: all pairs of a round at once, or one, on all rails. Within each node: between its
+# GPUs, or between a GPU and host memory.
 Mode = Literal["together", "alone", "inside", "host"]
+BETWEEN: tuple[Mode, ...] = ("together", "alone")
+WITHIN: tuple[Mode, ...] = ("inside", "host")
 # A rail is slow everywhere, a group within, an uplink from a group to all others, a route between
-# two groups.
-Kind = Literal["rail", "group", "uplink", "route", "node", "link"]
+# two groups. Memory is that of the host for one rank.
+Kind = Literal["rail", "group", "uplink", "route", "node", "memory", "link"]
+Part = Literal["GPU", "NIC", "GPU or memory"]
 
 
 class Launched(msgspec.Struct, kw_only=True, frozen=True):
@@ -55,8 +58,8 @@ class Curve(msgspec.Struct, kw_only=True, frozen=True):
     """The usual value of a metric, and its spread."""
 
     metric: Metric  # what was measured
-    # `together`: all pairs of a round at once; `alone`: one pair; within each node `inside`: two of
-    # its GPUs; `host`: a GPU and host memory
+    # `together`: all pairs of a round at once; `alone`: one pair of nodes, on all rails; within
+    # each node `inside`: two of its GPUs; `host`: a GPU and host memory
     mode: Mode
     unit: str  # `us` or `GB/s`
     # of a pair with usual nodes and a usual link, of the distance that most pairs have; of fewer
@@ -73,7 +76,7 @@ class Curve(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class Verdict(msgspec.Struct, kw_only=True, frozen=True):
-    """A slow node, link, group, uplink, route or rail."""
+    """A slow node, link, group, uplink, route or rail, or slow host memory of a rank."""
 
     kind: Kind  # what is slow
     nodes: list[str]  # the node, or both ends of the link; empty of groups and of rails
@@ -84,13 +87,16 @@ class Verdict(msgspec.Struct, kw_only=True, frozen=True):
     ci95: tuple[float, float] | None
     p_value: float  # that it is within the margin, adjusted for all tests
     launches: int  # launches that it rests on
-    # of a link that is slow under load: times as long as the usual pair when no other pair
-    # communicates; null: not measured
+    # of a link that is slow under load: times as long as the usual pair when no other nodes
+    # communicate, on all rails; null: not measured
     alone: float | None = None
     level: int | None = None  # index of the level of the groups; null: a node or a link
     groups: list[str] = []  # names of the group, or of both ends of the route
     # index of the rail that is slow there, beyond all rails; null: all rails, or there is one
     rail: int | None = None
+    # of a node on one rail: `GPU` if slow within the node, too, else `NIC`; `GPU or memory`: of two
+    # GPUs, slow with host memory alone; null: else
+    part: Part | None = None
 
 
 class Pair(msgspec.Struct, kw_only=True, frozen=True):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Slow GPUs within nodes: each GPU with the others of its node, and with host memory.
+"""Slow GPUs within nodes, and slow host memory: each GPU with the others of its node, and with host
+memory of the other ranks.
 
 GPUs of a node differ in their links by design, and in the same way on all nodes. So each pair of a
 node is compared with the same pair of all nodes.
@@ -12,17 +13,16 @@ from typing import NamedTuple
 import numpy as np
 
 from nearpeak.arrays import Booleans, Floats
-from nearpeak.nodes.found import UNITS, Curve, Metric, Mode
+from nearpeak.nodes.found import UNITS, WITHIN, Curve, Metric, Mode
 from nearpeak.nodes.journal import Inside
 from nearpeak.nodes.pairs import METRICS
-from nearpeak.nodes.rails import lower_median
 from nearpeak.nodes.suspects import MARGINS
-from nearpeak.nodes.tested import Tested, of_rails
+from nearpeak.nodes.tested import Tested, apart_tests
 from nearpeak.statistics import additive
-from nearpeak.statistics.additive import excess, spread
+from nearpeak.statistics.additive import excess, lower_median, spread
 from nearpeak.statistics.nested import DISTINGUISHED
 
-MODES: tuple[Mode, ...] = ("inside", "host")
+STEPS = 4  # of a median polish
 
 
 class Effects(NamedTuple):
@@ -31,6 +31,15 @@ class Effects(NamedTuple):
     usual: float  # of the usual pair of GPUs, or of a GPU and host memory
     nodes: Floats  # of each node in each launch
     gpus: Floats | None  # of each GPU beyond its node: nodes x launches x rails; None: not known
+    memory: Floats | None  # the same of host memory of each rank
+
+
+class _OfLaunch(NamedTuple):
+    """The effects in a launch."""
+
+    nodes: Floats
+    gpus: Floats  # nodes x rails, beyond the node; nan: not known
+    memory: Floats  # the same of the ranks' host memory
 
 
 class Within:
@@ -42,7 +51,7 @@ class Within:
         self._of = {
             (metric, mode): measured
             for metric in METRICS
-            for mode in MODES
+            for mode in WITHIN
             if (measured := effects(launches, metric, mode, count, rails))
         }
 
@@ -55,7 +64,9 @@ class Within:
             slowness = excess(effect.nodes, margin)
             yield Tested("node", metric, mode, None, every[:, None], effect.nodes, slowness)
             if effect.gpus is not None:
-                yield of_rails("node", metric, mode, every[:, None], effect.gpus, every)
+                yield apart_tests("node", metric, mode, every[:, None], effect.gpus, every)
+            if effect.memory is not None:
+                yield apart_tests("memory", metric, mode, every[:, None], effect.memory, every)
 
     def curves(self) -> Iterator[Curve]:
         """Yields what is usual within a node."""
@@ -96,10 +107,13 @@ def effects(
         return None
     divided = [_of_launch(table, mode) for table in tables]
     usual = float(np.nanmedian(np.stack(tables)))
-    nodes = np.stack([nodes for nodes, _ in divided], axis=1)
-    if mode == "inside" and rails < DISTINGUISHED:
-        return Effects(usual, nodes, None)
-    return Effects(usual, nodes, np.stack([gpus for _, gpus in divided], axis=1))
+    nodes, gpus, memory = (np.stack(parts, axis=1) for parts in zip(*divided, strict=True))
+    return Effects(
+        usual,
+        nodes,
+        None if mode == "inside" and rails == 2 else gpus,
+        None if mode == "inside" or rails == 2 else memory,
+    )
 
 
 def _table(inside: Inside, metric: Metric, mode: Mode, count: int, rails: int) -> Floats:
@@ -119,23 +133,61 @@ def _table(inside: Inside, metric: Metric, mode: Mode, count: int, rails: int) -
     return table
 
 
-def _of_launch(table: Floats, mode: Mode) -> tuple[Floats, Floats]:
-    """The effects of nodes, and of their GPUs beyond them."""
-    nodes, rails, _ = table.shape
+def _of_launch(table: Floats, mode: Mode) -> _OfLaunch:
+    """The effects of nodes, and of their parts beyond them."""
     relative = table - lower_median(np.moveaxis(table, 0, -1))
     if mode == "host":
-        gpus = lower_median(relative)
-        common = lower_median(gpus)
-        return common, gpus - common[:, None]
-    if rails < DISTINGUISHED:  # a slow GPU makes most pairs slow: a node is slow if all are
-        pairs = np.where(np.isfinite(relative), relative, np.inf).reshape(nodes, -1).min(axis=1)
-        return np.where(np.isfinite(pairs), pairs, np.nan), np.full((nodes, rails), np.nan)
+        return _with_memory(relative)
+    nodes, rails, _ = relative.shape
+    unknown = np.full((nodes, rails), np.nan)
+    if rails < DISTINGUISHED:  # a GPU is slow if all of its pairs are, and a node if all of it are
+        gpus = _least(relative)
+        common = _least(gpus)
+        return _OfLaunch(common, gpus - common[:, None], unknown)
     node, gpu, other = np.nonzero(np.isfinite(relative) & np.tri(rails, k=-1, dtype=bool).T)
     if not len(node):
-        return np.full(nodes, np.nan), np.full((nodes, rails), np.nan)
+        return _OfLaunch(unknown[:, 0], unknown, unknown)
     values = relative[node, gpu, other]
     pattern = additive.design(node * rails + gpu, node * rails + other, nodes * rails)
     fitted = additive.fit(pattern, values)
     halves = fitted.nodes.reshape(nodes, rails)  # a slow node is a half slow at both GPUs of a pair
     common = lower_median(halves)
-    return 2 * common, halves - common[:, None]
+    return _OfLaunch(2 * common, halves - common[:, None], unknown)
+
+
+def _least(values: Floats) -> Floats:
+    """The least value of the last axis; nan if all are."""
+    least = np.where(np.isfinite(values), values, np.inf).min(axis=-1)
+    return np.where(np.isfinite(least), least, np.nan)
+
+
+def _with_memory(relative: Floats) -> _OfLaunch:
+    """Divides the values of GPUs with host memory of ranks (nodes x GPUs x ranks) into a node, its
+    GPUs and its memory. Two rails do not tell a GPU from memory: all counts as that of the GPU.
+
+    Memory of half of the ranks may look like GPUs of the other half, since no GPU is measured with
+    the memory of its rank. So either is taken for the cause first, and what explains more counts.
+    """
+    gpus_first = _polished(relative)
+    memory, gpus = _polished(relative.transpose(0, 2, 1))
+    left = [
+        np.nansum(np.abs(relative - ones[:, :, None] - others[:, None, :]), axis=(1, 2))
+        for ones, others in (gpus_first, (gpus, memory))
+    ]
+    by_gpus = (left[0] <= left[1])[:, None]
+    gpus = np.where(by_gpus, gpus_first[0], gpus)
+    memory = np.where(by_gpus, gpus_first[1], memory)
+    if relative.shape[1] == 2:
+        gpus, memory = _least(relative), np.zeros_like(memory)
+    of_gpus, of_memory = lower_median(gpus), lower_median(memory)
+    return _OfLaunch(of_gpus + of_memory, gpus - of_gpus[:, None], memory - of_memory[:, None])
+
+
+def _polished(values: Floats) -> tuple[Floats, Floats]:
+    """The effects of rows and columns by median polish, rows first: of each node (the first
+    axis)."""
+    rows, columns = np.zeros(values.shape[:2]), np.zeros(values.shape[::2])
+    for _ in range(STEPS):
+        rows = lower_median(values - columns[:, None, :])
+        columns = lower_median((values - rows[:, :, None]).transpose(0, 2, 1))
+    return rows, columns

@@ -9,12 +9,13 @@ after it test them: luck that selected one cannot also confirm it.
 import math
 from collections.abc import Iterator, Sequence
 
+import msgspec
 import numpy as np
 
 from nearpeak.arrays import Floats
-from nearpeak.nodes.found import Kind, Metric, Mode, Verdict
+from nearpeak.nodes.found import BETWEEN, Kind, Metric, Mode, Part, Verdict
 from nearpeak.nodes.journal import Pairs
-from nearpeak.nodes.pairs import medians, numbers, of_rail, only, times
+from nearpeak.nodes.pairs import medians, numbers, only, select_rail, times
 from nearpeak.nodes.tested import Fits, Fitted, Tested
 from nearpeak.nodes.topology import Level
 from nearpeak.statistics.additive import holm
@@ -22,14 +23,16 @@ from nearpeak.statistics.intervals import Interval
 from nearpeak.statistics.levels import ERROR_RATE
 from nearpeak.statistics.nested import DISTINGUISHED
 
-ORDER: tuple[Kind, ...] = ("rail", "group", "uplink", "route", "node", "link")
+ORDER: tuple[Kind, ...] = ("rail", "group", "uplink", "route", "node", "memory", "link")
 # Each of these families has half of the error rate: links are so many that all would pay for them.
-FAMILIES: tuple[tuple[Kind, ...], ...] = (("rail", "group", "uplink", "node"), ("route", "link"))
+FAMILIES: tuple[tuple[Kind, ...], ...] = (
+    ("rail", "group", "uplink", "node", "memory"),
+    ("route", "link"),
+)
 # Of the pairs of a slow node, as many are less than half as slow as more than one and a half times:
 # the greatest share that may be more, and the greatest excess in standard deviations.
 MOST_UNTOUCHED, MOST_DEVIATIONS = 0.1, 1.6
 USUAL = 0.95  # of the pairs of others: a node beyond them stands apart from all groups
-BETWEEN: tuple[Mode, ...] = ("together", "alone")
 Subject = tuple[int, ...]
 
 
@@ -38,6 +41,7 @@ def verdicts(
     nodes: Sequence[str],
     levels: Sequence[Level],
     again: Sequence[Pairs] | None,
+    rails: int = 1,
 ) -> list[Verdict]:
     """Returns all that is slow. `again`: launches that also measured some pairs alone."""
     slow = [
@@ -47,7 +51,30 @@ def verdicts(
             [test for test in tested if test.kind in family], nodes, levels, again
         )
     ]
-    return sorted(slow, key=lambda verdict: (ORDER.index(verdict.kind), -verdict.times))
+    in_order = sorted(slow, key=lambda verdict: (ORDER.index(verdict.kind), -verdict.times))
+    return _with_parts(in_order, rails)
+
+
+def _with_parts(slow: Sequence[Verdict], rails: int) -> list[Verdict]:
+    """Says which part of a node is slow on one rail. The GPU is so within its node, too; of two
+    GPUs, their pair may be. Else it is the NIC."""
+    modes: dict[tuple[str, int | None], set[Mode]] = {}
+    for verdict in slow:
+        if verdict.kind == "node":
+            modes.setdefault((verdict.nodes[0], verdict.rail), set()).add(verdict.mode)
+
+    def part(verdict: Verdict) -> Part | None:
+        if verdict.kind != "node" or verdict.rail is None:
+            return None
+        [node] = verdict.nodes
+        slow_in = set(modes[node, verdict.rail])
+        if rails == 2:
+            slow_in |= modes.get((node, None), set()) & {"inside"}
+            if slow_in == {"host"}:
+                return "GPU or memory"
+        return "GPU" if slow_in - {*BETWEEN} else "NIC"
+
+    return [msgspec.structs.replace(verdict, part=part(verdict)) for verdict in slow]
 
 
 def _of_family(
@@ -111,7 +138,7 @@ class _Alone:
     def _ratios(self, rail: int | None) -> dict[Subject, float]:
         ratios: dict[int, list[float]] = {}
         for pairs in self._launches:
-            measured = only(pairs if rail is None else of_rail(pairs, rail), together=False)
+            measured = only(pairs if rail is None else select_rail(pairs, rail), together=False)
             if not len(measured.first):
                 continue
             values = times(measured, self._metric)
@@ -140,7 +167,7 @@ def beyond_groups(
     return [
         verdict
         for verdict in verdicts
-        if verdict.kind == "rail"
+        if verdict.kind in ("rail", "memory")
         or (verdict.kind == "node" and verdict.mode not in BETWEEN)
         or (_of_node(verdict) and _stands_apart(fits_of, verdict, verdicts, nodes))
     ]

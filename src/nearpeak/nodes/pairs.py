@@ -47,7 +47,7 @@ def picked(pairs: Pairs, which: Booleans) -> Pairs:
     )
 
 
-def of_rail(pairs: Pairs, rail: int) -> Pairs:
+def select_rail(pairs: Pairs, rail: int) -> Pairs:
     """Returns the values of a rail."""
     return picked(pairs, pairs.rail == rail)
 

@@ -276,11 +276,13 @@ def summary(chosen: Chosen) -> list[str]:
 
 
 def _missed(chosen: Chosen) -> Iterator[str]:
-    """Yields a line of what the launches are too few to find, however slow it is."""
+    """Yields a line of what the launches are too few to find, however slow it is, and one of rails
+    that are not compared."""
     launches = planned(chosen)
     judging = sum(launch.stage in ("whole", "again") for launch in launches)
-    curves = 2 * (2 if launches[0].alone else 1)
-    nodes = len(chosen.nodes) * (1 + chosen.per_node) if is_whole(chosen) else 0
+    nodes = tests_of_nodes(chosen)
+    if chosen.per_node == 2:
+        yield "misses:     a slow rail: of two, neither is usual"
     groups = min((len(level.names) for level in chosen.levels), default=0)
     parts = [
         ("an uplink or a group", groups, judging, "groups", 4),
@@ -289,7 +291,7 @@ def _missed(chosen: Chosen) -> Iterator[str]:
     for name, number, of_it, plural_name, least in parts:
         if number < least:
             continue
-        tests = curves * (nodes + 2 * number)
+        tests = nodes + 2 * _curves(launches) * number
         if is_shown(number, of_it, tests):
             continue
         needed = next((more for more in range(1, 20) if is_shown(number, of_it + more, tests)), 0)
@@ -297,6 +299,22 @@ def _missed(chosen: Chosen) -> Iterator[str]:
             f"misses:     {name}, however slow: of {number} {plural_name} it takes"
             f" --launches {chosen.launches + needed}"
         )
+
+
+def _curves(launches: Sequence[Measures]) -> int:
+    return 2 * (2 if launches[0].alone else 1)
+
+
+def tests_of_nodes(chosen: Chosen) -> int:
+    """The tests of nodes and their parts, as far as no survey chooses them: between nodes of each
+    node and NIC, and within of each node, GPU and host memory."""
+    nodes, gpus = len(chosen.nodes), chosen.per_node
+    launches = planned(chosen)
+    if nodes <= LEAST_NODES:
+        return 0
+    between = _curves(launches) * (1 + gpus * (gpus > 1)) if is_whole(chosen) else 0
+    within = {1: 0, 2: 1 + 3}.get(gpus, 1 + gpus + 1 + 2 * gpus)  # with GPUs, with host memory
+    return nodes * (between + 2 * within)
 
 
 def is_shown(subjects: int, launches: int, tests: int) -> bool:

@@ -24,7 +24,7 @@ from nearpeak.document.model import (
 from nearpeak.document.templates import moment
 from nearpeak.nodes import board, rails_drawing, wording
 from nearpeak.nodes import map as maps
-from nearpeak.nodes.found import UNITS, Curve, Found, Kind, Pair, Verdict
+from nearpeak.nodes.found import BETWEEN, UNITS, Curve, Found, Kind, Pair, Verdict
 from nearpeak.numbers import count, interval, number, percent, size, unit
 from nearpeak.terms.identity import Who
 
@@ -37,6 +37,18 @@ _CHECKS: dict[Kind, str] = {
     "uplink": "Check its cables and ports to the switches above: some may be down.",
     "route": "Check the cables and the routes between the two.",
 }
+_WAYS = {
+    "GPU": "Take its node out of jobs, and check the GPU and its links there:",
+    "NIC": (
+        "Check its adapter, its cable and its leaf port: the GPU is as usual within its node."
+        " On the node:"
+    ),
+    "GPU or memory": "Take its node out of jobs, and check the GPU, and CPUs and memory there:",
+    "memory": "Take its node out of jobs, and check its CPUs and memory there:",
+}
+_CHECK_BOTH = (
+    "Check its adapter, cable and port at both nodes: with four nodes or more, one is named."
+)
 _VERDICT = [
     Column("metric", "In", figure=False),
     Column("times", "Time/usual"),
@@ -110,15 +122,17 @@ def _finding(results: Found, verdicts: Sequence[Verdict]) -> Finding:
     verdict = verdicts[0]
     what = wording.what(results, verdict)
     text = f"{what[:1].upper()}{what[1:]} is slow: {wording.slowness(verdicts)}"
+    if verdict.kind == "rail" and len(results.nodes) == 2:
+        return Finding(text, _CHECK_BOTH)
     if verdict.kind in _CHECKS:
         return Finding(text, _CHECKS[verdict.kind])
-    if wording.part(verdict) == wording.GPU:
-        way = "Take its node out of jobs, and check the GPU, its adapter and its links there:"
+    if way := _WAYS.get(wording.part(verdict)):
         return Finding(text, way, "nearpeak machine --check")
     if verdict.kind == "node":
         return Finding(text, "Take it out of jobs, and check it there:", "nearpeak machine --check")
     if verdict.alone is not None and verdict.alone <= results.margin:
-        return Finding(text, "Alone it is as fast as others: check the routes that share it.")
+        alone = "With all rails of its nodes, but no other nodes," if results.rails else "Alone"
+        return Finding(text, f"{alone} it is as fast as others: check the routes that share it.")
     return Finding(text, "Check its cable, its ports and the switches between.")
 
 
@@ -147,7 +161,7 @@ def _slow(results: Found, most: int) -> Table:
 
 
 def _metric(verdict: Verdict) -> str:
-    mode = verdict.mode if verdict.mode in wording.BETWEEN else wording.MODES[verdict.mode]
+    mode = verdict.mode if verdict.mode in BETWEEN else wording.MODE_TITLES[verdict.mode]
     return f"{wording.name(verdict.metric)}, {mode}"
 
 
@@ -252,7 +266,8 @@ def _methods(results: Found) -> Iterator[tuple[str, str]]:
         yield (
             "Rails",
             f"{both[results.buffers]} of {count(len(results.rails), 'GPU')} of each node, GPU i"
-            " with GPU i of another node, all at the same time",
+            " with GPU i of another node, all at the same time, also where a pair is measured"
+            " alone",
         )
     usual = "of a usual link of usual nodes" if results.distinguished else "the median of all pairs"
     yield "Usual", usual
@@ -271,6 +286,7 @@ def _methods(results: Found) -> Iterator[tuple[str, str]]:
         )
         yield (
             "Alone",
-            "how many times as long a message of the link takes while nobody else talks; near 1,"
+            "how many times as long a message of the link takes while no other"
+            f" {'nodes talk, and all of its rails do' if results.rails else 'pair talks'}; near 1,"
             " the link is slow only while it is shared",
         )

@@ -8,13 +8,12 @@ GPUs of one rail, so that each rail is a network of its own to the judgement.
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
-
 from nearpeak.arrays import Floats
 from nearpeak.errors import UserError
 from nearpeak.machine.machine import Machine
 from nearpeak.machine.rails import forced_adapters
 from nearpeak.nodes.plan import Rail
+from nearpeak.statistics.additive import lower_median
 
 LEAST = 3  # rails: of two, neither is usual
 
@@ -33,13 +32,6 @@ def parts(values: Floats) -> Parts:
         return Parts(values[:, :, 0], None)
     common = lower_median(values)
     return Parts(common, values - common[..., None])
-
-
-def lower_median(values: Floats) -> Floats:
-    """The median of the last axis, the lower one of an even number; nan if all are."""
-    ordered = np.sort(values, axis=-1)  # nan last
-    middle = np.maximum(np.isfinite(ordered).sum(axis=-1, keepdims=True) - 1, 0) // 2
-    return np.asarray(np.take_along_axis(ordered, middle, axis=-1)[..., 0])
 
 
 def choose(

@@ -30,7 +30,7 @@ def drawing(results: Found) -> Drawing:
     figure = Markup("<figure><figcaption><b>{}</b></figcaption>{}</figure>")
     figures = [
         figure.format(
-            f"{wording.name(gpus.metric)}, {wording.MODES[gpus.mode]}",
+            f"{wording.name(gpus.metric)}, {wording.MODE_TITLES[gpus.mode]}",
             _draw(results, gpus),
         )
         for gpus in results.rail_maps

@@ -105,7 +105,8 @@ def lines(rounds: Sequence[Round], rails: int = 1) -> Iterator[str]:
 
 def lines_inside(rounds: Sequence[Round], nodes: int, rails: int) -> Iterator[str]:
     """Yields the same for rounds within nodes (pairs of rails, on every node): between GPUs, then
-    from the host's memory of the lower rail, then to it."""
+    between host memory of the lower rail and the other GPU, then between the lower GPU and host
+    memory of the other rail. Each value is of messages both ways."""
     for buffers in ("D,D", "H,D", "D,H"):
         for pairs in rounds:
             yield f"{buffers} {_line(on_nodes(pairs, nodes, rails))}"

@@ -12,7 +12,7 @@ from nearpeak.arrays import Booleans, Floats, Indices
 from nearpeak.nodes import grouped
 from nearpeak.nodes.found import Kind, Metric
 from nearpeak.nodes.journal import Pairs, Recorded
-from nearpeak.nodes.pairs import METRICS, logarithms, numbers, of_rail, only
+from nearpeak.nodes.pairs import METRICS, logarithms, numbers, only, select_rail
 from nearpeak.nodes.plan import MARGIN, NODE_MARGIN, keys
 from nearpeak.statistics.additive import Numbers, spread
 from nearpeak.statistics.nested import Fit, design, distances, fit
@@ -24,6 +24,7 @@ MARGINS: dict[Kind, float] = {
     "uplink": MARGIN,
     "route": MARGIN,
     "node": NODE_MARGIN,
+    "memory": NODE_MARGIN,
     "link": MARGIN,
 }
 FAR = 3.0  # standard deviations of most: smaller deviations are usual
@@ -56,7 +57,9 @@ def find(recorded: Recorded, groups: Sequence[Indices] | None = None) -> Suspect
 
 def _by_survey(every: Pairs, count: int, rails: int, groups: Sequence[Indices]) -> Suspects:
     """Returns the suspects of all rails: a node or a link that looks slow on one of them."""
-    parts = [_of_rail(of_rail(every, rail), count, rails, groups) for rail in range(rails)]
+    parts = [
+        _rail_suspects(select_rail(every, rail), count, rails, groups) for rail in range(rails)
+    ]
     nodes = {
         metric: np.unique(np.concatenate([part.nodes[metric] for part in parts]))
         for metric in METRICS
@@ -68,7 +71,7 @@ def _by_survey(every: Pairs, count: int, rails: int, groups: Sequence[Indices]) 
     return Suspects(_once(links, count), nodes, links, fits, groups[0] if groups else None)
 
 
-def _of_rail(every: Pairs, count: int, rails: int, groups: Sequence[Indices]) -> Suspects:
+def _rail_suspects(every: Pairs, count: int, rails: int, groups: Sequence[Indices]) -> Suspects:
     pairs = only(every, together=True)
     matrix = design(pairs.first, pairs.second, count, groups)
     far = distances(pairs.first, pairs.second, groups)
@@ -101,7 +104,7 @@ def _sifted(
 ) -> Suspects:
     slow: dict[Metric, set[int]] = {metric: set() for metric in METRICS}
     for rail in range(rails):
-        pairs = only(of_rail(every, rail), together=True)
+        pairs = only(select_rail(every, rail), together=True)
         names = numbers(pairs, count)
         others = ~np.isin(names, keys(before.pairs, count))
         far = distances(pairs.first, pairs.second, groups)

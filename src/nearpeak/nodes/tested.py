@@ -15,12 +15,10 @@ from nearpeak.arrays import Booleans, Floats, Indices
 from nearpeak.nodes import plan, rails, suspects
 from nearpeak.nodes.found import Kind, Metric, Mode
 from nearpeak.nodes.journal import Pairs
-from nearpeak.nodes.pairs import medians, numbers, only, picked, times
+from nearpeak.nodes.pairs import medians, numbers, only, times
 from nearpeak.nodes.suspects import MARGINS
-from nearpeak.statistics.additive import Excess, excess
+from nearpeak.statistics.additive import Excess, excess, lower_median
 from nearpeak.statistics.nested import Design, Fit, design, distances, fit
-
-MOST_OF_RAILS = 400_000  # values of a launch that tell how slow its rails are
 
 
 class Fitted(NamedTuple):
@@ -103,19 +101,20 @@ def tests(
         slowness = _selected(excess(common, math.log(MARGINS[kind])), which)
         yield Tested(kind, metric, mode, level, group.ends[which], common[which], slowness)
         if apart is not None:
-            yield of_rails(kind, metric, mode, group.ends, apart, which, level)
+            yield apart_tests(kind, metric, mode, group.ends, apart, which, level)
 
 
 def rail_tests(
-    metric: Metric, mode: Mode, launches: Sequence[Pairs], count: int, number: int
+    metric: Metric, mode: Mode, by_rail: Sequence[Sequence[Fitted]], distance: int
 ) -> Iterator[Tested]:
-    """Tests whether one of `number` rails is slow everywhere: pair by pair of nodes, compared with
-    the usual rail of the pair. Of two rails, neither is usual."""
+    """Tests whether one of the rails is slow everywhere: its usual pair of a distance, compared
+    with that of the usual rail. A few slow nodes of a rail touch most of its pairs, and do not
+    change its usual one. Of two rails, neither is usual."""
+    number = len(by_rail)
     if number < rails.LEAST:
         return
-    values = np.stack(
-        [_of_all_rails(pairs, metric, mode, count, number) for pairs in launches], axis=1
-    )
+    usual = stacked(by_rail, lambda launch: launch.fit.means)[distance]  # launches x rails
+    values = (usual - lower_median(usual)[:, None]).T
     if (np.isfinite(values).sum(axis=1) < 2).all():
         return
     slowness = excess(values, math.log(MARGINS["rail"]))
@@ -123,21 +122,7 @@ def rail_tests(
     yield Tested("rail", metric, mode, None, no_ends, values, slowness, np.arange(number))
 
 
-def _of_all_rails(pairs: Pairs, metric: Metric, mode: Mode, count: int, number: int) -> Floats:
-    """Returns how much longer messages of each rail take in a launch: the median over the pairs."""
-    every = only(pairs, together=mode == "together")
-    many = picked(every, np.arange(len(every.first)) < MOST_OF_RAILS)
-    if not len(many.first):
-        return np.full(number, np.nan)
-    names, places = np.unique(numbers(many, count), return_inverse=True)
-    table = np.full((len(names), number), np.nan)
-    table[places, many.rail] = times(many, metric)
-    relative = table - rails.lower_median(table)[:, None]
-    with np.errstate(all="ignore"):
-        return np.asarray(np.nanmedian(relative, axis=0))
-
-
-def of_rails(
+def apart_tests(
     kind: Kind,
     metric: Metric,
     mode: Mode,

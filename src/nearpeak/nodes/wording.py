@@ -4,28 +4,38 @@
 from collections.abc import Iterator, Sequence
 
 from nearpeak.grouping import grouped
-from nearpeak.nodes.found import UNITS, Curve, Distance, Found, Map, Required, Verdict
+from nearpeak.nodes.found import (
+    BETWEEN,
+    UNITS,
+    Curve,
+    Distance,
+    Found,
+    Map,
+    Part,
+    Required,
+    Verdict,
+)
 from nearpeak.nodes.grouped import FIGURES
 from nearpeak.nodes.judge import ORDER
 from nearpeak.nodes.topology import plural
 from nearpeak.numbers import count, number, unit
 
-_KINDS = [kind for first in ORDER for kind in ([first, "GPU"] if first == "node" else [first])]
+_PARTS: tuple[Part, ...] = ("GPU", "NIC", "GPU or memory")
+_KINDS = [one for kind in ORDER for one in ([kind, *_PARTS] if kind == "node" else [kind])]
+_NOUNS = {"memory": "host memory", "GPU or memory": "GPU-memory pair"}
 _NAMED = 3  # slow nodes, or links, that the conclusion names
-MODES = {
+MODE_TITLES = {
     "together": "all pairs of a round at the same time",
     "alone": "each pair alone",
     "inside": "between GPUs of a node",
     "host": "between host and GPU of a node",
 }
-BETWEEN = ("together", "alone")  # modes of pairs of nodes
-GPU = "GPU"  # what is slow, if a node is on one rail
 
 
 def title(results: Found, curve: Curve | Map) -> str:
     """`latency, each pair alone`: a metric in the mode in which it was measured."""
     one_by_one = results.one_by_one and curve.mode in BETWEEN
-    return f"{name(curve.metric)}, {MODES['alone' if one_by_one else curve.mode]}"
+    return f"{name(curve.metric)}, {MODE_TITLES['alone' if one_by_one else curve.mode]}"
 
 
 def name(metric: str) -> str:
@@ -76,27 +86,45 @@ def of_rails(results: Found) -> str:
 
 def subject(results: Found, verdict: Verdict) -> str:
     """`node7`; `GPU 2 of node7`; `node3 - node9`, or with `, rail 2`; `s1 - s4` of groups; `2` of a
-    rail."""
+    rail, or `2 between node3 and node9` of no others."""
     ends = " - ".join(verdict.groups or verdict.nodes)
     if verdict.rail is None:
         return ends
     gpu = results.rails[verdict.rail].gpu
     if verdict.kind == "rail":
-        return gpu
-    return f"{GPU} {gpu} of {ends}" if part(verdict) == GPU else f"{ends}, rail {gpu}"
+        both = results.nodes if len(results.nodes) == 2 else []
+        return f"{gpu} between {' and '.join(both)}" if both else gpu
+    inner = _part_of_node(results, verdict)
+    return f"{inner} of {ends}" if inner else f"{ends}, rail {gpu}"
+
+
+def _part_of_node(results: Found, verdict: Verdict) -> str:
+    """`GPU 2`, `NIC of GPU 2`, `host memory of rank 2`, `GPU 0 or host memory of rank 1`; empty if
+    something else is slow. Ranks have the numbers of their GPUs."""
+    if verdict.rail is None:
+        return ""
+    gpu, *others = [results.rails[verdict.rail].gpu, *(rail.gpu for rail in results.rails)]
+    other = next((number for number in others if number != gpu), "")
+    texts = {
+        "GPU": f"GPU {gpu}",
+        "NIC": f"NIC of GPU {gpu}",
+        "GPU or memory": f"GPU {gpu} or host memory of rank {other}",
+        "memory": f"host memory of rank {gpu}",
+    }
+    return texts.get(part(verdict), "")
 
 
 def part(verdict: Verdict) -> str:
-    """The kind of what is slow; `GPU` of a node on one rail."""
-    return GPU if verdict.kind == "node" and verdict.rail is not None else verdict.kind
+    """The kind of what is slow, or the part of a node."""
+    return verdict.part or verdict.kind
 
 
 def what(results: Found, verdict: Verdict) -> str:
     """`node node7`, `leaf switch s1`, `uplink of leaf switch s1`, `route s1 - s4 of leaf
     switches`."""
+    if inner := _part_of_node(results, verdict):
+        return f"{inner} of node {verdict.nodes[0]}"
     name_of = subject(results, verdict)
-    if part(verdict) == GPU:
-        return name_of.replace(" of ", " of node ", 1)
     if verdict.level is None:
         return f"{verdict.kind} {name_of}"
     kind = results.levels[verdict.level].kind
@@ -151,7 +179,8 @@ def _slowness(verdicts: Sequence[Verdict]) -> str:
         alone = f" (alone {by_mode['alone']})" if len(between) > 1 else ""
         only = " alone" if "together" not in by_mode else ""
         texts.append(f"{by_mode[between[0]]} {of} the usual {name(metric)}{only}{alone}")
-    for mode, to in (("inside", "other GPUs of its node"), ("host", "host memory")):
+    to_host = "GPUs" if verdicts[0].kind == "memory" else "host memory"
+    for mode, to in (("inside", "other GPUs of its node"), ("host", to_host)):
         if mode in by_mode:
             texts.append(f"{by_mode[mode]} {of} the usual {name(metric)} to {to}")
     return ", ".join(texts)
@@ -159,27 +188,32 @@ def _slowness(verdicts: Sequence[Verdict]) -> str:
 
 def culprits(results: Found) -> dict[str, list[Verdict]]:
     """All verdicts on each slow part, by what it is. A slow group is slow to others, too: its
-    uplink is no culprit of its own. Nor is a node between its GPUs, if one of these is slow."""
+    uplink is no culprit of its own. Nor is a node between its only two GPUs, if one of these is
+    slow."""
     bad = {(one.level, one.rail, *one.groups) for one in results.verdicts if one.kind == "group"}
-    with_slow_gpus = {one.nodes[0] for one in results.verdicts if part(one) == GPU}
+    with_slow_gpus = {
+        one.nodes[0] for one in results.verdicts if part(one) == "GPU" and one.mode in BETWEEN
+    }
+    explained = with_slow_gpus if len(results.rails) == 2 else set()
     separate = [
         one
         for one in results.verdicts
         if not (one.kind == "uplink" and (one.level, one.rail, *one.groups) in bad)
-        and not (part(one) == "node" and one.mode == "inside" and one.nodes[0] in with_slow_gpus)
+        and not (part(one) == "node" and one.mode == "inside" and one.nodes[0] in explained)
     ]
     return grouped(separate, lambda verdict: what(results, verdict))
 
 
 def slow(results: Found, kind: str) -> list[str]:
-    """The names of a kind, or of GPUs, that are slow in anything, the slowest first."""
+    """The names of a kind, or a part of nodes, that are slow in anything, the slowest first."""
     firsts = [verdicts[0] for verdicts in culprits(results).values()]
     return [subject(results, one) for one in firsts if part(one) == kind]
 
 
 def slow_nodes(results: Found) -> list[str]:
-    """The names of the nodes that are slow, or have a slow GPU, each once."""
-    return [*dict.fromkeys(one.nodes[0] for one in results.verdicts if one.kind == "node")]
+    """The names of the nodes that are slow, or have a slow part, each once."""
+    kinds = ("node", "memory")
+    return [*dict.fromkeys(one.nodes[0] for one in results.verdicts if one.kind in kinds)]
 
 
 def _slow(results: Found) -> Iterator[str]:
@@ -187,7 +221,8 @@ def _slow(results: Found) -> Iterator[str]:
     for kind in _KINDS:
         if names := slow(results, kind):
             named = names if len(names) <= _NAMED else []
-            yield ", ".join([count(len(names), f"slow {kind}"), *named])
+            what_is_slow = f"slow {_NOUNS.get(kind, kind)}"
+            yield ", ".join([count(len(names), what_is_slow), *named])
 
 
 def conclusion(results: Found) -> str:
@@ -213,7 +248,8 @@ def _judgement(results: Found) -> str:
         return "nothing could be judged so far, as too few launches have ended"
     if not results.verdicts:
         unfinished = "" if results.complete else " in what was measured so far"
-        return f"no node and no link is slow{unfinished}"
+        rails = "; rails are not judged, as of two neither is usual" * (len(results.rails) == 2)
+        return f"no node and no link is slow{unfinished}{rails}"
     return "; ".join(_slow(results))
 
 

@@ -20,6 +20,7 @@ from nearpeak.libraries import settings
 from nearpeak.libraries.families import is_native
 from nearpeak.libraries.launch import check_launcher
 from nearpeak.libraries.library import Contender, Library, Settings
+from nearpeak.libraries.over_ucx import sends_over_ucx
 from nearpeak.machine import discover
 from nearpeak.machine.allocation import job, measuring_seconds
 from nearpeak.machine.machine import Machine
@@ -28,7 +29,7 @@ from nearpeak.nodes import present as presenter
 from nearpeak.nodes.build import build, to_json
 from nearpeak.nodes.found import Found
 from nearpeak.nodes.journal import FORM, NAME, SCHEMA, Begin, NodesJournal, read
-from nearpeak.nodes.plan import Chosen
+from nearpeak.nodes.plan import Chosen, Rail
 from nearpeak.nodes.run import Run, check_library, path_of
 from nearpeak.nodes.wording import faults
 from nearpeak.planning.contenders import why_missing
@@ -54,9 +55,10 @@ class _Prepared(NamedTuple):
     path: DataPath
 
 
-def of_gpus(given: Mapping[str, str | None], *, is_node: bool) -> dict[str, Any]:
-    """Returns the options of a plan that --buffers, --gpus and --adapters give. `is_node`: this
-    host is one of the nodes. UserError."""
+def of_gpus(given: Mapping[str, str | None], mpi: str, *, is_node: bool) -> dict[str, Any]:
+    """Returns the options of a plan that --buffers, --gpus and --adapters give. A library that does
+    not send by UCX chooses its adapters, unless they are named. `is_node`: this host is one of the
+    nodes. UserError."""
     buffers = parsed("--buffers", _buffers, given["--buffers"] or HOST)
     if buffers == HOST:
         if lone := next((name for name in ("--gpus", "--adapters") if given[name]), None):
@@ -69,7 +71,18 @@ def of_gpus(given: Mapping[str, str | None], *, is_node: bool) -> dict[str, Any]
         parsed("--adapters", split_list, adapters) if adapters else [],
         is_node=is_node,
     )
+    if not adapters and any(rail.adapter for rail in chosen) and not _sends_over_ucx(mpi):
+        chosen = [Rail(gpu=rail.gpu) for rail in chosen]
     return {"buffers": buffers, "rails": chosen}
+
+
+def _sends_over_ucx(mpi: str) -> bool:
+    """True if the library is here and sends by UCX."""
+    if _lacking(mpi):
+        return False
+    spec, wanted = settings.split(mpi)
+    library = libraries.resolve(spec)
+    return sends_over_ucx(library, settings.find(library, wanted or "default"))
 
 
 def _buffers(text: str) -> str:

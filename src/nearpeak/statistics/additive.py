@@ -92,6 +92,13 @@ def medians(values: NDArray[np.float32], pairs: Design) -> Floats:
     return np.where(numbers > 0, middle, np.nan)
 
 
+def lower_median(values: Floats) -> Floats:
+    """The median of the last axis, the lower one of an even number; nan if all are."""
+    ordered = np.sort(values, axis=-1)  # nan last
+    middle = np.maximum(np.isfinite(ordered).sum(axis=-1, keepdims=True) - 1, 0) // 2
+    return np.asarray(np.take_along_axis(ordered, middle, axis=-1)[..., 0])
+
+
 def spread(values: Numbers) -> float:
     """The robust standard deviation: 1.4826 times the median distance from the median."""
     finite = values[np.isfinite(values)]

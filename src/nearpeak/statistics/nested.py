@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from nearpeak.arrays import Booleans, Floats, Indices
 from nearpeak.statistics import additive
-from nearpeak.statistics.additive import Numbers, spread
+from nearpeak.statistics.additive import Numbers, lower_median, spread
 
 MOST_STEPS = 12
 PRECISE = 5e-4  # of a logarithm
@@ -217,7 +217,7 @@ def _above(blocks: _Blocks, alike: NDArray[np.float32]) -> _Above:
     )
     upper = fit(blocks.upper, medians[blocks.between])
     within = np.flatnonzero(blocks.first == blocks.second)
-    mean = _lower_median(medians[within])
+    mean = float(lower_median(medians[within])) if len(within) else math.nan
     expected = np.empty(len(medians))
     expected[within] = mean
     expected[blocks.between] = medians[blocks.between] - upper.links
@@ -226,11 +226,6 @@ def _above(blocks: _Blocks, alike: NDArray[np.float32]) -> _Above:
     inside = np.full(blocks.groups, mean)
     inside[blocks.first[within]] = expected[within]
     return _Above(medians, mean, inside, upper, expected)
-
-
-def _lower_median(values: Floats) -> float:
-    """The median; of an even number of values the lower one, as what is usual is not slow."""
-    return float(np.sort(values)[(len(values) - 1) // 2]) if len(values) else math.nan
 
 
 def _block_medians(values: NDArray[np.float32], blocks: _Blocks) -> Floats:
