@@ -5,7 +5,7 @@ import msgspec
 import pytest
 
 from nearpeak.machine.machine import Gpu, Machine, Nic, unknown
-from nearpeak.machine.rails import below_switches, joined, nearness, rails_of
+from nearpeak.machine.rails import below_switches, direct_gbs, joined, nearness, rails_of
 
 ROOT, SWITCH = "0000:15:01.0", "0000:16:00.0"
 
@@ -113,3 +113,17 @@ def test_adapters_below_the_switches_of_gpus() -> None:
         ([each.index for each in some], nics) for some, nics in below_switches(machine(gpus, nics))
     ]
     assert grouped == [([0, 1], ("mlx5_0:1", "mlx5_1:1")), ([2], ("mlx5_2:1",))]
+
+
+def test_only_links_below_a_common_bridge_bound_a_gpu_and_its_adapter() -> None:
+    below, slow = [SWITCH], 14.4
+    device = msgspec.structs.replace(gpu(0, 0, *below), host_gbs=slow, links_gbs=[slow, 57.6])
+    adapter = msgspec.structs.replace(port(0, 0, *below), host_gbs=slow, links_gbs=[slow, 28.8])
+    assert adapter.path_gbs == slow
+    assert direct_gbs(device, adapter) == 28.8
+    assert direct_gbs(device, joined([adapter, adapter])) == 57.6
+    assert joined([adapter, adapter]).path_gbs == slow
+    apart = msgspec.structs.replace(adapter, upstream=[ROOT])
+    assert direct_gbs(device, apart) == slow
+    assert joined([adapter, apart]).path_gbs == 2 * slow
+    assert direct_gbs(device, msgspec.structs.replace(adapter, rate_gbs=None)) is None

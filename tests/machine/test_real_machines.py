@@ -38,7 +38,7 @@ def words(machine: Machine) -> str:
         ("mi300a", 4, "AMD Instinct MI300A", 96, 4, {("xgmi", None): 6}),
         ("azure-ndv5", 8, "NVIDIA H100 80GB HBM3", 96, 2, {("nvlink", 450.0): 28}),
         ("aws-p4d", 8, "NVIDIA A100-SXM4-40GB", 48, 2, {("nvlink", 300.0): 28}),
-        ("aws-p5", 8, "NVIDIA H100 80GB HBM3", 48, 1, {("nvlink", 450.0): 28}),
+        ("aws-p5", 8, "NVIDIA H100 80GB HBM3", 96, 2, {("nvlink", 450.0): 28}),
         ("dgx2", 16, "Tesla V100-SXM3-32GB-H", 4, 2, {("nvlink", 150.0): 120}),
         ("gh200-quad", 4, "NVIDIA GH200 120GB", 288, 36, {("nvlink", 150.0): 6}),
         ("gb200-tray", 4, "NVIDIA GB200", 144, 34, {("nvlink", 900.0): 6}),
@@ -119,6 +119,18 @@ def test_a_gpu_has_all_efa_adapters_below_its_switch(load: Load) -> None:
     assert "through rdmap79s0:1 and 3 more, GPU 0" in path.summary
     assert (path.theoretical_gbs, path.adapter, path.nic) == (50.0, None, None)
     assert not [name for name in found if "far-nic" in name or "two-nodes pair" in name]
+
+
+def test_a_gpu_reaches_its_adapters_below_the_bridges_to_the_cpu(load: Load) -> None:
+    """Of p5, where those are 16 lanes of 8 GT/s: 14.2 GB/s measured to the CPU, 38 over EFA."""
+    machine = load("aws-p5")
+    found = paths(machine, ["recorded", "b"])
+    assert {gpu.numa_node for gpu in machine.gpus[:4]} == {0}
+    assert found["host-gpu near"].theoretical_gbs == pytest.approx(14.4, abs=0.01)
+    assert found["gpu-gpu two-nodes"].theoretical_gbs == 50.0
+    # The host's memory is behind the bridge that the four adapters share.
+    assert found["host-gpu two-nodes"].theoretical_gbs == pytest.approx(14.4, abs=0.01)
+    assert found["host-host two-nodes"].theoretical_gbs == 12.5
 
 
 def test_switches_with_two_gpus_and_an_adapter(load: Load) -> None:

@@ -19,8 +19,8 @@ from nearpeak.machine.places import (
     same_package,
     towards,
 )
-from nearpeak.machine.rails import EFA, joined, nearness, rails_of
-from nearpeak.machine.rates import least
+from nearpeak.machine.rails import EFA, direct_gbs, joined, nearness, rails_of
+from nearpeak.machine.rates import bottleneck
 from nearpeak.numbers import count
 from nearpeak.terms.path import NO_DEVICE, DataPath, Endpoint, NoPath
 from nearpeak.terms.private import without_address
@@ -398,6 +398,7 @@ def _two_nodes(
         summary=_through(hosts, nic, f"host memory to {_named(gpu)}")
         + "; each rank holds a GPU of its host",
         ends=(host, receiver),
+        theoretical_gbs=bottleneck([both.theoretical_gbs, nic.path_gbs]),
     )
     placed = bool(rails) and gpu.numa_node is not None
     forcible = nic.kind != EFA  # libraries use it through libfabric, which UCX_NET_DEVICES misses
@@ -447,13 +448,12 @@ def _to_second_host(
     first, second = _two_cores(machine, cores, home, home)
     # Hosts of one clique may use NVLink instead of the adapter.
     fabric = f", or over NVLink if both are in its {gpu.fabric}" if gpu.fabric else ""
-    rated = nic.path_gbs and not gpu.fabric
     return DataPath(
         id=name,
         summary=_through(hosts, nic, _named(gpu)) + fabric,
         transport="network",
         ends=(_gpu_end(first, gpu, hosts[0]), _gpu_end(second, gpu, hosts[1])),
-        theoretical_gbs=least([nic.path_gbs, gpu.host_gbs]) if rated else None,
+        theoretical_gbs=None if gpu.fabric else direct_gbs(gpu, nic),
         adapter=nic.perftest_port,
     )
 

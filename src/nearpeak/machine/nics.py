@@ -8,8 +8,9 @@ from typing import Any
 
 import psutil
 
-from nearpeak.machine.gpus.pci import addresses, bridges, device_address, pcie_gbs
+from nearpeak.machine.gpus.pci import addresses, bridges, device_address, links_gbs
 from nearpeak.machine.machine import Nic
+from nearpeak.machine.rates import least
 from nearpeak.machine.tree import Tree
 
 NET = "sys/class/net"
@@ -157,10 +158,12 @@ def _slingshot_gbs(tree: Tree, folder: str) -> float | None:
 def _place(tree: Tree, folder: str) -> dict[str, Any]:
     """The PCIe place of the adapter in this folder of sys/class, as fields of Nic."""
     pci = device_address(tree, folder)
+    links = links_gbs(tree, pci) if pci else []
     return {
         "pci": pci or None,
         "upstream": bridges(tree, pci)[:-1],
-        "host_gbs": pcie_gbs(tree, pci) if pci else None,
+        "host_gbs": least(links),
+        "links_gbs": links,
     }
 
 

@@ -8,6 +8,7 @@ import msgspec
 
 from nearpeak.grouping import grouped
 from nearpeak.machine.machine import Gpu, Machine, Nic
+from nearpeak.machine.rates import least
 
 EFA = "efa"  # kind of adapters that libraries use together
 
@@ -52,16 +53,38 @@ def _dealt(gpus: Sequence[int], nics: Sequence[Nic]) -> dict[int, list[Nic]]:
 
 
 def joined(nics: Sequence[Nic]) -> Nic:
-    """The adapters of a rail as one, whose rates are those of all together."""
+    """The adapters of a rail as one, whose rates are those of all together. Links that all of them
+    are below count once."""
     if len(nics) == 1:
         return nics[0]
+    shared = _common([nic.upstream for nic in nics])
+    own = _sum(least(nic.links_gbs[shared:]) or nic.host_gbs for nic in nics)
+    links = [*nics[0].links_gbs[:shared], own]
     return msgspec.structs.replace(
         nics[0],
         name=f"{nics[0].name} and {len(nics) - 1} more",
         rate_gbs=_sum(nic.rate_gbs for nic in nics),
-        host_gbs=_sum(nic.host_gbs for nic in nics),
+        upstream=nics[0].upstream[:shared],
+        host_gbs=least(links),
+        links_gbs=links,
         verbs=None,
     )
+
+
+def direct_gbs(gpu: Gpu, nic: Nic) -> float | None:
+    """The theoretical rate of messages between a GPU's memory and an adapter; None where the rate
+    of its link is not known. GPUDirect turns at the lowest bridge that both are below, so that
+    links above that one are no bound."""
+    shared = _common([gpu.upstream, nic.upstream])
+    if not shared or not nic.rate_gbs:
+        return least([nic.path_gbs, gpu.host_gbs]) if nic.rate_gbs else None
+    return least([nic.rate_gbs, *gpu.links_gbs[shared:], *nic.links_gbs[shared:]])
+
+
+def _common(chains: Sequence[Sequence[str]]) -> int:
+    """The number of bridges at which all of these chains begin."""
+    alike = [len({*bridges}) == 1 for bridges in zip(*chains, strict=False)]
+    return [*alike, False].index(False)
 
 
 def _sum(rates: Iterable[float | None]) -> float | None:
