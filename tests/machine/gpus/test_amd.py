@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """AMD's GPUs on recorded machines."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -111,6 +112,18 @@ def test_partitions_of_one_package(recorded: Recorded) -> None:
     assert (link(machine, 0, 7).kind, link(machine, 0, 7).gbs) == ("package", None)
     assert (link(machine, 0, 8).kind, link(machine, 0, 8).gbs) == ("xgmi", None)
     assert {gpu.memory_gbs for gpu in machine.gpus} == {None}
+
+
+def test_partitions_whose_number_is_in_the_high_bits(recorded: Recorded) -> None:
+    """Kernels write it to bits 31:28 or 2:0 of location_id (changelog of AMD SMI)."""
+    old, new = recorded("mi300x-cpx"), recorded("mi300x-cpx").with_name("high.txt")
+
+    def moved(found: re.Match[str]) -> str:
+        number = int(found[1])
+        return f"location_id {number & ~7 | (number & 7) << 28}"
+
+    new.write_text(re.sub(r"location_id (\d+)", moved, old.read_text()))
+    assert from_sysfs(new) == from_sysfs(old)
 
 
 def test_partitions_to_which_the_kernel_gives_uuids(recorded: Recorded, put: Put) -> None:

@@ -148,7 +148,8 @@ def _memory_gbs(banks: list[dict[str, int]], target: int) -> float | None:
 def _as_partition(gpu: Gpu, facts: dict[str, int]) -> Gpu:
     """The GPU as a partition of its package. All of them reach all memory of the package, or a
     part of it: the rate of each is not known."""
-    number = facts.get("location_id", 0) & 7
+    location = facts.get("location_id", 0)
+    number = location & 7 or location >> 28
     return msgspec.structs.replace(gpu, partition=number, memory_gbs=None)
 
 
@@ -163,8 +164,8 @@ def _with_host_link(tree: Tree, gpu: Gpu, links: dict[int, dict[str, int]], cpus
 
 def _package(facts: dict[str, int]) -> tuple[int, int]:
     """The PCI device of the package: the kernel adds the number of a partition as a function,
-    which no device of /sys has (kfd_topology.c)."""
-    return facts.get("domain", 0), facts.get("location_id", 0) >> 3
+    which no device of /sys has, or in bits 31 to 28 (changelog of AMD SMI)."""
+    return facts.get("domain", 0), (facts.get("location_id", 0) & 0xFFFF) >> 3
 
 
 def _address(facts: dict[str, int]) -> str:

@@ -162,7 +162,9 @@ def _fabric_notes(tree: Tree, facts: Tree, indices: list[int]) -> Iterator[str]:
         elif not tree.names(CHANNELS):
             yield (
                 f"NVIDIA {named} in an NVLink fabric with other hosts, but without an IMEX channel"
-                f" in /{CHANNELS}: memory cannot be shared over it (nvidia-imex-ctl -N)"
+                f" in /{CHANNELS}: memory cannot be shared over it; load the module nvidia with"
+                " NVreg_CreateImexChannel0=1, or make channel0 there with mknod (NVIDIA's IMEX"
+                " guide)"
             )
 
 
