@@ -106,6 +106,20 @@ def test_common_bridges_are_nearer_than_a_common_node() -> None:
     assert nearness(gpu(0, 0, ROOT), near) > nearness(gpu(0, 0, ROOT), other)
 
 
+def test_a_common_host_bridge_is_nearer_than_a_common_node() -> None:
+    def at(bus: str, nic: Nic) -> Nic:
+        return msgspec.structs.replace(nic, root_bus=bus)
+
+    guest = msgspec.structs.replace(gpu(0), root_bus="0000:10")
+    assert nearness(gpu(0, 0, ROOT), port(0, 0, ROOT)) > nearness(guest, at("0000:10", port(0)))
+    assert nearness(guest, at("0000:10", port(0, 1))) > nearness(guest, at("0000:20", port(0)))
+    unplaced = msgspec.structs.replace(guest, numa_node=None)
+    both = [at("0000:20", port(0)), at("0000:10", port(1))]
+    assert names([unplaced], both) == {0: "mlx5_1:1"}
+    # One host bridge of a guest says nothing.
+    assert names([unplaced], both[1:]) == {}
+
+
 def test_adapters_below_the_switches_of_gpus() -> None:
     gpus = [gpu(0, 0, ROOT), gpu(1, 0, ROOT), gpu(2, 0, SWITCH), gpu(3)]
     nics = [port(0, 0, ROOT), port(1, 0, ROOT), port(2, 0, SWITCH), port(3)]

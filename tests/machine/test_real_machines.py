@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Machines of public files, as somebody expects them who knows their vendors' drawings."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
+import msgspec
 import pytest
 
 from nearpeak.errors import UserError
 from nearpeak.launching.paths import rails_path
-from nearpeak.machine.machine import Machine
+from nearpeak.machine.machine import Machine, Nic
 from nearpeak.machine.paths import discover_paths
 from nearpeak.machine.rails import below_switches, forced_adapters, rails_of
+from nearpeak.machine.sysfs import from_sysfs
 from nearpeak.picture.layout import layout
 from nearpeak.terms.path import DataPath
 
@@ -145,6 +149,29 @@ def test_switches_with_two_gpus_and_an_adapter(load: Load) -> None:
     assert below_switches(load("lassen")) == []
 
 
+def test_two_hosts_of_roce_rails_have_their_rate_and_not_that_of_the_route(load: Load) -> None:
+    machine = load("mi350x")
+    ip = ["127.0.0.1"]
+    eno1 = Nic(name="eno1", kind="ethernet", numa_node=0, rate_gbs=3.125, addresses=ip)
+    found = paths(msgspec.structs.replace(machine, nics=[eno1, *machine.nics]), ["recorded", *ip])
+    for name in ("gpu-gpu two-nodes", "host-host two-nodes"):
+        assert "through bnxt_re0:1" in found[name].summary
+        assert (found[name].theoretical_gbs, found[name].adapter) == (50.0, "bnxt_re0:1")
+
+
+def test_adapters_of_guests_whose_bridges_are_hidden(recorded: Callable[[str], Path]) -> None:
+    """By the host bridge, as below a switch of p4d."""
+    file = recorded("aws-p4d")
+    shown = from_sysfs(file)
+    above = re.compile(r"devices/[0-9a-f:.]+/(\w{4}:\w\w):(\w\w\.\w)$", re.MULTILINE)
+    file.write_text(above.sub(r"devices/pci\1/\1:\2", file.read_text()))
+    machine = from_sysfs(file)
+    assert {len(gpu.upstream) for gpu in machine.gpus} == {0}
+    names = [nic.name for (nic,) in rails_of(machine).values()]
+    assert names == [nic.name for (nic,) in rails_of(shown).values()]
+    assert names[1:3] == ["rdmap16s27:1", "rdmap32s27:1"]
+
+
 def test_two_hosts_of_infiniband_rails(load: Load) -> None:
     for name, first in (("mi300x", "mlx5_0:1"), ("azure-ndv5", "mlx5_ib0:1")):
         path = paths(load(name), ["recorded", "b"])["gpu-gpu two-nodes"]
@@ -155,7 +182,8 @@ def test_two_hosts_of_slingshot(load: Load) -> None:
     machine = load("mi250x-node")
     found = {path.id: path for path in discover_paths(machine, ["recorded", "b"], True)[0]}
     path = found["gpu-gpu two-nodes"]
-    assert "through hsi0, GPU 0" in path.summary
+    # The second GPU of each module has the adapter.
+    assert "through hsi0, GPU 1" in path.summary
     assert (path.adapter, path.theoretical_gbs) == (None, 25.0)
     assert found["host-host two-nodes"].theoretical_gbs == 25.0
     assert "gpu-gpu two-nodes pair gpu7-hsi3" in found

@@ -413,16 +413,15 @@ def _two_nodes(
         else NoPath(FAR_NIC, "no adapter as fast sits at another NUMA node than a GPU's own"),
         *(
             _rail(machine, cores, hosts, *rail)
-            for rail in (rails if ports else _roce_rails(machine))
-            if all_pairs and forcible
+            for rail in rails
+            if all_pairs and forcible and _has_own_adapter(*rail)
         ),
     ]
 
 
-def _roce_rails(machine: Machine) -> list[tuple[Gpu, Nic]]:
-    """GPUs with an RDMA adapter of Ethernet below the same switch."""
-    rails = _rails(machine)
-    return [(gpu, nic) for gpu, nic in rails if nic.kind == "ethernet" and nearness(gpu, nic)[0]]
+def _has_own_adapter(gpu: Gpu, nic: Nic) -> bool:
+    """True if a GPU's adapter is its rail: one of Ethernet, only below the same switch."""
+    return nic.kind != "ethernet" or bool(nic.verbs and nearness(gpu, nic).bridges)
 
 
 def _rail(machine: Machine, cores: Cores, hosts: Sequence[str], gpu: Gpu, nic: Nic) -> DataPath:

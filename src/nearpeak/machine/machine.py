@@ -53,6 +53,7 @@ class Nic(msgspec.Struct, kw_only=True, frozen=True):
     cxi: FreeText | None = None  # Slingshot device: `cxi0`; null: none, or not known
     pci: Public | None = None  # PCI address: `0000:4d:00.0`; null: no PCI device, or not known
     upstream: list[Public] = []  # PCI bridges above it, from the root port down; empty: not known
+    root_bus: Public | None = None  # PCI host bridge above it: `0000:16`; null: not known
     # theoretical payload of its PCIe links to the CPU, each way: of the narrowest; null: not known
     host_gbs: float | None = None
     # the same of the link of each of those bridges, and of its own last; null: not known
@@ -94,6 +95,7 @@ class Gpu(msgspec.Struct, kw_only=True, frozen=True):
     host_link: Public
     host_gbs: float | None  # theoretical payload of that link in GB/s, each way; null: not known
     upstream: list[Public] = []  # PCI bridges above it, from the root port down; empty: not known
+    root_bus: Public | None = None  # PCI host bridge above it: `0000:16`; null: not known
     # theoretical payload of the PCIe link of each of those bridges, and of its own last, each way;
     # null: not known
     links_gbs: list[float | None] = []

@@ -8,7 +8,7 @@ from typing import Any
 
 import psutil
 
-from nearpeak.machine.gpus.pci import addresses, bridges, device_address, links_gbs
+from nearpeak.machine.gpus.pci import addresses, bridges, device_address, links_gbs, root_bus
 from nearpeak.machine.machine import Nic
 from nearpeak.machine.rates import least
 from nearpeak.machine.tree import Tree
@@ -162,6 +162,7 @@ def _place(tree: Tree, folder: str) -> dict[str, Any]:
     return {
         "pci": pci or None,
         "upstream": bridges(tree, pci)[:-1],
+        "root_bus": root_bus(tree, pci),
         "host_gbs": least(links),
         "links_gbs": links,
     }

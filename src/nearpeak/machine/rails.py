@@ -3,6 +3,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -13,10 +14,24 @@ from nearpeak.machine.rates import least
 EFA = "efa"  # kind of adapters that libraries use together
 
 
-def nearness(gpu: Gpu, nic: Nic) -> tuple[int, bool]:
-    """Rates how near an adapter is to a GPU: by their common PCIe bridges, then by NUMA node."""
-    bridges = len(set(gpu.upstream) & set(nic.upstream))
-    return bridges, gpu.numa_node is not None and gpu.numa_node == nic.numa_node
+class Nearness(NamedTuple):
+    """A rating of how near an adapter is to a GPU, by what they have in common."""
+
+    bridges: int  # PCIe bridges
+    host_bridge: bool  # a guest of a cloud often sees no other
+    node: bool  # the NUMA node
+
+
+NOT_NEAR = Nearness(0, host_bridge=False, node=False)
+
+
+def nearness(gpu: Gpu, nic: Nic) -> Nearness:
+    """Rates how near an adapter is to a GPU."""
+    return Nearness(
+        bridges=len(set(gpu.upstream) & set(nic.upstream)),
+        host_bridge=gpu.root_bus is not None and gpu.root_bus == nic.root_bus,
+        node=gpu.numa_node is not None and gpu.numa_node == nic.numa_node,
+    )
 
 
 def rails_of(machine: Machine, nics: Sequence[Nic] | None = None) -> dict[int, list[Nic]]:
@@ -26,10 +41,12 @@ def rails_of(machine: Machine, nics: Sequence[Nic] | None = None) -> dict[int, l
     `nics`: those to choose from; None for the fastest that move data without TCP.
     """
     choice = _fastest(without_tcp(machine)) if nics is None else nics
+    # That all are below one host bridge, as in many guests, says nothing.
+    several = len({device.root_bus for device in (*machine.gpus, *choice)}) > 1
     near: dict[int, list[Nic]] = {}
     for gpu in machine.gpus:
-        nearest = max((nearness(gpu, nic) for nic in choice), default=(0, False))
-        if any(nearest):
+        nearest = max((nearness(gpu, nic) for nic in choice), default=NOT_NEAR)
+        if nearest.bridges or nearest.node or (nearest.host_bridge and several):
             near[gpu.index] = [nic for nic in choice if nearness(gpu, nic) == nearest]
     taken: Counter[str] = Counter()
     rails: dict[int, list[Nic]] = {}
@@ -118,7 +135,7 @@ def below_switches(machine: Machine) -> list[tuple[list[Gpu], tuple[str, ...]]]:
     # An interface of IP over InfiniBand comes before the port that it is of.
     devices = {nic.pci or nic.name: nic for nic in machine.nics}.values()
     near = {
-        gpu.index: tuple(nic.name for nic in devices if nearness(gpu, nic)[0])
+        gpu.index: tuple(nic.name for nic in devices if nearness(gpu, nic).bridges)
         for gpu in machine.gpus
     }
     alike = grouped(machine.gpus, lambda gpu: near[gpu.index])

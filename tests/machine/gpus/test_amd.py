@@ -33,6 +33,7 @@ def test_a_node_of_four_mi250x(recorded: Recorded) -> None:
         host_link="xgmi",
         host_gbs=36.0,
         upstream=["0000:c4:07.1"],
+        root_bus="0000:c4",
         links_gbs=[None, None],
     )
     assert [gpu.numa_node for gpu in machine.gpus] == [3, 3, 1, 1, 0, 0, 2, 2]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from nearpeak.machine.gpus.inventory import GpuInventory
-from nearpeak.machine.gpus.pci import bridges, links_gbs, pci_kind, pci_node, pcie_gbs
+from nearpeak.machine.gpus.pci import bridges, links_gbs, pci_kind, pci_node, pcie_gbs, root_bus
 from nearpeak.machine.machine import Gpu, GpuLink, NumaNode
 from nearpeak.machine.rates import bottleneck
 from nearpeak.machine.tree import Tree
@@ -129,6 +129,7 @@ def _gpu(
         pci=pci,
         numa_node=pci_node(tree, pci, numa_nodes),
         upstream=bridges(tree, pci)[:-1],
+        root_bus=root_bus(tree, pci),
         links_gbs=links_gbs(tree, pci),
         memory_bytes=sum(bank.get("size_in_bytes", 0) for bank in banks) or None,
         memory_gbs=_memory_gbs(banks, facts.get("gfx_target_version", 0)),

@@ -13,7 +13,7 @@ import msgspec
 from nearpeak.machine.gpus import nvml
 from nearpeak.machine.gpus.fabric import CHANNELS, clique_of
 from nearpeak.machine.gpus.inventory import GpuInventory
-from nearpeak.machine.gpus.pci import bridges, link_gbs, links_gbs, pci_kind, pci_node
+from nearpeak.machine.gpus.pci import bridges, link_gbs, links_gbs, pci_kind, pci_node, root_bus
 from nearpeak.machine.machine import Gpu, GpuLink, NumaNode
 from nearpeak.machine.rates import bottleneck, least
 from nearpeak.machine.tree import RecordedTree, Tree, format_list, parse_list
@@ -199,6 +199,7 @@ def _gpu(
         pci=pci,
         numa_node=pci_node(tree, pci, numa_nodes),
         upstream=bridges(tree, pci)[:-1],
+        root_bus=root_bus(tree, pci),
         links_gbs=_links(tree, facts, index, pci),
         memory_bytes=facts.integer(f"{folder}/memory_bytes"),
         # Two transfers a clock, on every wire.
