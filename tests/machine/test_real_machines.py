@@ -13,7 +13,7 @@ from nearpeak.errors import UserError
 from nearpeak.launching.paths import rails_path
 from nearpeak.machine.machine import Machine, Nic
 from nearpeak.machine.paths import discover_paths
-from nearpeak.machine.rails import below_switches, forced_adapters, rails_of
+from nearpeak.machine.rails import below_switches, forced_adapters, of_one_port, rails_of
 from nearpeak.machine.sysfs import from_sysfs
 from nearpeak.picture.layout import layout
 from nearpeak.terms.path import DataPath
@@ -246,7 +246,23 @@ def test_a_spark_has_fast_cores_and_two_adapters_of_four_lanes(load: Load) -> No
     ]
     # 200 Gbit/s each, which no four lanes of PCIe 5 carry.
     assert {(nic.rate_gbs, round(nic.path_gbs or 0, 1)) for nic in machine.nics} == {(25.0, 14.4)}
-    assert "PCIe 14.4 GB/s" in words(machine)
+    # Both are one port of 200 Gbit/s.
+    assert [[nic.name for nic in nics] for nics in of_one_port(machine.gpus, machine.nics)] == [
+        ["enP2p1s0f0np0", "enp1s0f0np0"]
+    ]
+    said = words(machine).replace("\n", " ")
+    assert "25 GB/s together PCIe 14.4 GB/s each" in said
+    assert "enP2p1s0f0np0 and enp1s0f0np0 are one port of 25 GB/s, on two PCIe functions." in said
+    assert "Socket: 20 cores" in said
+    other = load("dgx-h100")
+    assert not of_one_port(other.gpus, other.nics)
+
+
+def test_many_adapters_are_counted(load: Load) -> None:
+    said = words(load("aws-p5")).replace("\n", " ")
+    assert "16 adapters, rdmap79s0:1 to rdmap133s0:1 EFA 12.5 GB/s each" in said
+    assert "GPU 0 with 4 adapters, rdmap79s0:1 to rdmap82s0:1;" in said
+    assert "rdmap80s0:1" not in said
 
 
 def test_no_direct_links_means_no_other_pairs(load: Load) -> None:

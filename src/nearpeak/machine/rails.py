@@ -130,6 +130,23 @@ def _fastest(nics: Sequence[Nic]) -> list[Nic]:
     return [nic for nic in nics if (nic.rate_gbs or 0.0) == most]
 
 
+def of_one_port(gpus: Sequence[Gpu], nics: Sequence[Nic]) -> list[list[Nic]]:
+    """Interfaces that are functions of one port in several PCI domains, as those of the ConnectX-7
+    of a DGX Spark: together they have its rate (ServeTheHome, Leadtek)."""
+    if not any(gpu.name == "NVIDIA GB10" for gpu in gpus):
+        return []
+    placed = [nic for nic in nics if nic.pci and nic.verbs]
+    ports = grouped(placed, lambda nic: (nic.pci or "").partition(":")[2])
+    return [functions for functions in ports.values() if len(functions) > 1]
+
+
+def one_port(nics: Sequence[Nic]) -> str:
+    """The note on interfaces of one port."""
+    rate = f" of {nics[0].rate_gbs:.3g} GB/s" if nics[0].rate_gbs else ""
+    names = " and ".join(nic.name for nic in nics)
+    return f"{names} are one port{rate}, on two PCIe functions."
+
+
 def below_switches(machine: Machine) -> list[tuple[list[Gpu], tuple[str, ...]]]:
     """GPUs, with the names of the adapters that PCIe bridges join with them without the CPU."""
     # An interface of IP over InfiniBand comes before the port that it is of.
