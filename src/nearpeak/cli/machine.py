@@ -279,6 +279,8 @@ def _show(this_machine: Machine, paths: list[DataPath], missing: list[NoPath]) -
     _print_table(console, _links(this_machine))
     if any(link.peer for link in this_machine.gpu_links):
         console.print("* GPUs without peer access: copies go through host memory")
+    for low in sorted({link.driver_gbs for link in this_machine.gpu_links if link.driver_gbs}):
+        console.print(f"Links of xGMI have their data sheet's rate; the driver says {low:g} GB/s")
     for note in this_machine.gpu_notes:
         console.print(note, style="yellow")
     _print_table(console, _paths(paths))

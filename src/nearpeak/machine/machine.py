@@ -126,6 +126,8 @@ class GpuLink(msgspec.Struct, kw_only=True, frozen=True):
     # switches join them, so that a GPU has these lanes for all others together
     switched: bool = False
     hops: int | None = None  # links of xGMI on the way, 1: a direct one; null: not known
+    # the driver's rate, where it is less than that of the model; null: it is not
+    driver_gbs: float | None = None
 
 
 class Provenance(msgspec.Struct, kw_only=True, frozen=True):

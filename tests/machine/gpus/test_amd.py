@@ -140,6 +140,21 @@ def test_partitions_to_which_the_kernel_gives_uuids(recorded: Recorded, put: Put
     assert link(machine, 0, 3).kind == "package"
 
 
+@pytest.mark.parametrize(
+    ("said", "gbs", "driver_gbs"), [(50000, 64.0, 50.0), (64000, 64.0, None), (0, None, None)]
+)
+def test_a_link_has_no_less_than_its_model(
+    recorded: Recorded, said: int, gbs: float | None, driver_gbs: float | None
+) -> None:
+    """Older drivers take 25 GT/s for the links of every model."""
+    root = recorded("mi300x")
+    link_file = re.compile(r"(io_links/\d+/properties: type 11\\nnode_to \d+)")
+    figures = rf"\1\\nweight 15\\nmax_bandwidth {said}"
+    root.write_text(link_file.sub(figures, root.read_text()))
+    links = from_sysfs(root).gpu_links
+    assert {(each.gbs, each.driver_gbs) for each in links} == {(gbs, driver_gbs)}
+
+
 def test_two_hives(recorded: Recorded) -> None:
     machine = from_sysfs(recorded("mi210-hives"))
     assert {gpu.name for gpu in machine.gpus} == {"AMD Instinct MI210"}

@@ -22,6 +22,18 @@ LINK_XGMI = 11
 # MB/s of every such link, which is no rate of the hardware.
 WEIGHT_IN_PACKAGE = 13
 WEIGHT_OF_HOP = 15  # KFD_CRAT_XGMI_WEIGHT, of each link of xGMI on the way
+# GB/s each way of a link between two GPUs, by AMD's data sheets. Older drivers take 25 GT/s, which
+# makes 50, for the links of every model.
+LINK_GBS = {
+    "AMD Instinct MI300X": 64.0,
+    "AMD Instinct MI300X HF": 64.0,
+    "AMD Instinct MI300X VF": 64.0,
+    "AMD Instinct MI325X": 64.0,
+    "AMD Instinct MI350X": 76.8,
+    "AMD Instinct MI350X VF": 76.8,
+    "AMD Instinct MI355X": 76.8,
+    "AMD Instinct MI355X VF": 76.8,
+}
 ON_ONE_SOCKET = ("pcie-switch", "host-bridge")
 VENDOR = 0x1002
 # Accelerators by their PCI device id, of which the kernel has no names: libdrm, data/amdgpu.ids.
@@ -212,12 +224,16 @@ def _link(tree: Tree, near: Node, far: Node) -> GpuLink:
     if first.pci == second.pci:
         return GpuLink(one=first.index, other=second.index, kind="package", gbs=None)
     if between and between["type"] == LINK_XGMI:
+        hops, said = _hops(between), _gbs(between)
+        model = LINK_GBS.get(first.name) if said and hops == 1 else None
+        low = said is not None and model is not None and said < model
         return GpuLink(
             one=first.index,
             other=second.index,
             kind="xgmi",
-            gbs=_gbs(between),
-            hops=_hops(between),
+            gbs=model if low else said,
+            hops=hops,
+            driver_gbs=said if low else None,
         )
     kind = pci_kind(tree, first, second)
     gbs = bottleneck([first.host_gbs, second.host_gbs])
