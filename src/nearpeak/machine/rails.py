@@ -42,7 +42,8 @@ def rails_of(machine: Machine, nics: Sequence[Nic] | None = None) -> dict[int, l
     """
     choice = _fastest(without_tcp(machine)) if nics is None else nics
     # That all are below one host bridge, as in many guests, says nothing.
-    several = len({device.root_bus for device in (*machine.gpus, *choice)}) > 1
+    host_bridges = {gpu.root_bus for gpu in machine.gpus} | {nic.root_bus for nic in choice}
+    several = len(host_bridges) > 1
     near: dict[int, list[Nic]] = {}
     for gpu in machine.gpus:
         nearest = max((nearness(gpu, nic) for nic in choice), default=NOT_NEAR)
