@@ -76,8 +76,8 @@ def joined(nics: Sequence[Nic]) -> Nic:
     if len(nics) == 1:
         return nics[0]
     shared = _common([nic.upstream for nic in nics])
-    own = _sum(least(nic.links_gbs[shared:]) or nic.host_gbs for nic in nics)
-    links = [*nics[0].links_gbs[:shared], own]
+    below = _sum(least(nic.links_gbs[shared:]) or nic.host_gbs for nic in nics)
+    links = [*nics[0].links_gbs[:shared], below]
     return msgspec.structs.replace(
         nics[0],
         name=f"{nics[0].name} and {len(nics) - 1} more",

@@ -90,9 +90,9 @@ def _lines(nics: list[Nic], socket: Socket, width: float) -> list[str]:
     room = _width(socket, width) - 2 * PAD
     shared = of_one_port(socket.gpus, nics) == [nics]
     several = " each" if len(nics) > 1 else ""
-    each = " together" if shared else several
+    sharing = " together" if shared else several
     kind, rate = KINDS.get(nics[0].kind, nics[0].kind), nics[0].rate_gbs
-    speed = [f"{rate:.3g} GB/s" + each] if rate else []
+    speed = [f"{rate:.3g} GB/s" + sharing] if rate else []
     facts = [" ".join([kind, *speed])]
     if text_width(facts[0]) > room:
         facts = [kind, *speed]
