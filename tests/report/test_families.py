@@ -78,7 +78,7 @@ def test_what_an_axis_tells_apart_is_named_with_it(of_family: Results, tell: Tel
     assert "at 8 B allgather (win=created) of openmpi, 30.0 %" in sentence
     assert "; allgather (win=created) at 1 MiB: openmpi 200 µs, mpich 200 µs" in sentence
     of_family.cells[-1].median, of_family.cells[-1].status = None, "hung"
-    assert "; hung: allgather (win=created) of mpich" in families(of_family)[0].sentences[0]
+    assert ". Hung: allgather (win=created) of mpich" in families(of_family)[0].sentences[0]
 
 
 def test_where_nothing_is_furthest_the_sentence_is_not_empty(of_family: Results) -> None:
@@ -152,7 +152,7 @@ def test_what_failed_says_how(of_family: Results) -> None:
     (family,) = families(of_family)
     found = rows(family.table)
     assert found["host-host same-numa", "allgather"][f"{crashed.who.label} 8"] == crashed.status
-    assert "aborted: too slow: allgather of openmpi" in family.sentences[0]
+    assert "Aborted: too slow: allgather of openmpi" in family.sentences[0]
     refused = "not measured: crashed when tried"
     assert found["with D,D, tried before the study", "allgather"] == {"openmpi 8": refused}
     assert len([group for group, _ in found if "tried before" in group]) == 1
@@ -166,7 +166,7 @@ def test_what_some_launches_lost_is_marked(of_family: Results) -> None:
     value = found["allgather"]["openmpi 8"]
     assert (value.text, value.tone) == ("1.00", "bad")
     assert value.remark == "crashed in 2 of 8 launches"
-    assert "crashed in 2 of its 8 launches: allgather of openmpi" in family.sentences[0]
+    assert "Crashed in 2 of its 8 launches: allgather of openmpi" in family.sentences[0]
 
 
 def test_a_sentence_has_the_worst_operation_and_nccl_beside_it(

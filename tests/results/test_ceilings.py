@@ -368,6 +368,16 @@ def test_axes_that_both_have_must_agree(make_study: MakeStudy) -> None:
     assert study.cell().fraction == pytest.approx(0.25)
 
 
+def test_operations_that_share_a_wait_have_no_ceiling(make_study: MakeStudy) -> None:
+    study = make_study()
+    study.ceiling(0, {("latency", "flag", 8): 5.0})
+    study.launch(0, "alpha", "latency", {8: 10.0})
+    (point,) = study.results().ceilings
+    for calls, holds in (("blocking", True), ("grouped", False), ("graph", False)):
+        case = msgspec.structs.replace(point.case, axes={**point.case.axes, "calls": calls})
+        assert (Ceilings([point]).point(point.place, case) is point) == holds
+
+
 @pytest.mark.parametrize(
     ("buffers", "direction", "holds"),
     [("H,D", "both", True), ("H,D", "0to1", False), ("D,D", "0to1", True), ("D,H", "1to0", False)],

@@ -373,8 +373,12 @@ def _sentences(results: Results, name: str, cells: list[Cell]) -> Iterator[str]:
         judged = [cell for cell in group if cell.who.library not in beside] or group
         selected = [far for far in furthest if (far.place, far.case.buffers) == (place, buffers)]
         curves = list(dict.fromkeys(cell.case.curve for cell in group))
-        parts = [*_furthest(selected, curves), *_figures(judged, curves), *_failed(group, curves)]
-        text = "; ".join(parts) or "too few launches to say more than the table"
+        measured = "; ".join([*_furthest(selected, curves), *_figures(judged, curves)])
+        failed = "; ".join(_failed(group, curves))
+        if measured and failed:
+            text = f"{measured}. {failed[0].upper()}{failed[1:]}"
+        else:
+            text = measured or failed or "too few launches to say more than the table"
         yield f"{_heading(place, buffers, kinds)}: {text}."
 
 

@@ -15,7 +15,7 @@ from nearpeak.statistics.bimodal import borders, in_better_mode
 from nearpeak.statistics.choice import Choice
 from nearpeak.statistics.comparisons import SIGN, better_by
 from nearpeak.statistics.intervals import of_readings
-from nearpeak.terms.axes import state_of
+from nearpeak.terms.axes import CALLS, ONE_WAIT, state_of
 from nearpeak.terms.benchmarks import GPU_FACTS, Better
 from nearpeak.terms.buffers import ceiling_buffers, on_host
 from nearpeak.terms.identity import CEILING, Case, Curve, Place
@@ -287,7 +287,8 @@ class Ceilings:
 
     A ceiling holds for a case of the same benchmark, metric and x, with buffers in the same
     memories, if each axis that it names has the same value in the case. Between unlike memories
-    half a round trip is the mean of two ways, and no ceiling of one.
+    half a round trip is the mean of two ways, and no ceiling of one. Operations that share a wait
+    of the host have none: a message between two waits takes longer.
     """
 
     def __init__(self, points: Iterable[CeilingPoint]) -> None:
@@ -369,6 +370,8 @@ def _figure(case: Curve) -> tuple[str, str, str]:
 
 
 def _holds(point: CeilingPoint, case: Case) -> bool:
+    if case.axes.get(CALLS) in ONE_WAIT:
+        return False
     mixed = len(set(on_host(point.case.buffers))) > 1
     if mixed and case.axes.get("direction", "both") != "both":
         return False

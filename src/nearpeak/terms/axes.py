@@ -6,7 +6,8 @@ from collections.abc import Mapping
 STAGING = "staging"  # the axis of benchmarks that copy device buffers to the host themselves
 DIRECT = "none"  # its value where they do not
 CALLS = "calls"  # the axis of the calls of MPI or NCCL,
-AT_ONCE = "grouped"  # and its value where operations run at the same time
+AT_ONCE = "grouped"  # its value where operations run at the same time,
+ONE_WAIT = (AT_ONCE, "enqueued", "graph")  # and those where the host waits for several at once
 PACK = "pack"  # the axis of datatypes: the packer of their blocks,
 BY_LIBRARY = "direct"  # its value where the library gets the datatype,
 BY_MPI = (BY_LIBRARY, "mpi")  # and those where MPI packs them, explicitly or not
