@@ -145,6 +145,23 @@ def test_links_of_packages(pretend: Callable[[str], None], monkeypatch: pytest.M
     assert "56-62 xgmi xgmi xgmi xgmi xgmi xgmi xgmi" in lines
 
 
+def test_interfaces_of_one_port(pretend: Callable[[str], None]) -> None:
+    pretend("dgx-spark")
+    note = "enP2p1s0f0np0 and enp1s0f0np0 are one port of 25 GB/s, on two PCIe functions."
+    assert note in run()
+
+
+def test_rates_below_the_data_sheet(
+    pretend: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pretend("mi300x")
+    machine = discovery.discover()
+    links = [msgspec.structs.replace(link, gbs=64.0, driver_gbs=50.0) for link in machine.gpu_links]
+    slow = msgspec.structs.replace(machine, gpu_links=links)
+    monkeypatch.setattr(discovery, "discover", lambda: slow)
+    assert "Links of xGMI have their data sheet's rate; the driver says 50 GB/s" in run()
+
+
 def test_notes_on_gpus_are_shown(
     pretend: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:

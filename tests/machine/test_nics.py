@@ -79,6 +79,22 @@ def test_roce_without_its_interface_is_a_port(root: Path, put: Put, name: str) -
     assert (nic.name, nic.kind, nic.verbs) == ("bnxt_re0:1", "ethernet", "bnxt_re0:1")
 
 
+def test_ports_without_addresses_are_their_interface(root: Path, put: Put) -> None:
+    """Of a BlueField whose ports the host has: its RoCE is off, and its functions have ports."""
+    interface(put, root, "p0", PCI, phys_port_name="p0")
+    for number in (1, 2):
+        port(put, root, "mlx5_0", PCI, "Ethernet", number)
+    assert [(nic.name, nic.verbs) for nic in nics(root).values()] == [("p0", None)]
+
+
+def test_devices_for_management_are_left_out(root: Path, put: Put) -> None:
+    """Of a ConnectX-8, whose port has four planes (rdma dev add smi1 type SMI)."""
+    port(put, root, "mlx5_0", PCI, "InfiniBand")
+    for number in range(1, 5):
+        port(put, root, "smi1", PCI, "InfiniBand", number)
+    assert list(nics(root)) == ["mlx5_0:1"]
+
+
 def test_efa(root: Path, put: Put) -> None:
     interface(put, root, "eth1", "0000:40:00.0")
     port(put, root, "rdmap65s0", PCI, "Unknown")

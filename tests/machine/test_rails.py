@@ -5,7 +5,7 @@ import msgspec
 import pytest
 
 from nearpeak.machine.machine import Gpu, Machine, Nic, unknown
-from nearpeak.machine.rails import below_switches, joined, nearness, rails_of
+from nearpeak.machine.rails import below_switches, direct_gbs, joined, nearness, rails_of
 
 ROOT, SWITCH = "0000:15:01.0", "0000:16:00.0"
 
@@ -106,6 +106,20 @@ def test_common_bridges_are_nearer_than_a_common_node() -> None:
     assert nearness(gpu(0, 0, ROOT), near) > nearness(gpu(0, 0, ROOT), other)
 
 
+def test_a_common_host_bridge_is_nearer_than_a_common_node() -> None:
+    def at(bus: str, nic: Nic) -> Nic:
+        return msgspec.structs.replace(nic, root_bus=bus)
+
+    guest = msgspec.structs.replace(gpu(0), root_bus="0000:10")
+    assert nearness(gpu(0, 0, ROOT), port(0, 0, ROOT)) > nearness(guest, at("0000:10", port(0)))
+    assert nearness(guest, at("0000:10", port(0, 1))) > nearness(guest, at("0000:20", port(0)))
+    unplaced = msgspec.structs.replace(guest, numa_node=None)
+    both = [at("0000:20", port(0)), at("0000:10", port(1))]
+    assert names([unplaced], both) == {0: "mlx5_1:1"}
+    # One host bridge of a guest says nothing.
+    assert names([unplaced], both[1:]) == {}
+
+
 def test_adapters_below_the_switches_of_gpus() -> None:
     gpus = [gpu(0, 0, ROOT), gpu(1, 0, ROOT), gpu(2, 0, SWITCH), gpu(3)]
     nics = [port(0, 0, ROOT), port(1, 0, ROOT), port(2, 0, SWITCH), port(3)]
@@ -113,3 +127,17 @@ def test_adapters_below_the_switches_of_gpus() -> None:
         ([each.index for each in some], nics) for some, nics in below_switches(machine(gpus, nics))
     ]
     assert grouped == [([0, 1], ("mlx5_0:1", "mlx5_1:1")), ([2], ("mlx5_2:1",))]
+
+
+def test_only_links_below_a_common_bridge_bound_a_gpu_and_its_adapter() -> None:
+    below, slow = [SWITCH], 14.4
+    device = msgspec.structs.replace(gpu(0, 0, *below), host_gbs=slow, links_gbs=[slow, 57.6])
+    adapter = msgspec.structs.replace(port(0, 0, *below), host_gbs=slow, links_gbs=[slow, 28.8])
+    assert adapter.path_gbs == slow
+    assert direct_gbs(device, adapter) == 28.8
+    assert direct_gbs(device, joined([adapter, adapter])) == 57.6
+    assert joined([adapter, adapter]).path_gbs == slow
+    apart = msgspec.structs.replace(adapter, upstream=[ROOT])
+    assert direct_gbs(device, apart) == slow
+    assert joined([adapter, apart]).path_gbs == 2 * slow
+    assert direct_gbs(device, msgspec.structs.replace(adapter, rate_gbs=None)) is None

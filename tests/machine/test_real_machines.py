@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Machines of public files, as somebody expects them who knows their vendors' drawings."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
+import msgspec
 import pytest
 
 from nearpeak.errors import UserError
 from nearpeak.launching.paths import rails_path
-from nearpeak.machine.machine import Machine
+from nearpeak.machine.machine import Machine, Nic
 from nearpeak.machine.paths import discover_paths
-from nearpeak.machine.rails import below_switches, forced_adapters, rails_of
+from nearpeak.machine.rails import below_switches, forced_adapters, of_one_port, rails_of
+from nearpeak.machine.sysfs import from_sysfs
 from nearpeak.picture.layout import layout
 from nearpeak.terms.path import DataPath
 
@@ -38,7 +42,7 @@ def words(machine: Machine) -> str:
         ("mi300a", 4, "AMD Instinct MI300A", 96, 4, {("xgmi", None): 6}),
         ("azure-ndv5", 8, "NVIDIA H100 80GB HBM3", 96, 2, {("nvlink", 450.0): 28}),
         ("aws-p4d", 8, "NVIDIA A100-SXM4-40GB", 48, 2, {("nvlink", 300.0): 28}),
-        ("aws-p5", 8, "NVIDIA H100 80GB HBM3", 48, 1, {("nvlink", 450.0): 28}),
+        ("aws-p5", 8, "NVIDIA H100 80GB HBM3", 96, 2, {("nvlink", 450.0): 28}),
         ("dgx2", 16, "Tesla V100-SXM3-32GB-H", 4, 2, {("nvlink", 150.0): 120}),
         ("gh200-quad", 4, "NVIDIA GH200 120GB", 288, 36, {("nvlink", 150.0): 6}),
         ("gb200-tray", 4, "NVIDIA GB200", 144, 34, {("nvlink", 900.0): 6}),
@@ -121,6 +125,18 @@ def test_a_gpu_has_all_efa_adapters_below_its_switch(load: Load) -> None:
     assert not [name for name in found if "far-nic" in name or "two-nodes pair" in name]
 
 
+def test_a_gpu_reaches_its_adapters_below_the_bridges_to_the_cpu(load: Load) -> None:
+    """Of p5, where those are 16 lanes of 8 GT/s: 14.2 GB/s measured to the CPU, 38 over EFA."""
+    machine = load("aws-p5")
+    found = paths(machine, ["recorded", "b"])
+    assert {gpu.numa_node for gpu in machine.gpus[:4]} == {0}
+    assert found["host-gpu near"].theoretical_gbs == pytest.approx(14.4, abs=0.01)
+    assert found["gpu-gpu two-nodes"].theoretical_gbs == 50.0
+    # The host's memory is behind the bridge that the four adapters share.
+    assert found["host-gpu two-nodes"].theoretical_gbs == pytest.approx(14.4, abs=0.01)
+    assert found["host-host two-nodes"].theoretical_gbs == 12.5
+
+
 def test_switches_with_two_gpus_and_an_adapter(load: Load) -> None:
     machine = load("aws-p4d")
     assert [[gpu.index for gpu in gpus] for gpus, _ in below_switches(machine)] == [
@@ -133,6 +149,29 @@ def test_switches_with_two_gpus_and_an_adapter(load: Load) -> None:
     assert below_switches(load("lassen")) == []
 
 
+def test_two_hosts_of_roce_rails_have_their_rate_and_not_that_of_the_route(load: Load) -> None:
+    machine = load("mi350x")
+    ip = ["127.0.0.1"]
+    eno1 = Nic(name="eno1", kind="ethernet", numa_node=0, rate_gbs=3.125, addresses=ip)
+    found = paths(msgspec.structs.replace(machine, nics=[eno1, *machine.nics]), ["recorded", *ip])
+    for name in ("gpu-gpu two-nodes", "host-host two-nodes"):
+        assert "through bnxt_re0:1" in found[name].summary
+        assert (found[name].theoretical_gbs, found[name].adapter) == (50.0, "bnxt_re0:1")
+
+
+def test_adapters_of_guests_whose_bridges_are_hidden(recorded: Callable[[str], Path]) -> None:
+    """By the host bridge, as below a switch of p4d."""
+    file = recorded("aws-p4d")
+    shown = from_sysfs(file)
+    above = re.compile(r"devices/[0-9a-f:.]+/(\w{4}:\w\w):(\w\w\.\w)$", re.MULTILINE)
+    file.write_text(above.sub(r"devices/pci\1/\1:\2", file.read_text()))
+    machine = from_sysfs(file)
+    assert {len(gpu.upstream) for gpu in machine.gpus} == {0}
+    names = [nic.name for (nic,) in rails_of(machine).values()]
+    assert names == [nic.name for (nic,) in rails_of(shown).values()]
+    assert names[1:3] == ["rdmap16s27:1", "rdmap32s27:1"]
+
+
 def test_two_hosts_of_infiniband_rails(load: Load) -> None:
     for name, first in (("mi300x", "mlx5_0:1"), ("azure-ndv5", "mlx5_ib0:1")):
         path = paths(load(name), ["recorded", "b"])["gpu-gpu two-nodes"]
@@ -143,7 +182,8 @@ def test_two_hosts_of_slingshot(load: Load) -> None:
     machine = load("mi250x-node")
     found = {path.id: path for path in discover_paths(machine, ["recorded", "b"], True)[0]}
     path = found["gpu-gpu two-nodes"]
-    assert "through hsi0, GPU 0" in path.summary
+    # The second GPU of each module has the adapter.
+    assert "through hsi0, GPU 1" in path.summary
     assert (path.adapter, path.theoretical_gbs) == (None, 25.0)
     assert found["host-host two-nodes"].theoretical_gbs == 25.0
     assert "gpu-gpu two-nodes pair gpu7-hsi3" in found
@@ -206,7 +246,23 @@ def test_a_spark_has_fast_cores_and_two_adapters_of_four_lanes(load: Load) -> No
     ]
     # 200 Gbit/s each, which no four lanes of PCIe 5 carry.
     assert {(nic.rate_gbs, round(nic.path_gbs or 0, 1)) for nic in machine.nics} == {(25.0, 14.4)}
-    assert "PCIe 14.4 GB/s" in words(machine)
+    # Both are one port of 200 Gbit/s.
+    assert [[nic.name for nic in nics] for nics in of_one_port(machine.gpus, machine.nics)] == [
+        ["enP2p1s0f0np0", "enp1s0f0np0"]
+    ]
+    said = words(machine).replace("\n", " ")
+    assert "25 GB/s together PCIe 14.4 GB/s each" in said
+    assert "enP2p1s0f0np0 and enp1s0f0np0 are one port of 25 GB/s, on two PCIe functions." in said
+    assert "Socket: 20 cores" in said
+    other = load("dgx-h100")
+    assert not of_one_port(other.gpus, other.nics)
+
+
+def test_many_adapters_are_counted(load: Load) -> None:
+    said = words(load("aws-p5")).replace("\n", " ")
+    assert "16 adapters, rdmap79s0:1 to rdmap133s0:1 EFA 12.5 GB/s each" in said
+    assert "GPU 0 with 4 adapters, rdmap79s0:1 to rdmap82s0:1;" in said
+    assert "rdmap80s0:1" not in said
 
 
 def test_no_direct_links_means_no_other_pairs(load: Load) -> None:

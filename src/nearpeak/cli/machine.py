@@ -249,6 +249,7 @@ def _draw(this_machine: Machine, file: Path) -> None:
 def _show(this_machine: Machine, paths: list[DataPath], missing: list[NoPath]) -> None:
     from nearpeak.console import PlainConsole
     from nearpeak.machine.provenance import labelled_facts
+    from nearpeak.machine.rails import of_one_port, one_port
     from nearpeak.numbers import count
 
     console = PlainConsole()
@@ -272,10 +273,14 @@ def _show(this_machine: Machine, paths: list[DataPath], missing: list[NoPath]) -
         console.print(f"{name}: {value}")
     _print_table(console, _nodes(this_machine))
     _print_table(console, _nics(this_machine))
+    for nics in of_one_port(this_machine.gpus, this_machine.nics):
+        console.print(one_port(nics))
     _print_table(console, _gpus(this_machine))
     _print_table(console, _links(this_machine))
     if any(link.peer for link in this_machine.gpu_links):
         console.print("* GPUs without peer access: copies go through host memory")
+    for low in sorted({link.driver_gbs for link in this_machine.gpu_links if link.driver_gbs}):
+        console.print(f"Links of xGMI have their data sheet's rate; the driver says {low:g} GB/s")
     for note in this_machine.gpu_notes:
         console.print(note, style="yellow")
     _print_table(console, _paths(paths))

@@ -19,8 +19,8 @@ from nearpeak.machine.places import (
     same_package,
     towards,
 )
-from nearpeak.machine.rails import EFA, joined, nearness, rails_of
-from nearpeak.machine.rates import least
+from nearpeak.machine.rails import EFA, direct_gbs, joined, nearness, rails_of
+from nearpeak.machine.rates import bottleneck
 from nearpeak.numbers import count
 from nearpeak.terms.path import NO_DEVICE, DataPath, Endpoint, NoPath
 from nearpeak.terms.private import without_address
@@ -398,6 +398,7 @@ def _two_nodes(
         summary=_through(hosts, nic, f"host memory to {_named(gpu)}")
         + "; each rank holds a GPU of its host",
         ends=(host, receiver),
+        theoretical_gbs=bottleneck([both.theoretical_gbs, nic.path_gbs]),
     )
     placed = bool(rails) and gpu.numa_node is not None
     forcible = nic.kind != EFA  # libraries use it through libfabric, which UCX_NET_DEVICES misses
@@ -412,16 +413,15 @@ def _two_nodes(
         else NoPath(FAR_NIC, "no adapter as fast sits at another NUMA node than a GPU's own"),
         *(
             _rail(machine, cores, hosts, *rail)
-            for rail in (rails if ports else _roce_rails(machine))
-            if all_pairs and forcible
+            for rail in rails
+            if all_pairs and forcible and _has_own_adapter(*rail)
         ),
     ]
 
 
-def _roce_rails(machine: Machine) -> list[tuple[Gpu, Nic]]:
-    """GPUs with an RDMA adapter of Ethernet below the same switch."""
-    rails = _rails(machine)
-    return [(gpu, nic) for gpu, nic in rails if nic.kind == "ethernet" and nearness(gpu, nic)[0]]
+def _has_own_adapter(gpu: Gpu, nic: Nic) -> bool:
+    """True if a GPU's adapter is its rail: one of Ethernet, only below the same switch."""
+    return nic.kind != "ethernet" or bool(nic.verbs and nearness(gpu, nic).bridges)
 
 
 def _rail(machine: Machine, cores: Cores, hosts: Sequence[str], gpu: Gpu, nic: Nic) -> DataPath:
@@ -447,13 +447,12 @@ def _to_second_host(
     first, second = _two_cores(machine, cores, home, home)
     # Hosts of one clique may use NVLink instead of the adapter.
     fabric = f", or over NVLink if both are in its {gpu.fabric}" if gpu.fabric else ""
-    rated = nic.path_gbs and not gpu.fabric
     return DataPath(
         id=name,
         summary=_through(hosts, nic, _named(gpu)) + fabric,
         transport="network",
         ends=(_gpu_end(first, gpu, hosts[0]), _gpu_end(second, gpu, hosts[1])),
-        theoretical_gbs=least([nic.path_gbs, gpu.host_gbs]) if rated else None,
+        theoretical_gbs=None if gpu.fabric else direct_gbs(gpu, nic),
         adapter=nic.perftest_port,
     )
 

@@ -53,7 +53,11 @@ class Nic(msgspec.Struct, kw_only=True, frozen=True):
     cxi: FreeText | None = None  # Slingshot device: `cxi0`; null: none, or not known
     pci: Public | None = None  # PCI address: `0000:4d:00.0`; null: no PCI device, or not known
     upstream: list[Public] = []  # PCI bridges above it, from the root port down; empty: not known
-    host_gbs: float | None = None  # theoretical payload of its PCIe link, each way; null: not known
+    root_bus: Public | None = None  # PCI host bridge above it: `0000:16`; null: not known
+    # theoretical payload of its PCIe links to the CPU, each way: of the narrowest; null: not known
+    host_gbs: float | None = None
+    # the same of the link of each of those bridges, and of its own last; null: not known
+    links_gbs: list[float | None] = []
 
     @property
     def counted_as(self) -> str | None:
@@ -91,6 +95,10 @@ class Gpu(msgspec.Struct, kw_only=True, frozen=True):
     host_link: Public
     host_gbs: float | None  # theoretical payload of that link in GB/s, each way; null: not known
     upstream: list[Public] = []  # PCI bridges above it, from the root port down; empty: not known
+    root_bus: Public | None = None  # PCI host bridge above it: `0000:16`; null: not known
+    # theoretical payload of the PCIe link of each of those bridges, and of its own last, each way;
+    # null: not known
+    links_gbs: list[float | None] = []
     # its number for a rank, where `CUDA_VISIBLE_DEVICES` names devices; null: as `index`
     ordinal: int | None = None
     # its number among the partitions of one package, which have one PCI address; null: a whole GPU
@@ -118,6 +126,8 @@ class GpuLink(msgspec.Struct, kw_only=True, frozen=True):
     # switches join them, so that a GPU has these lanes for all others together
     switched: bool = False
     hops: int | None = None  # links of xGMI on the way, 1: a direct one; null: not known
+    # the driver's rate, where it is less than that of the model; null: it is not
+    driver_gbs: float | None = None
 
 
 class Provenance(msgspec.Struct, kw_only=True, frozen=True):

@@ -8,8 +8,9 @@ from typing import Any
 
 import psutil
 
-from nearpeak.machine.gpus.pci import addresses, bridges, device_address, pcie_gbs
+from nearpeak.machine.gpus.pci import addresses, bridges, device_address, links_gbs, root_bus
 from nearpeak.machine.machine import Nic
+from nearpeak.machine.rates import least
 from nearpeak.machine.tree import Tree
 
 NET = "sys/class/net"
@@ -28,6 +29,9 @@ STATES_UP = ("up", "unknown")  # some drivers never say: the flag is then all th
 # Names of ports that stand for functions of others in a switch of the adapter, as BlueField has
 # them (net/devlink/port.c, devlink_port_phys_port_name_get).
 REPRESENTOR = re.compile(r"(c\d+)?pf\d+((vf|sf)\d+)?")
+
+# Devices that manage the planes of a port are no adapters (`rdma dev add smi1 type SMI`).
+SMI = re.compile(r"smi\d+")
 
 Near = Callable[[str], int | None]
 
@@ -120,11 +124,20 @@ def _port_kind(tree: Tree, device: str, port: str) -> str:
     """The kind of a port of an RDMA device; empty for one that is not listed."""
     layer = tree.text(f"{port}/link_layer")
     if layer == "Ethernet":
-        interface = tree.text(f"{port}/{NDEV}")
-        return "" if interface in tree.names(NET) else "ethernet"
+        return "" if _interface(tree, device, port) in tree.names(NET) else "ethernet"
     if layer != "InfiniBand" and EFA in tree.text(f"{INFINIBAND}/{device}/device/uevent"):
         return "efa"
     return "infiniband" if layer == "InfiniBand" else ""
+
+
+def _interface(tree: Tree, device: str, port: str) -> str:
+    """The network interface of a port of Ethernet: of its first address, else that of its PCI
+    device, as of a BlueField whose RoCE is off; empty without one."""
+    if named := tree.text(f"{port}/{NDEV}"):
+        return named
+    pci = device_address(tree, f"{INFINIBAND}/{device}")
+    names = tree.names(NET) if pci else []
+    return next((name for name in names if device_address(tree, f"{NET}/{name}") == pci), "")
 
 
 def _slingshot(tree: Tree, near: Near) -> Iterator[tuple[str, Nic]]:
@@ -157,10 +170,13 @@ def _slingshot_gbs(tree: Tree, folder: str) -> float | None:
 def _place(tree: Tree, folder: str) -> dict[str, Any]:
     """The PCIe place of the adapter in this folder of sys/class, as fields of Nic."""
     pci = device_address(tree, folder)
+    links = links_gbs(tree, pci) if pci else []
     return {
         "pci": pci or None,
         "upstream": bridges(tree, pci)[:-1],
-        "host_gbs": pcie_gbs(tree, pci) if pci else None,
+        "root_bus": root_bus(tree, pci),
+        "host_gbs": least(links),
+        "links_gbs": links,
     }
 
 
@@ -177,6 +193,8 @@ def _ethernet_adapters(tree: Tree) -> dict[str, str]:
 def _ports(tree: Tree) -> Iterator[tuple[str, str, str]]:
     """The ports of RDMA devices: device, port and folder of each."""
     for device in tree.names(INFINIBAND):
+        if SMI.fullmatch(device):
+            continue
         for port in tree.names(f"{INFINIBAND}/{device}/ports", r"\d+"):
             yield device, port, f"{INFINIBAND}/{device}/ports/{port}"
 

@@ -151,16 +151,19 @@ def _packages(machine: Machine, node: int) -> set[int | None]:
 
 
 def fabric_ports(machine: Machine) -> list[Nic]:
-    """The ports by which ranks talk without IP: InfiniBand's, else Slingshot's, else EFA's."""
+    """The ports by which ranks talk without TCP: InfiniBand's, else Slingshot's, else EFA's, else
+    those of RoCE."""
     infiniband = [nic for nic in machine.nics if nic.kind == "infiniband" and ":" in nic.name]
     slingshot = [nic for nic in machine.nics if nic.kind == "slingshot"]
-    return infiniband or slingshot or [nic for nic in machine.nics if nic.kind == EFA]
+    efa = [nic for nic in machine.nics if nic.kind == EFA]
+    roce = [nic for nic in machine.nics if nic.kind == "ethernet" and nic.verbs]
+    return infiniband or slingshot or efa or roce
 
 
 def towards(machine: Machine, hosts: Sequence[str]) -> Nic:
     """The NIC between this host and the other of the first two hosts.
 
-    It is the fastest port of InfiniBand, Slingshot or EFA, else that of the route. NO_NIC where
+    It is the fastest port of `fabric_ports`, else that of the route. NO_NIC where
     neither of the two is this host, or the route is not known.
     """
     local_names = [machine.hostname.partition(".")[0], "localhost"]

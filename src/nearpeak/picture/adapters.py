@@ -3,11 +3,13 @@
 
 from nearpeak.grouping import grouped
 from nearpeak.machine.machine import Nic
+from nearpeak.machine.rails import of_one_port
 from nearpeak.picture.canvas import GAP, PAD, Canvas
 from nearpeak.picture.parts import Socket, Span, columns_of
-from nearpeak.picture.shapes import LINE, PILL, Box, text_width, wrapped
+from nearpeak.picture.shapes import LINE, PILL, Box, named, text_width, wrapped
 
 LEAST, MOST = 84.0, 190.0  # widths of a box
+MOST_NAMES = 4  # of adapters in a box
 KINDS = {
     "infiniband": "InfiniBand",
     "ethernet": "Ethernet",
@@ -86,20 +88,23 @@ def _width(socket: Socket, width: float) -> float:
 def _lines(nics: list[Nic], socket: Socket, width: float) -> list[str]:
     """The names of alike adapters, what they are, their rate, and near to which node."""
     room = _width(socket, width) - 2 * PAD
+    shared = of_one_port(socket.gpus, nics) == [nics]
+    several = " each" if len(nics) > 1 else ""
+    sharing = " together" if shared else several
     kind, rate = KINDS.get(nics[0].kind, nics[0].kind), nics[0].rate_gbs
-    speed = [f"{rate:.3g} GB/s" + (" each" if len(nics) > 1 else "")] if rate else []
+    speed = [f"{rate:.3g} GB/s" + sharing] if rate else []
     facts = [" ".join([kind, *speed])]
     if text_width(facts[0]) > room:
         facts = [kind, *speed]
     bound = nics[0].path_gbs
-    facts += [f"PCIe {bound:.3g} GB/s"] if bound and rate and bound < rate else []
+    facts += [f"PCIe {bound:.3g} GB/s{several * shared}"] if bound and rate and bound < rate else []
     node = nics[0].numa_node
     near = [f"at node {node}"] if node is not None and len(socket.nodes) > 1 else []
     return [*_names(nics, room + 2 * PAD), *facts, *near]
 
 
 def _names(nics: list[Nic], box_width: float) -> list[str]:
-    return wrapped(", ".join(nic.name for nic in nics), box_width - 2 * PAD)
+    return wrapped(named([nic.name for nic in nics], MOST_NAMES), box_width - 2 * PAD)
 
 
 def _groups(socket: Socket) -> list[list[Nic]]:

@@ -84,7 +84,11 @@ def _header(canvas: Canvas, socket: Socket, width: float) -> list[str]:
     if not socket.nodes:
         return wrapped("At a NUMA node that is not known", width - 2 * PAD)
     cores = glued(count(socket.cores, "core"))
-    which = f"{noun(len(socket.packages), 'Socket')} {joined(socket.packages) or 'not known'}"
+    numbers = joined(socket.packages) or "not known"
+    which = f"{noun(len(socket.packages), 'Socket')} {numbers}"
+    packages = {core.package for core in canvas.machine.cores}
+    if packages == {socket.number} != {0}:
+        which = "Socket"  # the only one, whose number in the firmware says nothing
     memory = memory_words(canvas.machine, socket.memory_bytes)
     text = ", ".join(filter(None, [f"{which}: {cores}", memory]))
     if len(socket.nodes) > 1:

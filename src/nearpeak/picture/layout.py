@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from nearpeak.machine.machine import Gpu, Machine
-from nearpeak.machine.rails import below_switches
+from nearpeak.machine.rails import below_switches, of_one_port, one_port
 from nearpeak.machine.sysfs import NO_MODEL
 from nearpeak.machine.tree import format_list
 from nearpeak.numbers import count, noun, number
@@ -21,7 +21,7 @@ from nearpeak.picture.gpus import add_gpus
 from nearpeak.picture.key import add_key
 from nearpeak.picture.measured import Measured
 from nearpeak.picture.parts import OWN_LINES, Socket, gib, indirect, memory_words, sockets
-from nearpeak.picture.shapes import PILL, Picture, glued, joined
+from nearpeak.picture.shapes import PILL, Picture, glued, joined, named
 
 ABREAST = {True: 4, False: 2}  # sockets side by side, in the wide drawing and the narrow one
 
@@ -120,9 +120,10 @@ def _add_notes(canvas: Canvas) -> None:
     through_host = not indirect(machine) and not kinds <= {*OWN_LINES, "unknown"}
     pairs = any(row.path.pair for row in rows)
     switches = "; ".join(
-        f"{noun(len(gpus), 'GPU')} {joined([gpu.index for gpu in gpus])} with {', '.join(names)}"
+        f"{noun(len(gpus), 'GPU')} {joined([gpu.index for gpu in gpus])} with {named(names, 2)}"
         for gpus, names in below_switches(machine)
     )
+    ports = of_one_port(machine.gpus, machine.nics)
     others = "Other pairs of GPUs" if kinds & {*OWN_LINES} else "GPUs"
     cliques = ", ".join(sorted({gpu.fabric for gpu in machine.gpus if gpu.fabric}))
     unmeasured = " or their pairs are not the slowest" if pairs else ""
@@ -130,6 +131,7 @@ def _add_notes(canvas: Canvas) -> None:
         (canvas.unsaid, f"Each way: {', '.join(canvas.unsaid)}."),
         (in_gpus, f"GPU memory is NUMA {noun(len(in_gpus), 'node')} {joined(in_gpus)}, too."),
         (switches, f"PCIe switches join {switches}."),
+        (ports, " ".join(map(one_port, ports))),
         (homeless, f"CPUs {format_list(homeless)} belong to no NUMA node."),
         (indirect(machine), "Other pairs of GPUs are joined through other GPUs."),
         (through_host, f"{others} are joined through the host."),

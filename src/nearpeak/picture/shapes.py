@@ -137,6 +137,13 @@ def glued(text: str) -> str:
     return text.replace(" ", "\N{NO-BREAK SPACE}")
 
 
+def named(names: Sequence[str], most: int) -> str:
+    """The names; of more than `most`, their number and two: `8 adapters, mlx5_0:1 to mlx5_7:1`."""
+    if len(names) <= most:
+        return ", ".join(names)
+    return f"{len(names)} adapters, {names[0]} to {names[-1]}"
+
+
 def joined(numbers: Sequence[int]) -> str:
     """Indices as text: `0`, `0 and 1`, `0 to 3`, `0, 2, 5`."""
     if len(numbers) > 2 and list(numbers) == list(range(numbers[0], numbers[-1] + 1)):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """AMD's GPUs on recorded machines."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -32,6 +33,8 @@ def test_a_node_of_four_mi250x(recorded: Recorded) -> None:
         host_link="xgmi",
         host_gbs=36.0,
         upstream=["0000:c4:07.1"],
+        root_bus="0000:c4",
+        links_gbs=[None, None],
     )
     assert [gpu.numa_node for gpu in machine.gpus] == [3, 3, 1, 1, 0, 0, 2, 2]
     assert len(machine.gpu_links) == 28
@@ -112,6 +115,18 @@ def test_partitions_of_one_package(recorded: Recorded) -> None:
     assert {gpu.memory_gbs for gpu in machine.gpus} == {None}
 
 
+def test_partitions_whose_number_is_in_the_high_bits(recorded: Recorded) -> None:
+    """Kernels write it to bits 31:28 or 2:0 of location_id (changelog of AMD SMI)."""
+    old, new = recorded("mi300x-cpx"), recorded("mi300x-cpx").with_name("high.txt")
+
+    def moved(found: re.Match[str]) -> str:
+        number = int(found[1])
+        return f"location_id {number & ~7 | (number & 7) << 28}"
+
+    new.write_text(re.sub(r"location_id (\d+)", moved, old.read_text()))
+    assert from_sysfs(new) == from_sysfs(old)
+
+
 def test_partitions_to_which_the_kernel_gives_uuids(recorded: Recorded, put: Put) -> None:
     root = recorded("mi308x-partitions")
     for node in range(2, 6):
@@ -123,6 +138,21 @@ def test_partitions_to_which_the_kernel_gives_uuids(recorded: Recorded, put: Put
         "GPU-0000000000000001.0",
     ]
     assert link(machine, 0, 3).kind == "package"
+
+
+@pytest.mark.parametrize(
+    ("said", "gbs", "driver_gbs"), [(50000, 64.0, 50.0), (64000, 64.0, None), (0, None, None)]
+)
+def test_a_link_has_no_less_than_its_model(
+    recorded: Recorded, said: int, gbs: float | None, driver_gbs: float | None
+) -> None:
+    """Older drivers take 25 GT/s for the links of every model."""
+    root = recorded("mi300x")
+    link_file = re.compile(r"(io_links/\d+/properties: type 11\\nnode_to \d+)")
+    figures = rf"\1\\nweight 15\\nmax_bandwidth {said}"
+    root.write_text(link_file.sub(figures, root.read_text()))
+    links = from_sysfs(root).gpu_links
+    assert {(each.gbs, each.driver_gbs) for each in links} == {(gbs, driver_gbs)}
 
 
 def test_two_hives(recorded: Recorded) -> None:

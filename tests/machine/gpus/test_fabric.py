@@ -98,4 +98,5 @@ def test_why_a_fabric_cannot_be_used(root: Path, put: Put) -> None:
     first, second = from_sysfs(root).gpu_notes
     assert first.startswith("NVIDIA GPUs 0-2,4-7 are in an NVLink fabric with other hosts, but")
     assert "without an IMEX channel" in first
+    assert "NVreg_CreateImexChannel0=1" in first
     assert second.startswith("NVIDIA GPU 3 is not in the NVLink fabric yet (in progress)")

@@ -55,6 +55,7 @@ def test_two_h200(recorded: Recorded, put: Put, nvml: Any) -> None:
         memory_gbs=pytest.approx(4814.304),
         host_link="pcie",
         host_gbs=pytest.approx(57.614, abs=0.001),
+        links_gbs=[pytest.approx(57.614, abs=0.001)],
     )
     assert machine.gpu_links == [
         GpuLink(one=0, other=1, kind="nvlink", gbs=18 * 25.0, switched=True)

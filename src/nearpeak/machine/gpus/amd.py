@@ -9,7 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from nearpeak.machine.gpus.inventory import GpuInventory
-from nearpeak.machine.gpus.pci import bridges, pci_kind, pci_node, pcie_gbs
+from nearpeak.machine.gpus.pci import bridges, links_gbs, pci_kind, pci_node, pcie_gbs, root_bus
 from nearpeak.machine.machine import Gpu, GpuLink, NumaNode
 from nearpeak.machine.rates import bottleneck
 from nearpeak.machine.tree import Tree
@@ -22,6 +22,18 @@ LINK_XGMI = 11
 # MB/s of every such link, which is no rate of the hardware.
 WEIGHT_IN_PACKAGE = 13
 WEIGHT_OF_HOP = 15  # KFD_CRAT_XGMI_WEIGHT, of each link of xGMI on the way
+# GB/s each way of a link between two GPUs, by AMD's data sheets. Older drivers take 25 GT/s, which
+# makes 50, for the links of every model.
+LINK_GBS = {
+    "AMD Instinct MI300X": 64.0,
+    "AMD Instinct MI300X HF": 64.0,
+    "AMD Instinct MI300X VF": 64.0,
+    "AMD Instinct MI325X": 64.0,
+    "AMD Instinct MI350X": 76.8,
+    "AMD Instinct MI350X VF": 76.8,
+    "AMD Instinct MI355X": 76.8,
+    "AMD Instinct MI355X VF": 76.8,
+}
 ON_ONE_SOCKET = ("pcie-switch", "host-bridge")
 VENDOR = 0x1002
 # Accelerators by their PCI device id, of which the kernel has no names: libdrm, data/amdgpu.ids.
@@ -129,6 +141,8 @@ def _gpu(
         pci=pci,
         numa_node=pci_node(tree, pci, numa_nodes),
         upstream=bridges(tree, pci)[:-1],
+        root_bus=root_bus(tree, pci),
+        links_gbs=links_gbs(tree, pci),
         memory_bytes=sum(bank.get("size_in_bytes", 0) for bank in banks) or None,
         memory_gbs=_memory_gbs(banks, facts.get("gfx_target_version", 0)),
         host_link="pcie",
@@ -147,7 +161,8 @@ def _memory_gbs(banks: list[dict[str, int]], target: int) -> float | None:
 def _as_partition(gpu: Gpu, facts: dict[str, int]) -> Gpu:
     """The GPU as a partition of its package. All of them reach all memory of the package, or a
     part of it: the rate of each is not known."""
-    number = facts.get("location_id", 0) & 7
+    location = facts.get("location_id", 0)
+    number = location & 7 or location >> 28
     return msgspec.structs.replace(gpu, partition=number, memory_gbs=None)
 
 
@@ -162,8 +177,8 @@ def _with_host_link(tree: Tree, gpu: Gpu, links: dict[int, dict[str, int]], cpus
 
 def _package(facts: dict[str, int]) -> tuple[int, int]:
     """The PCI device of the package: the kernel adds the number of a partition as a function,
-    which no device of /sys has (kfd_topology.c)."""
-    return facts.get("domain", 0), facts.get("location_id", 0) >> 3
+    which no device of /sys has, or in bits 31 to 28 (changelog of AMD SMI)."""
+    return facts.get("domain", 0), (facts.get("location_id", 0) & 0xFFFF) >> 3
 
 
 def _address(facts: dict[str, int]) -> str:
@@ -209,12 +224,16 @@ def _link(tree: Tree, near: Node, far: Node) -> GpuLink:
     if first.pci == second.pci:
         return GpuLink(one=first.index, other=second.index, kind="package", gbs=None)
     if between and between["type"] == LINK_XGMI:
+        hops, said = _hops(between), _gbs(between)
+        model = LINK_GBS.get(first.name) if said and hops == 1 else None
+        low = said is not None and model is not None and said < model
         return GpuLink(
             one=first.index,
             other=second.index,
             kind="xgmi",
-            gbs=_gbs(between),
-            hops=_hops(between),
+            gbs=model if low else said,
+            hops=hops,
+            driver_gbs=said if low else None,
         )
     kind = pci_kind(tree, first, second)
     gbs = bottleneck([first.host_gbs, second.host_gbs])

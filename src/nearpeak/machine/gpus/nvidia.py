@@ -13,7 +13,7 @@ import msgspec
 from nearpeak.machine.gpus import nvml
 from nearpeak.machine.gpus.fabric import CHANNELS, clique_of
 from nearpeak.machine.gpus.inventory import GpuInventory
-from nearpeak.machine.gpus.pci import bridges, link_gbs, pci_kind, pci_node, pcie_gbs
+from nearpeak.machine.gpus.pci import bridges, link_gbs, links_gbs, pci_kind, pci_node, root_bus
 from nearpeak.machine.machine import Gpu, GpuLink, NumaNode
 from nearpeak.machine.rates import bottleneck, least
 from nearpeak.machine.tree import RecordedTree, Tree, format_list, parse_list
@@ -162,7 +162,9 @@ def _fabric_notes(tree: Tree, facts: Tree, indices: list[int]) -> Iterator[str]:
         elif not tree.names(CHANNELS):
             yield (
                 f"NVIDIA {named} in an NVLink fabric with other hosts, but without an IMEX channel"
-                f" in /{CHANNELS}: memory cannot be shared over it (nvidia-imex-ctl -N)"
+                f" in /{CHANNELS}: memory cannot be shared over it; load the module nvidia with"
+                " NVreg_CreateImexChannel0=1, or make channel0 there with mknod (NVIDIA's IMEX"
+                " guide)"
             )
 
 
@@ -197,6 +199,8 @@ def _gpu(
         pci=pci,
         numa_node=pci_node(tree, pci, numa_nodes),
         upstream=bridges(tree, pci)[:-1],
+        root_bus=root_bus(tree, pci),
+        links_gbs=_links(tree, facts, index, pci),
         memory_bytes=facts.integer(f"{folder}/memory_bytes"),
         # Two transfers a clock, on every wire.
         memory_gbs=2 * clock * 1e6 * bits / 8 / 1e9 if clock and bits else None,
@@ -216,10 +220,17 @@ def _host(tree: Tree, facts: Tree, index: int, pci: str) -> tuple[str, float | N
         return "package", None
     if lanes := _lanes(facts, index, "cpu"):
         return "nvlink", _gbs(lanes)
+    return "pcie", least(_links(tree, facts, index, pci))
+
+
+def _links(tree: Tree, facts: Tree, index: int, pci: str) -> list[float | None]:
+    """GB/s each way of the PCIe links above the GPU, its own last, by /sys and NVML."""
+    folder = f"{FACTS}/gpu{index}"
     reported = link_gbs(
         facts.integer(f"{folder}/pcie_generation"), facts.integer(f"{folder}/pcie_width")
     )
-    return "pcie", least([reported, pcie_gbs(tree, pci)])
+    *above, last = links_gbs(tree, pci)
+    return [*above, least([reported, last])]
 
 
 def _lanes(facts: Tree, index: int, end: str) -> list[int | None]:

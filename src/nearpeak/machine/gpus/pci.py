@@ -87,12 +87,17 @@ def pci_kind(tree: Tree, first: Gpu, second: Gpu) -> str:
 
 
 def pcie_gbs(tree: Tree, address: str) -> float | None:
-    """GB/s each way of the narrowest link between the device and the CPU; None where unknown.
+    """GB/s each way of the narrowest link between the device and the CPU; None where unknown."""
+    return least(links_gbs(tree, address))
 
-    Each end of a link is limited by the other, so that the least of all of them is the link.
+
+def links_gbs(tree: Tree, address: str) -> list[float | None]:
+    """GB/s each way of the links of the bridges above the device, and of its own last.
+
+    Each end of a link is limited by the other, so that the least of both is the link.
     The speed is the most a port can do (at rest it is lower), the width what was agreed.
     """
-    return least(_port_gbs(tree, port) for port in bridges(tree, address))
+    return [_port_gbs(tree, port) for port in bridges(tree, address)]
 
 
 def link_gbs(generation: int | None, width: int | None) -> float | None:
