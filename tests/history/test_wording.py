@@ -13,7 +13,9 @@ PLACE = Place(path="here")
 
 
 def part(who: Who, place: Place) -> Part:
-    return Part(who=who, place=place, curve=None, case=None, ratio=0.9, regressed=True)
+    return Part(
+        who=who, place=place, curve=None, case=None, ratio=0.9, ratio_now=0.9, regressed=True
+    )
 
 
 def event(*parts: Part, candidates: int = 0) -> Event:
@@ -36,6 +38,7 @@ def test_a_part_is_named_as_narrowly_as_it_changed(nightly: Path) -> None:
         curve=curve.curve,
         case=curve.cases[0].case,
         ratio=0.9,
+        ratio_now=0.9,
         regressed=True,
     )
     name = "alpha on host-host same-numa, latency"
@@ -52,10 +55,22 @@ def test_many_candidates_are_counted() -> None:
 
 def test_a_path_that_changed_is_told_from_a_library(nightly: Path) -> None:
     history = build(load_side([nightly]), 0.05)
-    place = history.libraries[0].place
-    mpich, ceiling = part(Who("mpich"), place), part(CEILING, place)
-    assert wording.ceiling(event(mpich), mpich, history) == "the path did not change"
-    assert wording.ceiling(event(mpich, ceiling), mpich, history) == "the path changed with it"
+    who, place = history.libraries[0].who, history.libraries[0].place
+    alpha, ceiling = part(who, place), part(CEILING, place)
+    assert wording.ceiling(event(alpha), alpha, history) == "the path did not change"
+    assert wording.ceiling(event(alpha, ceiling), alpha, history) == "the path changed with it"
     assert wording.ceiling(event(ceiling), ceiling, history) == ""
     elsewhere = part(Who("mpich"), PLACE)
     assert wording.ceiling(event(elsewhere), elsewhere, history) == ""
+
+
+def test_a_path_that_lost_as_much_without_significance_is_no_excuse(nightly: Path) -> None:
+    history = build(load_side([nightly]), 0.05)
+    alpha = part(history.libraries[0].who, history.libraries[0].place)
+    course = history.ceilings[0].course
+    course.values = [
+        value and (0.92 if index > 18 else 1.0) for index, value in enumerate(course.values)
+    ]
+    at_step = event(alpha)
+    at_step.session = 19
+    assert wording.ceiling(at_step, alpha, history) == "the path may have changed with it"

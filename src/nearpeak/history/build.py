@@ -1,11 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds history.json from studies."""
 
-import math
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
-from itertools import pairwise
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 import numpy as np
@@ -16,31 +12,25 @@ from nearpeak.compare.compared import Measured
 from nearpeak.compare.load import Study
 from nearpeak.compare.sessions import measured
 from nearpeak.errors import UserError
-from nearpeak.grouping import collected, grouped
+from nearpeak.grouping import grouped
 from nearpeak.history import facts
 from nearpeak.history.courses import (
     SCHEMA,
     CaseCourse,
     Course,
     CurveCourse,
-    Event,
-    Fact,
     Gone,
     History,
-    Key,
-    Part,
     PlaceCourse,
-    Step,
 )
+from nearpeak.history.events import events
 from nearpeak.history.figures import CaseRow, CurveRow, PlaceRow, rows
+from nearpeak.history.levels import course
 from nearpeak.statistics import change_points
 from nearpeak.statistics.comparisons import SIGN
-from nearpeak.statistics.verdicts import FASTER, SLOWER
 from nearpeak.terms.identity import CEILING
 
 _PLACES, _PARTS = 0, 1  # families of rows, each of which has a share of the error rate
-_BESIDE = 1  # sessions beside a step: a disturbed one there looks as if it were of the other level
-_MAD = 1.4826  # standard deviation of a normal distribution over its median absolute deviation
 
 
 def build(studies: Sequence[Study], tolerance: float, since: str = "") -> History:
@@ -60,10 +50,10 @@ def build(studies: Sequence[Study], tolerance: float, since: str = "") -> Histor
         raise UserError("no study here has a figure: give folders that `nearpeak study` completed")
     flat = list(_flat(places))
     table = np.array([row for row, _ in flat])
-    steps = _steps(table, [family for _, family in flat], tolerance)
+    changes = _changes(table, [family for _, family in flat])
+    first = _first_that_counts(sessions, since)
     courses = [
-        _course(row, steps.get(index, []), _first_that_counts(sessions, since))
-        for index, row in enumerate(table)
+        course(row, changes.get(index, []), tolerance, first) for index, row in enumerate(table)
     ]
     taken = iter(courses)
     judged = [_place(place, taken) for place in places]
@@ -82,7 +72,7 @@ def build(studies: Sequence[Study], tolerance: float, since: str = "") -> Histor
         gone=list(_gone(judged)),
         judged=bool(((~np.isnan(table)).sum(axis=1) >= change_points.FEWEST).any()),
     )
-    history.events = _events(history)
+    history.events = events(history)
     return history
 
 
@@ -105,68 +95,33 @@ def _flat(places: Iterable[PlaceRow]) -> Iterator[tuple[Floats, int]]:
             yield from ((case.row, _PARTS) for case in curve.cases)
 
 
-def _steps(
-    table: Floats, families: Sequence[int], tolerance: float
-) -> dict[int, list[change_points.Step]]:
-    """Returns the changes of each row that are larger than the tolerance."""
-    steps = change_points.find(table, families)
-    large = [step for step in steps if abs(step.shift) > math.log1p(tolerance)]
-    return grouped(large, lambda step: step.row)
-
-
-def _course(row: Floats, steps: Sequence[change_points.Step], first_that_counts: int) -> Course:
-    values = row[~np.isnan(row)]
-    ends = [0, *(step.at for step in steps), len(row)]
-    levels = [row[start:end] for start, end in pairwise(ends)]
-    usual = float(np.nanmedian(levels[0])) if not np.isnan(levels[0]).all() else values[0]
-    off = np.concatenate([level - np.nanmedian(level) for level in levels if _measured(level)])
-    enough = len(values) >= change_points.FEWEST
-    last = steps[-1] if steps else None
-    return Course(
-        values=[None if np.isnan(value) else float(np.exp(value - usual)) for value in row],
-        steps=list(map(_step, steps)),
-        scatter=_MAD * float(np.nanmedian(np.abs(off))) if enough else None,
-        regressed=last is not None and last.shift < 0 and last.at >= first_that_counts,
-    )
-
-
-def _measured(level: Floats) -> bool:
-    return not bool(np.isnan(level).all())
-
-
-def _step(step: change_points.Step) -> Step:
-    return Step(
-        session=step.at,
-        first=step.possible[0],
-        last=step.possible[1],
-        ratio=math.exp(step.shift),
-        p_adjusted=step.p_adjusted,
-        verdict=FASTER if step.shift > 0 else SLOWER,
-    )
+def _changes(table: Floats, families: Sequence[int]) -> dict[int, list[change_points.Step]]:
+    """Returns the changes of each row, however small."""
+    return grouped(change_points.find(table, families), lambda step: step.row)
 
 
 def _place(place: PlaceRow, courses: Iterator[Course]) -> PlaceCourse:
     """Takes the courses of a place in the order of `_flat`."""
     who, path = place.owner
-    course = next(courses)
+    of_place = next(courses)
     curves = [_curve(curve, courses) for curve in place.curves]
-    return PlaceCourse(who=who, place=path, course=course, curves=curves)
+    return PlaceCourse(who=who, place=path, course=of_place, curves=curves)
 
 
 def _curve(curve: CurveRow, courses: Iterator[Course]) -> CurveCourse:
-    course = next(courses)
+    of_curve = next(courses)
     cases = [_case(case, next(courses)) for case in curve.cases]
-    return CurveCourse(curve=curve.curve, course=course, cases=cases)
+    return CurveCourse(curve=curve.curve, course=of_curve, cases=cases)
 
 
-def _case(case: CaseRow, course: Course) -> CaseCourse:
+def _case(case: CaseRow, of_case: Course) -> CaseCourse:
     sign = SIGN[case.kind.better]
     figures = [None if np.isnan(value) else float(np.exp(sign * value)) for value in case.row]
     return CaseCourse(
         case=case.case,
         x_unit=case.kind.x_unit,
         unit=case.kind.unit,
-        course=course,
+        course=of_case,
         figures=figures,
     )
 
@@ -181,65 +136,3 @@ def _gone(places: Iterable[PlaceCourse]) -> Iterator[Gone]:
                 yield Gone(
                     who=place.who, place=place.place, curve=curve.curve, session=measured[-1]
                 )
-
-
-def _events(history: History) -> list[Event]:
-    """Groups all steps by their session, and adds what changed then."""
-    steps = collected(
-        (step.session, (key, course, step))
-        for key, course in history.parts()
-        for step in course.steps
-    )
-    rarity = Counter((fact.part, fact.name) for fact in history.facts)
-    events = [_event(session, changed, history, rarity) for session, changed in steps.items()]
-    return sorted(events, key=lambda event: (not event.regressed, -event.session))
-
-
-def _event(
-    session: int,
-    changed: Sequence[tuple[Key, Course, Step]],
-    history: History,
-    rarity: Mapping[tuple[str, str], int],
-) -> Event:
-    clearest = min((step for _, _, step in changed), key=lambda step: step.last - step.first)
-    verdicts = Counter(step.verdict for key, _, step in changed if key[3] is not None)
-    parts = list(_widest(changed))
-    candidates = [
-        fact
-        for fact in history.facts
-        if clearest.first - _BESIDE <= fact.session <= clearest.last + _BESIDE
-        and any(facts.concerns(fact, part.who) for part in parts)
-    ]
-    nearest = partial(_nearness, session=session, rarity=rarity)
-    return Event(
-        session=session,
-        first=clearest.first,
-        last=clearest.last,
-        slower=verdicts[SLOWER],
-        faster=verdicts[FASTER],
-        parts=sorted(parts, key=lambda part: (not part.regressed, part.ratio)),
-        candidates=sorted(candidates, key=nearest),
-    )
-
-
-def _nearness(fact: Fact, session: int, rarity: Mapping[tuple[str, str], int]) -> tuple[int, int]:
-    """Sorts first a fact that rarely changes, then one that changed near the session."""
-    return rarity[fact.part, fact.name], abs(fact.session - session)
-
-
-def _widest(steps: Iterable[tuple[Key, Course, Step]]) -> Iterator[Part]:
-    """Yields what changed, without the parts of what already changed as a whole."""
-    changed: set[Key] = set()
-    for (who, place, curve, case), course, step in steps:
-        changed.add((who, place, curve, case))
-        wider = {(who, place, None, None), (who, place, curve, None)} - {(who, place, curve, case)}
-        if not wider & changed:
-            regressed = course.regressed and step is course.steps[-1]
-            yield Part(
-                who=who,
-                place=place,
-                curve=curve,
-                case=case,
-                ratio=step.ratio,
-                regressed=regressed,
-            )

@@ -9,7 +9,7 @@ import msgspec
 from nearpeak.compare.compared import Measured
 from nearpeak.terms.identity import Case, Curve, Place, Who
 
-SCHEMA = 1
+SCHEMA = 2
 
 
 class Fact(msgspec.Struct, kw_only=True):
@@ -29,8 +29,11 @@ class Step(msgspec.Struct, kw_only=True):
     first: int  # the earliest session that may be the first at the new level
     last: int  # the latest such session
     ratio: float  # of the medians of the new level and the one before; above 1: better
+    ratio_now: float  # the same of the newest level and the one before
     p_adjusted: float  # of no change, for all courses and sessions
     verdict: Literal["faster", "slower"]  # on the new level
+    # slower, no earlier than `since`, and the newest level is still below the one before
+    regressed: bool
 
 
 class Course(msgspec.Struct, kw_only=True):
@@ -42,8 +45,28 @@ class Course(msgspec.Struct, kw_only=True):
     steps: list[Step]  # its changes, in the order of time
     # robust standard deviation of sessions about their levels, relative; null: too few sessions
     scatter: float | None
-    # its last change, no earlier than `since`, is for the worse: it is so in the newest sessions
-    regressed: bool
+
+    @property
+    def regressed(self) -> bool:
+        """True if a loss is not made up for in the newest sessions."""
+        return any(step.regressed for step in self.steps)
+
+    @property
+    def decisive(self) -> Step | None:
+        """The first loss that is not made up for; else the last change."""
+        return next(
+            (step for step in self.steps if step.regressed), next(reversed(self.steps), None)
+        )
+
+    def step_at(self, session: int) -> Step | None:
+        """Its change in an event."""
+        return next((step for step in self.steps if step.session == session), None)
+
+    def around(self, session: int) -> tuple[slice, slice]:
+        """The sessions of the level before a change of it, and those of the newest level."""
+        changes = [step.session for step in self.steps]
+        before = max((change for change in changes if change < session), default=0)
+        return slice(before, session), slice(max([*changes, session]), None)
 
 
 class CaseCourse(msgspec.Struct, kw_only=True):
@@ -91,7 +114,8 @@ class Part(msgspec.Struct, kw_only=True):
     curve: Curve | None  # null: the mean over all curves changed
     case: Case | None  # null: the mean over the curve changed
     ratio: float  # of the new level and the one before; above 1: better
-    regressed: bool  # it is so in the newest sessions
+    ratio_now: float  # of the newest level and the one before
+    regressed: bool  # slower, and the newest level is still below the one before
 
 
 class Event(msgspec.Struct, kw_only=True):

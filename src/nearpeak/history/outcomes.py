@@ -12,7 +12,7 @@ from nearpeak.document import junit
 from nearpeak.document.junit import Outcome
 from nearpeak.grouping import grouped
 from nearpeak.history import wording
-from nearpeak.history.courses import Course, CurveCourse, History, PlaceCourse
+from nearpeak.history.courses import Course, CurveCourse, History, PlaceCourse, Step
 from nearpeak.numbers import extent, number, probability
 from nearpeak.results.names import label
 
@@ -44,23 +44,23 @@ def _tests(history: History, places: Iterable[PlaceCourse]) -> Iterator[Outcome]
 
 def _sizes(curve: CurveCourse, history: History) -> list[str]:
     return [
-        f"{extent(case.case.x, case.x_unit)}: {wording.figures(case)},"
-        f" {_sentence(case.course, history)}"
+        f"{extent(case.case.x, case.x_unit)}:"
+        f" {wording.figures(case, *case.course.around(step.session))}, {_sentence(step, history)}"
         for case in curve.cases
-        if case.course.regressed
+        if (step := case.course.decisive) and step.regressed
     ]
 
 
-def _sentence(course: Course, history: History) -> str:
-    step = course.steps[-1]
+def _sentence(step: Step, history: History) -> str:
     return (
         f"{step.verdict} since {wording.started(history, step.session)}, new/old"
-        f" {number(step.ratio)}, adjusted p {probability(step.p_adjusted)}"
+        f" {number(step.ratio_now)}, adjusted p {probability(step.p_adjusted)}"
     )
 
 
 def _test(history: History, who: str, name: str, course: Course, sizes: list[str]) -> Outcome:
-    failures = ([_sentence(course, history)] if course.regressed else []) + sizes
+    step = course.decisive
+    failures = ([_sentence(step, history)] if step and step.regressed else []) + sizes
     if failures:
         details = "\n".join([*sizes, *_reasons(course, history)])
         return Outcome(who, name, failures[0], kind="regression", details=details)
@@ -70,8 +70,8 @@ def _test(history: History, who: str, name: str, course: Course, sizes: list[str
 
 
 def _reasons(course: Course, history: History) -> Iterator[str]:
-    """Yields what changed when a course did."""
-    sessions = {step.session for step in course.steps[-1:]}
+    """Yields what changed when a course became slower."""
+    sessions = {step.session for step in course.steps if step.regressed}
     for event in history.events:
         if event.session in sessions and (reasons := wording.reasons(event)):
             yield f"Possible reason: {reasons}"

@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sentences about a history."""
 
+import math
 from collections.abc import Iterator
 from statistics import median
 
 from nearpeak.document.templates import moment
 from nearpeak.grouping import grouped, present
 from nearpeak.history.courses import CaseCourse, Event, Fact, Gone, History, Part
+from nearpeak.history.events import shift
 from nearpeak.numbers import count, extent, listed, number, percent, unit
 from nearpeak.results.names import case, label
 from nearpeak.statistics.change_points import FEWEST
 from nearpeak.terms.fingerprints import shown
 from nearpeak.terms.identity import CEILING, Curve
 
+_WITH_IT = 0.5  # of a library's loss: a ceiling that lost more may be its reason
 _NAMED = 3  # parts, or curves, named in one sentence
 
 
@@ -46,7 +49,8 @@ def _slower(event: Event, history: History) -> str:
     """`mpich on gpu-gpu nvlink, 0.905 times as fast since 2026-11-20 02:00 UTC`."""
     parts = [part for part in event.parts if part.regressed]
     named = [
-        f"{subject(part, history)}, {number(part.ratio)} times as fast" for part in parts[:_NAMED]
+        f"{subject(part, history)}, {number(part.ratio_now)} times as fast"
+        for part in parts[:_NAMED]
     ]
     rest = [f"{len(parts) - _NAMED} more"] if len(parts) > _NAMED else []
     return f"{listed([*named, *rest])} since {started(history, event.session)}"
@@ -95,11 +99,19 @@ def reasons(event: Event) -> str:
 
 def ceiling(event: Event, part: Part, history: History) -> str:
     """Tells a slower library from a slower path; "" for a ceiling, or where it is not judged."""
-    judged = [place.place for place in history.ceilings if place.course.scatter is not None]
-    if part.who == CEILING or part.place not in judged:
+    judged = [
+        place.course
+        for place in history.ceilings
+        if place.place == part.place and place.course.scatter is not None
+    ]
+    if part.who == CEILING or not judged:
         return ""
-    changed = any(other.who == CEILING and other.place == part.place for other in event.parts)
-    return "the path changed with it" if changed else "the path did not change"
+    if any(other.who == CEILING and other.place == part.place for other in event.parts):
+        return "the path changed with it"
+    with_it = shift(judged[0], *history.course(part).around(event.session))
+    if with_it is None or with_it / math.log(part.ratio_now) > _WITH_IT:
+        return "the path may have changed with it"
+    return "the path did not change"
 
 
 def fact(change: Fact) -> str:
@@ -123,14 +135,13 @@ def event(changed: Event, history: History) -> str:
     return f"{happened(changed, history)}: {texts}"
 
 
-def figures(cell: CaseCourse) -> str:
-    """`2.12 -> 2.35 µs`: the medians before the last change and after it."""
-    session = cell.course.steps[-1].session
-    start = cell.course.steps[-2].session if len(cell.course.steps) > 1 else 0
-    before, after = (
-        median(present(values)) for values in (cell.figures[start:session], cell.figures[session:])
+def figures(cell: CaseCourse, before: slice, now: slice) -> str:
+    """`2.12 -> 2.35 µs`: the medians of the sessions before a change, and of the newest level."""
+    old, new = (
+        number(median(measured)) if (measured := present(cell.figures[level])) else "none"
+        for level in (before, now)
     )
-    return f"{number(before)} -> {number(after)} {unit(cell.unit)}"
+    return f"{old} -> {new} {unit(cell.unit)}"
 
 
 def tolerance(history: History) -> str:
