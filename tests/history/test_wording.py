@@ -48,9 +48,9 @@ def test_a_part_is_named_as_narrowly_as_it_changed(nightly: Path) -> None:
 
 
 def test_many_candidates_are_counted() -> None:
-    assert wording.reasons(event()) == ""
-    assert wording.reasons(event(candidates=1)) == "changed then: driver d0: 1 -> 2"
-    assert wording.reasons(event(candidates=5)).endswith("; 2 more (--verbose)")
+    assert wording.reasons(event().candidates) == ""
+    assert wording.reasons(event(candidates=1).candidates) == "changed then: driver d0: 1 -> 2"
+    assert wording.reasons(event(candidates=5).candidates).endswith("; 2 more (--verbose)")
 
 
 def test_a_path_that_changed_is_told_from_a_library(nightly: Path) -> None:

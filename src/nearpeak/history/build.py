@@ -13,7 +13,7 @@ from nearpeak.compare.load import Study
 from nearpeak.compare.sessions import measured
 from nearpeak.errors import UserError
 from nearpeak.grouping import grouped
-from nearpeak.history import facts
+from nearpeak.history import facts, failures
 from nearpeak.history.courses import (
     SCHEMA,
     CaseCourse,
@@ -42,7 +42,7 @@ def build(studies: Sequence[Study], tolerance: float, since: str = "") -> Histor
     Raises:
         UserError: nothing was measured.
     """
-    by_study = measured(studies)
+    by_study = measured(studies, attempted=True)
     numbers = {key: number for number, key in enumerate(by_study)}
     sessions = list(by_study.values())
     places = rows(studies, numbers) if numbers else []
@@ -50,6 +50,7 @@ def build(studies: Sequence[Study], tolerance: float, since: str = "") -> Histor
         raise UserError("no study here has a figure: give folders that `nearpeak study` completed")
     flat = list(_flat(places))
     table = np.array([row for row, _ in flat])
+    changed = facts.changes(studies, numbers)
     changes = _changes(table, [family for _, family in flat])
     first = _first_that_counts(sessions, since)
     courses = [
@@ -65,10 +66,11 @@ def build(studies: Sequence[Study], tolerance: float, since: str = "") -> Histor
         since=since,
         sessions=sessions,
         correlation=change_points.correlation(table),
-        facts=facts.changes(studies, numbers),
+        facts=changed,
         libraries=[place for place in judged if place.who != CEILING],
         ceilings=[place for place in judged if place.who == CEILING],
         events=[],
+        failures=failures.find(studies, numbers, changed, first),
         gone=list(_gone(judged)),
         judged=bool(((~np.isnan(table)).sum(axis=1) >= change_points.FEWEST).any()),
     )
@@ -127,12 +129,21 @@ def _case(case: CaseRow, of_case: Course) -> CaseCourse:
 
 
 def _gone(places: Iterable[PlaceCourse]) -> Iterator[Gone]:
-    """Yields the curves without a value in the newest session."""
+    """Yields the curves, or the sizes of one, without a value in the newest session."""
     for place in places:
         for curve in place.curves:
-            values = curve.course.values
-            measured = [number for number, value in enumerate(values) if value is not None]
-            if measured and measured[-1] < len(values) - 1:
+            lost = [cell for cell in curve.cases if cell.course.values[-1] is None]
+            if lost:
                 yield Gone(
-                    who=place.who, place=place.place, curve=curve.curve, session=measured[-1]
+                    who=place.who,
+                    place=place.place,
+                    curve=curve.curve,
+                    sizes=[cell.case.x for cell in lost] if len(lost) < len(curve.cases) else [],
+                    x_unit=lost[0].x_unit,
+                    session=max(_last_measured(cell.course) for cell in lost),
                 )
+
+
+def _last_measured(course: Course) -> int:
+    values = course.values
+    return max((number for number, value in enumerate(values) if value is not None), default=-1)

@@ -8,6 +8,7 @@ import msgspec
 
 from nearpeak.compare.compared import Measured
 from nearpeak.terms.identity import Case, Curve, Place, Who
+from nearpeak.terms.outcomes import Lost
 
 SCHEMA = 2
 
@@ -136,13 +137,34 @@ class Event(msgspec.Struct, kw_only=True):
         return any(part.regressed for part in self.parts)
 
 
+class Failing(msgspec.Struct, kw_only=True):
+    """A library or a ceiling on a path, or cases of it, that fails since a session."""
+
+    who: Who  # the library; empty for the ceiling
+    place: Place  # the path
+    curve: Curve | None  # with an empty metric; null: anything on the path
+    sizes: list[int]  # the x of the cases of the curve that fail; empty: no curve
+    x_unit: str  # unit of `sizes`
+    session: int  # the first session that fails
+    ended: list[Lost]  # how tries failed since then, the most frequent first
+    tried: int  # blocks that came to it since then
+    failed: int  # blocks since then in which it failed
+    tried_before: int  # blocks before
+    failed_before: int  # blocks before in which it failed
+    # facts that changed between the last session that came to it before, and `session`
+    candidates: list[Fact]
+    regressed: bool  # no earlier than `since`
+
+
 class Gone(msgspec.Struct, kw_only=True):
-    """A curve that the newest session lacks, though an earlier one measured it."""
+    """Cases of a curve that the newest session lacks, though an earlier one measured them."""
 
     who: Who  # the library; empty for the ceiling
     place: Place  # the path
     curve: Curve  # the curve
-    session: int  # the last session that measured it
+    sizes: list[int]  # the x of its cases; empty: all of them
+    x_unit: str  # unit of `sizes`
+    session: int  # the last session that measured any of them
 
 
 class History(msgspec.Struct, kw_only=True):
@@ -160,7 +182,8 @@ class History(msgspec.Struct, kw_only=True):
     libraries: list[PlaceCourse]  # every library on every path
     ceilings: list[PlaceCourse]  # what each path carries without MPI
     events: list[Event]  # regressions first, then the newest first
-    gone: list[Gone]  # curves that the newest session lacks
+    failures: list[Failing]  # what fails now, and did so less often before
+    gone: list[Gone]  # curves and sizes that the newest session lacks
     judged: bool  # a course has enough sessions
 
     @property
@@ -170,8 +193,9 @@ class History(msgspec.Struct, kw_only=True):
 
     @property
     def regressed(self) -> bool:
-        """True if something became slower and still is."""
-        return any(event.regressed for event in self.events)
+        """True if something became slower or fails, and still does."""
+        slower = any(event.regressed for event in self.events)
+        return slower or any(failing.regressed for failing in self.failures)
 
     @property
     def status(self) -> int:

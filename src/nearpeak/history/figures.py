@@ -4,6 +4,7 @@
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from statistics import median
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +17,6 @@ from nearpeak.compare.figures import (
     Launch,
     Owner,
     gather,
-    leave_out_short_sessions,
 )
 from nearpeak.compare.load import Study
 from nearpeak.grouping import collected
@@ -25,6 +25,7 @@ from nearpeak.statistics.session_t_test import mean_row, middle
 from nearpeak.statistics.strata import strata
 from nearpeak.terms.identity import Case, Curve
 
+_ENOUGH = 0.5  # of the usual number of launches: a session with fewer scatters too much
 Numbers = Mapping[tuple[int, int], int]  # of each study (its index) and session of it
 
 
@@ -122,14 +123,15 @@ def _at_usual_distance(cases: Mapping[Case, Figures]) -> dict[Case, set[Launch]]
 
 
 def _row(figures: Figures, usual: set[Launch], sessions: int) -> Floats:
-    """Returns the middle of the launches of each session."""
+    """Returns the middle of the launches of each session that has enough of them."""
     [kind] = figures.kinds
     kept = {launch: value for launch, value in figures.values.items() if launch in usual}
-    leave_out_short_sessions(figures._replace(values=kept))
     by_session = collected(
         (launch.session, SIGN[kind.better] * math.log(value)) for launch, value in kept.items()
     )
+    usual_number = median(map(len, by_session.values())) if by_session else 0
     row = np.full(sessions, np.nan)
     for session, values in by_session.items():
-        row[session] = middle(np.array(values))
+        if len(values) >= _ENOUGH * usual_number:
+            row[session] = middle(np.array(values))
     return row

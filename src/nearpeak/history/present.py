@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A history as a document: what is slower, since when, and what changed then."""
 
+import shlex
 from collections.abc import Iterator
 
 from nearpeak.compare.present import next_step
@@ -29,6 +30,7 @@ from nearpeak.history.courses import (
     Course,
     CurveCourse,
     Event,
+    Failing,
     History,
     Part,
     PlaceCourse,
@@ -93,8 +95,10 @@ def present(history: History) -> Document:
 def _answer(history: History) -> Iterator[Block]:
     yield Prose(wording.conclusion(history), "bad" if history.regressed else "", strong=True)
     yield _overview(history)
-    if regressed := [event for event in history.events if event.regressed]:
-        yield Findings([_finding(event, history) for event in regressed[:_EVENTS]])
+    failing = [_failing(one, history) for one in history.failures if one.regressed]
+    slower = [_finding(event, history) for event in history.events if event.regressed]
+    if found := [*failing, *slower][:_EVENTS]:
+        yield Findings(found)
     for limit in wording.limits(history):
         yield Prose(limit, "muted")
 
@@ -145,6 +149,11 @@ def _judged(course: Course, step: Step | None, history: History) -> dict[str, Va
     }
 
 
+def _failing(failing: Failing, history: History) -> Finding:
+    command = shlex.join(["nearpeak", "report", history.sessions[-1].folder, "--verbose"])
+    return Finding(f"Since {wording.failure(failing, history)}", "See how it failed:", command)
+
+
 def _finding(event: Event, history: History) -> Finding:
     part = event.parts[0]
     before, now = history.course(part).around(event.session)
@@ -154,7 +163,7 @@ def _finding(event: Event, history: History) -> Finding:
         f"Since {wording.happened(event, history)}: {part.who.label} on {part.place.path},"
         f" {case(worst.case)} at {size}: {wording.figures(worst, before, now)}",
         wording.ceiling(event, part, history),
-        wording.reasons(event),
+        wording.reasons(event.candidates),
     ]
     text = "; ".join(filter(None, facts))
     return next_step(text, part.who, part.place, worst.case)
@@ -178,6 +187,8 @@ def _worst(part: Part, before: slice, now: slice, history: History) -> CaseCours
 def _lists(history: History) -> Iterator[Block]:
     events = [wording.event(event, history) for event in history.events]
     facts = [wording.dated(fact, history) for fact in history.facts]
+    if failures := [wording.failure(failing, history) for failing in history.failures]:
+        yield Items(failures, "Failures")
     if events:
         yield Items(events, "Changes of figures")
     if facts:

@@ -2,12 +2,14 @@
 """Sentences about a history."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from statistics import median
+
+import msgspec
 
 from nearpeak.document.templates import moment
 from nearpeak.grouping import grouped, present
-from nearpeak.history.courses import CaseCourse, Event, Fact, Gone, History, Part
+from nearpeak.history.courses import CaseCourse, Event, Fact, Failing, History, Part
 from nearpeak.history.events import shift
 from nearpeak.numbers import count, extent, listed, number, percent, unit
 from nearpeak.results.names import case, label
@@ -28,21 +30,74 @@ def last_line(history: History) -> str:
 
 
 def conclusion(history: History) -> str:
-    """The parts that are slower, and since when; else the reason why nothing is said."""
+    """The parts that fail or are slower, and since when; else the reason why nothing is said."""
+    failing = [failing for failing in history.failures if failing.regressed]
+    slower = [event for event in history.events if event.regressed]
+    sentences = [f"Failed {'; '.join(_failed(failing, history))}."] if failing else []
+    if slower:
+        sentences.append(f"Slower: {'; '.join(_slower(event, history) for event in slower)}.")
+    if sentences:
+        return " ".join(sentences)
+    sessions = count(len(history.sessions), "session")
     if not history.judged:
-        sessions = count(len(history.sessions), "session")
         return (
             f"Nothing can be judged: {sessions}; a history takes {FEWEST} or more. Until then, use"
             " nearpeak compare."
         )
-    regressed = [event for event in history.events if event.regressed]
-    if regressed:
-        return f"Slower: {'; '.join(_slower(event, history) for event in regressed)}."
     after = f" since {moment(history.since)}" if history.since else ""
     return (
         f"Nothing became slower by more than {tolerance(history)}{after} and still is:"
-        f" {count(len(history.sessions), 'session')}."
+        f" {sessions}{_lacking(history)}."
     )
+
+
+def _lacking(history: History) -> str:
+    """`, but the newest one lacks 2 curves`."""
+    lost = len(history.gone)
+    some = " at some sizes" if any(gone.sizes for gone in history.gone) else ""
+    return f", but the newest one lacks {count(lost, 'curve')}{some}" if lost else ""
+
+
+def _failed(failures: Iterable[Failing], history: History) -> Iterator[str]:
+    """Yields `since 2026-11-20: mpich on gpu-gpu nvlink (crashed)` for each session."""
+    for session, alike in grouped(failures, lambda failing: failing.session).items():
+        named = [
+            f"{failing_subject(failing)} ({' or '.join(failing.ended[:_NAMED])})"
+            for failing in alike[:_NAMED]
+        ]
+        rest = [f"{len(alike) - _NAMED} more"] if len(alike) > _NAMED else []
+        yield f"since {started(history, session)}: {listed([*named, *rest])}"
+
+
+def failing_subject(failing: Failing) -> str:
+    """`mpich on gpu-gpu nvlink, latency D,D at 64 KiB and 1 MiB`."""
+    place = f"{failing.who.label} on {failing.place.path}"
+    if failing.curve is None:
+        return place
+    curve = msgspec.structs.replace(failing.curve, metric=failing.curve.benchmark)
+    return f"{place}, {case(curve)}{_at(failing.sizes, failing.x_unit)}"
+
+
+def _at(sizes: Sequence[int], x_unit: str) -> str:
+    """` at 64 KiB and 1 MiB`; ` at 5 sizes from 64 KiB to 1 MiB`."""
+    named = [extent(size, x_unit) for size in sizes]
+    if len(named) > _NAMED:
+        return f" at {len(named)} sizes from {named[0]} to {named[-1]}"
+    return f" at {listed(named)}" if named else ""
+
+
+def failure(failing: Failing, history: History) -> str:
+    """One failure in a line: since when, how often, and what changed then."""
+    counts = (
+        f"{' or '.join(failing.ended)} in {failing.failed} of {count(failing.tried, 'block')}"
+        f" (before: {failing.failed_before} of {failing.tried_before})"
+    )
+    texts = [
+        f"session {failing.session + 1} of {len(history.sessions)},"
+        f" {started(history, failing.session)}: {failing_subject(failing)}: {counts}",
+        reasons(failing.candidates),
+    ]
+    return "; ".join(filter(None, texts))
 
 
 def _slower(event: Event, history: History) -> str:
@@ -89,10 +144,10 @@ def happened(event: Event, history: History) -> str:
     return f"{place}, {started(history, event.session)}{also}"
 
 
-def reasons(event: Event) -> str:
+def reasons(candidates: Sequence[Fact]) -> str:
     """`changed then: driver nvidia: 580 -> 590`; "" if nothing is known."""
-    named = [fact(candidate) for candidate in event.candidates[:_NAMED]]
-    others = len(event.candidates) - len(named)
+    named = [fact(candidate) for candidate in candidates[:_NAMED]]
+    others = len(candidates) - len(named)
     rest = [f"{others} more (--verbose)"] if others else []
     return f"changed then: {'; '.join([*named, *rest])}" if named else ""
 
@@ -131,7 +186,7 @@ def event(changed: Event, history: History) -> str:
         for part in changed.parts[:_NAMED]
     ]
     rest = [f"{len(changed.parts) - _NAMED} more"] if len(changed.parts) > _NAMED else []
-    texts = "; ".join(filter(None, [*parts, *rest, reasons(changed)]))
+    texts = "; ".join(filter(None, [*parts, *rest, reasons(changed.candidates)]))
     return f"{happened(changed, history)}: {texts}"
 
 
@@ -159,7 +214,7 @@ def limits(history: History) -> Iterator[str]:
             f" in at most {100 * history.error_rate:.6g} % of looks."
         )
     if history.gone:
-        yield f"Not measured in the newest session: {_gone(history.gone)}."
+        yield f"Not measured in the newest session: {_gone(history)}."
     if loaded := [session for session in history.sessions if session.loaded]:
         yield (
             f"Other work took the ranks' time in {count(len(loaded), 'session')}: measure on an"
@@ -167,12 +222,15 @@ def limits(history: History) -> Iterator[str]:
         )
 
 
-def _gone(curves: list[Gone]) -> str:
+def _gone(history: History) -> str:
     """`mpich on gpu-gpu nvlink (4 curves, since session 42)`."""
-    by_place = grouped(curves, lambda gone: (gone.who, gone.place))
-    named = [
-        f"{who.label} on {place.path} ({count(len(gone), 'curve')},"
-        f" since session {max(curve.session for curve in gone) + 2})"
-        for (who, place), gone in by_place.items()
-    ]
+    named = []
+    for (who, place), curves in grouped(history.gone, lambda gone: (gone.who, gone.place)).items():
+        subject = f"{who.label} on {place.path}"
+        lost = count(len(curves), "curve")
+        if len(curves) == 1 and curves[0].sizes:
+            lost = f"{case(curves[0].curve)}{_at(curves[0].sizes, curves[0].x_unit)}"
+        elif any(curve.sizes for curve in curves):
+            lost += " at some sizes"
+        named.append(f"{subject} ({lost}, since session {max(c.session for c in curves) + 2})")
     return listed(named[:_NAMED] + [f"{len(named) - _NAMED} more"] * (len(named) > _NAMED))
