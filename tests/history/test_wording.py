@@ -3,10 +3,12 @@
 
 from pathlib import Path
 
+import pytest
+
 from nearpeak.compare.load import load_side
 from nearpeak.history import wording
 from nearpeak.history.build import build
-from nearpeak.history.courses import Event, Fact, Part
+from nearpeak.history.courses import Event, Fact, History, LeftOut, Part, Restarted
 from nearpeak.terms.identity import CEILING, Place, Who
 
 PLACE = Place(path="here")
@@ -74,3 +76,55 @@ def test_a_path_that_lost_as_much_without_significance_is_no_excuse(nightly: Pat
     at_step = event(alpha)
     at_step.session = 19
     assert wording.ceiling(at_step, alpha, history) == "the path may have changed with it"
+
+
+def said(history: History) -> str:
+    return " ".join(wording.limits(history))
+
+
+@pytest.fixture
+def judged(nightly: Path) -> History:
+    return build(load_side([nightly]), 0.05)
+
+
+def test_correlated_sessions_have_another_error_rate(judged: History) -> None:
+    judged.correlation = 0.1
+    assert "at most 1 % of looks" in said(judged)
+    judged.correlation = 0.6
+    assert "1 % of looks" not in said(judged)
+    assert "Neighbouring sessions are alike (correlation 0.600)" in said(judged)
+
+
+def test_short_histories_say_how_long_a_loss_has_to_last(judged: History) -> None:
+    judged.events = []
+    judged.seen_after = 4
+    assert "in which only a loss that lasted 4 can be found" in wording.conclusion(judged)
+    judged.seen_after = 3
+    assert "lasted" not in wording.conclusion(judged)
+
+
+def test_alternating_hosts_are_a_limit(judged: History) -> None:
+    for index, session in enumerate(judged.sessions):
+        session.host = f"node{index > 18}"
+    assert "alternate" not in said(judged)
+    for index, session in enumerate(judged.sessions):
+        session.host = f"node{index % 2}"
+    assert "Sessions of 2 hosts alternate" in said(judged)
+
+
+def test_what_does_not_count_is_named(judged: History) -> None:
+    place = judged.libraries[0]
+    judged.left_out = [LeftOut(folder="killed", why="no records")]
+    judged.restarted = [
+        Restarted(
+            who=place.who,
+            place=place.place,
+            curve=place.curves[0].curve,
+            session=23,
+            before="GB/s, window 64",
+            now="GB/s, window 32",
+        )
+    ]
+    assert "Left out: killed (no records)." in said(judged)
+    restarted = "since session 24 (GB/s, window 64 -> GB/s, window 32); earlier sessions do not"
+    assert restarted in said(judged)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds history.json from studies."""
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
@@ -9,7 +10,7 @@ import numpy as np
 import nearpeak
 from nearpeak.arrays import Floats
 from nearpeak.compare.compared import Measured
-from nearpeak.compare.load import Study
+from nearpeak.compare.load import Skipped, Study
 from nearpeak.compare.sessions import measured
 from nearpeak.errors import UserError
 from nearpeak.grouping import grouped
@@ -21,6 +22,7 @@ from nearpeak.history.courses import (
     CurveCourse,
     Gone,
     History,
+    LeftOut,
     PlaceCourse,
 )
 from nearpeak.history.events import events
@@ -33,11 +35,13 @@ from nearpeak.terms.identity import CEILING
 _PLACES, _PARTS = 0, 1  # families of rows, each of which has a share of the error rate
 
 
-def build(studies: Sequence[Study], tolerance: float, since: str = "") -> History:
+def build(
+    studies: Sequence[Study], tolerance: float, since: str = "", skipped: Iterable[Skipped] = ()
+) -> History:
     """Judges the history of studies.
 
     `tolerance`: smaller changes are not reported; `since`: changes before this instant, ISO 8601 in
-    UTC, are no regressions.
+    UTC, are no regressions; `skipped`: folders that could not be read.
 
     Raises:
         UserError: nothing was measured.
@@ -45,7 +49,7 @@ def build(studies: Sequence[Study], tolerance: float, since: str = "") -> Histor
     by_study = measured(studies, attempted=True)
     numbers = {key: number for number, key in enumerate(by_study)}
     sessions = list(by_study.values())
-    places = rows(studies, numbers) if numbers else []
+    places, restarted = rows(studies, numbers) if numbers else ([], [])
     if not places:
         raise UserError("no study here has a figure: give folders that `nearpeak study` completed")
     flat = list(_flat(places))
@@ -65,14 +69,20 @@ def build(studies: Sequence[Study], tolerance: float, since: str = "") -> Histor
         error_rate=change_points.LEVEL,
         since=since,
         sessions=sessions,
-        correlation=change_points.correlation(table),
+        correlation=change_points.correlation(np.array([place.row for place in places])),
         facts=changed,
         libraries=[place for place in judged if place.who != CEILING],
         ceilings=[place for place in judged if place.who == CEILING],
         events=[],
         failures=failures.find(studies, numbers, changed, first),
+        restarted=restarted,
+        left_out=[
+            LeftOut(folder=os.fsencode(folder).decode(errors="replace"), why=reason)
+            for folder, reason in skipped
+        ],
         gone=list(_gone(judged)),
         judged=bool(((~np.isnan(table)).sum(axis=1) >= change_points.FEWEST).any()),
+        seen_after=change_points.seen_after(len(sessions)),
     )
     history.events = events(history)
     return history

@@ -167,6 +167,24 @@ class Gone(msgspec.Struct, kw_only=True):
     session: int  # the last session that measured any of them
 
 
+class Restarted(msgspec.Struct, kw_only=True):
+    """A curve that is measured otherwise since a session: earlier ones do not count."""
+
+    who: Who  # the library; empty for the ceiling
+    place: Place  # the path
+    curve: Curve  # the curve
+    session: int  # the first session that counts
+    before: str  # how it was measured: unit, and messages in flight
+    now: str  # how it is measured
+
+
+class LeftOut(msgspec.Struct, kw_only=True):
+    """A folder that does not count."""
+
+    folder: str  # its name
+    why: str  # the reason
+
+
 class History(msgspec.Struct, kw_only=True):
     """The complete file."""
 
@@ -177,14 +195,19 @@ class History(msgspec.Struct, kw_only=True):
     error_rate: float
     since: str  # a change before this instant is no regression; empty: every change may be one
     sessions: list[Measured]  # in the order of their start: others name them by number, from 0
-    correlation: float  # share of a session's deviation that the next one keeps, taken out
+    # of a session with the one before it, in the library or ceiling on a path where it is largest
+    correlation: float
     facts: list[Fact]  # all changes of machine, driver, libraries, build and inherited variables
     libraries: list[PlaceCourse]  # every library on every path
     ceilings: list[PlaceCourse]  # what each path carries without MPI
     events: list[Event]  # regressions first, then the newest first
     failures: list[Failing]  # what fails now, and did so less often before
+    restarted: list[Restarted]  # curves that are measured otherwise now
+    left_out: list[LeftOut]  # folders that could not be read, or hold a copy
     gone: list[Gone]  # curves and sizes that the newest session lacks
     judged: bool  # a course has enough sessions
+    # the fewest sessions for which a loss has to last until it can be found; null: it cannot be
+    seen_after: int | None
 
     @property
     def places(self) -> list[PlaceCourse]:

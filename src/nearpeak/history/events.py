@@ -25,10 +25,10 @@ def events(history: History) -> list[Event]:
         for step in course.steps
     )
     rarity = Counter((fact.part, fact.name) for fact in history.facts)
-    found = [
+    grouped_steps = [
         _event(session, dict(changed), history, rarity) for session, changed in by_session.items()
     ]
-    return sorted(found, key=lambda event: (not event.regressed, -event.session))
+    return sorted(grouped_steps, key=lambda event: (not event.regressed, -event.session))
 
 
 def shift(course: Course, before: slice, now: slice) -> float | None:
@@ -68,13 +68,13 @@ def _nearness(fact: Fact, session: int, rarity: Mapping[tuple[str, str], int]) -
 
 def _widest(changed: Changed, history: History, session: int) -> Iterator[Part]:
     """Yields what changed, without the parts of what already changed as a whole."""
-    whole: set[Key] = set()
+    named: set[Key] = set()
     for key, (_, step) in changed.items():
         who, place, curve, case = key
         wider = {(who, place, None, None), (who, place, curve, None)} - {key}
-        if wider & whole or (case is None and _differs(key, step, changed, history, session)):
+        if wider & named or (case is None and _differs(key, step, changed, history, session)):
             continue
-        whole.add(key)
+        named.add(key)
         yield Part(
             who=who,
             place=place,
@@ -96,7 +96,7 @@ def _differs(key: Key, step: Step, changed: Changed, history: History, session: 
         return True
     shifts = present([shift(course, *course.around(session)) for course in narrower.values()])
     least = _ALIKE * math.log(step.ratio_now if step.regressed else step.ratio)
-    apart = sum(one / least < 1 for one in shifts)
+    apart = sum(part_shift / least < 1 for part_shift in shifts)
     return 2 * apart >= len(shifts)
 
 

@@ -64,12 +64,12 @@ def find(
         for benchmark in study.results.benchmarks
     }
     changes = list(facts)
-    found = [
+    failures = [
         failing
         for owner, tries in _by_owner(studies, numbers).items()
         for failing in _of_owner(owner, tries, units, changes, first_that_counts)
     ]
-    return sorted(found, key=lambda failing: (not failing.regressed, -failing.session))
+    return sorted(failures, key=lambda failing: (not failing.regressed, -failing.session))
 
 
 def _by_owner(
@@ -112,21 +112,21 @@ def _of_owner(
     first_that_counts: int,
 ) -> Iterator[Failing]:
     """Yields the failures of a library on a path, as widely as they are alike."""
-    since = {case: found for case, one in tries.items() if (found := _since(one))}
+    since = {case: since_then for case, of_case in tries.items() if (since_then := _since(of_case))}
     # Cases that failed in the same tries are one question.
     answers = {case: (*map(frozenset, (tries[case].tried, tries[case].failed)),) for case in since}
     questions = {answer: since[case].counts for case, answer in answers.items()}
     judged = dict(zip(questions, judge([*questions.values()]), strict=True))
     certain = {
-        case: found
-        for case, found in since.items()
-        if dead(found.counts)
-        or _wrong(tries[case], found.session)
-        or judged[answers[case]].p_adjusted * found.splits <= LEVEL
+        case: failing_since
+        for case, failing_since in since.items()
+        if dead(failing_since.counts)
+        or _wrong(tries[case], failing_since.session)
+        or judged[answers[case]].p_adjusted * failing_since.splits <= LEVEL
     }
     cases = sorted(case for case in certain if case is not None)
-    asked = {case for case in tries if case is not None}
-    for curve, failing in _parts(cases, asked, whole=None in certain):
+    planned = {case for case in tries if case is not None}
+    for curve, failing in _parts(cases, planned, anywhere=None in certain):
         alike: Sequence[Case | None] = failing or [None]
         first = min(certain[case].session for case in alike)
         # Of several cases, the one that fails most often stands for them.
@@ -154,13 +154,13 @@ def _of_owner(
 
 
 def _parts(
-    failing: Sequence[Case], asked: set[Case], *, whole: bool
+    failing: Sequence[Case], planned: set[Case], *, anywhere: bool
 ) -> Iterator[tuple[Curve | None, Sequence[Case]]]:
     """Yields the path if everything on it fails, or nothing by itself; else each curve with the
     cases that fail."""
-    if set(failing) == asked or not failing:
-        if failing or whole:
-            yield None, [] if whole else failing
+    if set(failing) == planned or not failing:
+        if failing or anywhere:
+            yield None, [] if anywhere else failing
         return
     yield from grouped(failing, lambda case: case.curve).items()
 
@@ -189,8 +189,8 @@ def _since(tries: _Tries) -> _Since | None:
             run=run,
         )
         candidates.append(_Since(split, counts, len(sessions) - 1))
-    wrong = [one for one in candidates if _wrong(tries, one.session)]
-    alone = [judge([one.counts])[0].p_value for one in candidates]
+    wrong = [since for since in candidates if _wrong(tries, since.session)]
+    alone = [judge([since.counts])[0].p_value for since in candidates]
     return wrong[0] if wrong else candidates[alone.index(min(alone))]
 
 

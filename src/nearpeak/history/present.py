@@ -95,10 +95,10 @@ def present(history: History) -> Document:
 def _answer(history: History) -> Iterator[Block]:
     yield Prose(wording.conclusion(history), "bad" if history.regressed else "", strong=True)
     yield _overview(history)
-    failing = [_failing(one, history) for one in history.failures if one.regressed]
+    failing = [_failing(failure, history) for failure in history.failures if failure.regressed]
     slower = [_finding(event, history) for event in history.events if event.regressed]
-    if found := [*failing, *slower][:_EVENTS]:
-        yield Findings(found)
+    if findings := [*failing, *slower][:_EVENTS]:
+        yield Findings(findings)
     for limit in wording.limits(history):
         yield Prose(limit, "muted")
 

@@ -3,6 +3,7 @@
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from statistics import median
 
 import msgspec
@@ -13,11 +14,15 @@ from nearpeak.history.courses import CaseCourse, Event, Fact, Failing, History, 
 from nearpeak.history.events import shift
 from nearpeak.numbers import count, extent, listed, number, percent, unit
 from nearpeak.results.names import case, label
-from nearpeak.statistics.change_points import FEWEST
+from nearpeak.statistics.change_points import FEWEST, PERSISTS
 from nearpeak.terms.fingerprints import shown
 from nearpeak.terms.identity import CEILING, Curve
 
 _WITH_IT = 0.5  # of a library's loss: a ceiling that lost more may be its reason
+# Correlation of neighbours from which the error rate does not hold; in a short history, chance
+# gives more.
+_ALIKE = 0.25
+_ERRORS_IF_ALIKE = 0.2  # the most in benchmarks/RESULTS.md
 _NAMED = 3  # parts, or curves, named in one sentence
 
 
@@ -47,15 +52,24 @@ def conclusion(history: History) -> str:
     after = f" since {moment(history.since)}" if history.since else ""
     return (
         f"Nothing became slower by more than {tolerance(history)}{after} and still is:"
-        f" {sessions}{_lacking(history)}."
+        f" {sessions}{_lasting(history)}{_lacking(history)}."
     )
 
 
+def _lasting(history: History) -> str:
+    """`, in which a loss has to last 4`."""
+    if not history.seen_after or history.seen_after == PERSISTS:
+        return ""
+    return f", in which only a loss that lasted {history.seen_after} can be found"
+
+
 def _lacking(history: History) -> str:
-    """`, but the newest one lacks 2 curves`."""
-    lost = len(history.gone)
-    some = " at some sizes" if any(gone.sizes for gone in history.gone) else ""
-    return f", but the newest one lacks {count(lost, 'curve')}{some}" if lost else ""
+    """`, but the newest one lacks 2 curves`; `, but 2 curves began anew`."""
+    lost, anew = len(history.gone), len(history.restarted)
+    sizes = " at some sizes" if any(gone.sizes for gone in history.gone) else ""
+    reasons_not = [f"the newest one lacks {count(lost, 'curve')}{sizes}"] if lost else []
+    reasons_not += [f"{count(anew, 'curve')} began anew"] if anew else []
+    return f", but {listed(reasons_not)}" if reasons_not else ""
 
 
 def _failed(failures: Iterable[Failing], history: History) -> Iterator[str]:
@@ -75,10 +89,10 @@ def failing_subject(failing: Failing) -> str:
     if failing.curve is None:
         return place
     curve = msgspec.structs.replace(failing.curve, metric=failing.curve.benchmark)
-    return f"{place}, {case(curve)}{_at(failing.sizes, failing.x_unit)}"
+    return f"{place}, {case(curve)}{_at_sizes(failing.sizes, failing.x_unit)}"
 
 
-def _at(sizes: Sequence[int], x_unit: str) -> str:
+def _at_sizes(sizes: Sequence[int], x_unit: str) -> str:
     """` at 64 KiB and 1 MiB`; ` at 5 sizes from 64 KiB to 1 MiB`."""
     named = [extent(size, x_unit) for size in sizes]
     if len(named) > _NAMED:
@@ -210,16 +224,55 @@ def limits(history: History) -> Iterator[str]:
     if scatters:
         yield (
             f"{count(len(history.sessions), 'session')}, which scatter by"
-            f" {percent(median(scatters))} % in a typical row. An unchanged history shows a change"
-            f" in at most {100 * history.error_rate:.6g} % of looks."
+            f" {percent(median(scatters))} % in a typical row. {_errors(history)}"
         )
     if history.gone:
         yield f"Not measured in the newest session: {_gone(history)}."
+    if history.restarted:
+        yield f"Measured in another way than before: {_restarted(history)}."
+    if history.left_out:
+        named = [f"{left.folder} ({left.why})" for left in history.left_out[:_NAMED]]
+        yield f"Left out: {_first(named, len(history.left_out))}."
+    hosts = [session.host for session in history.sessions]
+    if sum(host != following for host, following in pairwise(hosts)) >= len(set(hosts)) > 1:
+        yield (
+            f"Sessions of {count(len(set(hosts)), 'host')} alternate, which hides changes: give"
+            " the folders of one host."
+        )
     if loaded := [session for session in history.sessions if session.loaded]:
         yield (
             f"Other work took the ranks' time in {count(len(loaded), 'session')}: measure on an"
             " idle machine."
         )
+
+
+def _errors(history: History) -> str:
+    """The error rate of one look."""
+    if history.correlation >= max(_ALIKE, 2 / math.sqrt(len(history.sessions))):
+        return (
+            f"Neighbouring sessions are alike (correlation {number(history.correlation)}): up to"
+            f" {100 * _ERRORS_IF_ALIKE:.0f} % of looks at an unchanged history show a change."
+        )
+    rate = f"{100 * history.error_rate:.6g} %"
+    return (
+        f"If sessions are independent, at most {rate} of looks at an unchanged history show a"
+        " change."
+    )
+
+
+def _restarted(history: History) -> str:
+    """`mpich on gpu-gpu nvlink, bw since session 40 (GB/s, window 64 -> GB/s, window 32)`."""
+    named = [
+        f"{anew.who.label} on {anew.place.path}, {case(anew.curve)} since session"
+        f" {anew.session + 1} ({anew.before} -> {anew.now})"
+        for anew in history.restarted
+    ]
+    return f"{_first(named, len(named))}; earlier sessions do not count"
+
+
+def _first(named: Sequence[str], every: int) -> str:
+    rest = [f"{every - _NAMED} more"] if every > _NAMED else []
+    return listed([*named[:_NAMED], *rest])
 
 
 def _gone(history: History) -> str:
@@ -229,8 +282,8 @@ def _gone(history: History) -> str:
         subject = f"{who.label} on {place.path}"
         lost = count(len(curves), "curve")
         if len(curves) == 1 and curves[0].sizes:
-            lost = f"{case(curves[0].curve)}{_at(curves[0].sizes, curves[0].x_unit)}"
+            lost = f"{case(curves[0].curve)}{_at_sizes(curves[0].sizes, curves[0].x_unit)}"
         elif any(curve.sizes for curve in curves):
             lost += " at some sizes"
         named.append(f"{subject} ({lost}, since session {max(c.session for c in curves) + 2})")
-    return listed(named[:_NAMED] + [f"{len(named) - _NAMED} more"] * (len(named) > _NAMED))
+    return _first(named, len(named))
