@@ -46,11 +46,17 @@ def test_an_accepted_change_ends_well(run: Run, nightly: Path) -> None:
 
 
 def test_bad_input_is_one_line(run: Run, nightly: Path, tmp_path: Path) -> None:
-    for words in ([tmp_path / "none"], [nightly, "--since", "later"], [nightly, nightly / "01"]):
+    for words in ([tmp_path / "none"], [nightly, "--since", "later"]):
         code, out, err = run(*words)
         assert (code, out, len(err.splitlines())) == (2, "", 1)
     code, _, err = run(nightly, "--json", tmp_path / "a", "--html", tmp_path / "a")
     assert (code, "two outputs" in err) == (2, True)
+
+
+def test_one_bad_folder_does_not_end_the_rest(run: Run, nightly: Path) -> None:
+    code, out, _ = run(nightly, nightly / "01")
+    assert code == 1
+    assert "are the same study" in " ".join(out.split())
 
 
 def test_a_date_is_an_instant_of_utc() -> None:

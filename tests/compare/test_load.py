@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from nearpeak.compare.load import check_apart, load_side
+from nearpeak.compare.load import check_apart, load_side, load_usable
 from nearpeak.errors import UserError
 
 MakeSides = Callable[..., Path]
@@ -54,3 +54,16 @@ def test_another_schema_is_named(make_sides: MakeSides) -> None:
     file.write_bytes(re.sub(rb'"schema":\d+', b'"schema":9', file.read_bytes(), count=1))
     with pytest.raises(UserError, match="schema 9"):
         load_side([known])
+
+
+def test_unusable_folders_are_skipped_by_name(make_sides: MakeSides, tmp_path: Path) -> None:
+    first, second = make_sides("a", day=2), make_sides("b", day=1)
+    killed = make_sides("killed", day=3)
+    (killed / "records.jsonl").unlink()
+    shutil.copytree(first, tmp_path / "copy")
+    studies, skipped = load_usable([first, second, killed, tmp_path / "copy"])
+    assert [study.folder for study in studies] == [second, first]
+    assert [one.folder for one in skipped] == [killed, tmp_path / "copy"]
+    assert "the same study" in skipped[1].why
+    with pytest.raises(UserError):
+        load_usable([killed])

@@ -61,11 +61,26 @@ def test_few_sessions_are_not_judged(make_sides: MakeSides) -> None:
     assert history.libraries[0].course.scatter is None
 
 
-def test_a_curve_that_ended_is_named(make_sides: MakeSides) -> None:
+def test_curves_and_sizes_that_ended_are_named(make_sides: MakeSides) -> None:
     sides = [make_sides(f"day{day}", day=day, blocks=2) for day in (1, 2)]
     sides.append(make_sides("day3", day=3, blocks=2, crashed=("alpha",)))
     [gone] = build(load_side(sides), 0.05).gone
-    assert (gone.curve.benchmark, gone.session) == ("bw", 1)
+    assert (gone.curve.benchmark, gone.sizes, gone.session) == ("bw", [], 1)
+    studies = load_side(sides)
+    results = studies[2].results
+    results.cells = [cell for cell in results.cells if cell.case.x == 1024]
+    lost = {gone.curve.benchmark: gone for gone in build(studies, 0.05).gone}
+    assert lost["latency"].sizes == [4096, 16384]
+
+
+def test_a_session_in_which_everything_failed_is_the_newest(make_sides: MakeSides) -> None:
+    studies = load_side([make_sides(f"day{day}", day=day, blocks=3) for day in (1, 2)])
+    failed = load_side([make_sides("day3", day=3, blocks=3, crashed=("alpha",))])
+    failed[0].results.cells = []
+    failed[0].results.ceilings = []
+    judged = build([*studies, *failed], 0.05)
+    assert len(judged.sessions) == 3
+    assert judged.failures[0].session == 2
 
 
 def test_nothing_measured_is_bad_input(make_sides: MakeSides) -> None:

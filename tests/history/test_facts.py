@@ -3,6 +3,9 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, cast
+
+import pytest
 
 from nearpeak.compare.load import load_side
 from nearpeak.history.courses import Fact
@@ -23,6 +26,24 @@ def test_they_have_the_session_and_both_values(make_sides: MakeSides) -> None:
         (1, "driver", "nvidia", "1", "2"),
         (1, "variable", "UCX_TLS", "none", "tcp"),
         (2, "variable", "UCX_TLS", "tcp", "none"),
+    ]
+
+
+def test_a_night_without_a_library_or_its_variables_hides_no_change(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    mpich = {"library": {"mpich version": "5"}}
+    recorded = [
+        {"library": {"intel version": "19", "mpich version": "5"}, "variable": {"UCX_TLS": "rc"}},
+        mpich,
+        {"library": {"intel version": "20", "mpich version": "5"}, "variable": {"UCX_TLS": "tcp"}},
+    ]
+    monkeypatch.setattr("nearpeak.history.facts._facts", lambda _, session: recorded[session])
+    study = cast(Any, None)
+    found = changes([study], {(0, session): session for session in range(3)})
+    assert [(fact.session, fact.name, fact.before, fact.now) for fact in found] == [
+        (2, "intel version", "19", "20"),
+        (2, "UCX_TLS", "rc", "tcp"),
     ]
 
 

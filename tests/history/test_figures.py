@@ -17,7 +17,7 @@ def alpha(*folders: Path) -> PlaceRow:
     """The row of the library."""
     studies = load_side(folders)
     numbers = {(index, 0): index for index in range(len(studies))}
-    return next(place for place in rows(studies, numbers) if place.owner[0] != CEILING)
+    return next(place for place in rows(studies, numbers)[0] if place.owner[0] != CEILING)
 
 
 def test_more_is_better_in_every_row(make_sides: MakeSides) -> None:
@@ -44,3 +44,16 @@ def test_a_session_counts_only_at_the_usual_distance(make_sides: MakeSides) -> N
 def test_what_a_session_lacks_shifts_no_mean(make_sides: MakeSides) -> None:
     place = alpha(make_sides("a", day=1), make_sides("b", day=2, crashed=("alpha",)))
     assert abs(place.row[1] - place.row[0]) < 0.05
+
+
+def test_a_curve_that_is_measured_otherwise_starts_anew_and_says_so(make_sides: MakeSides) -> None:
+    studies = load_side([make_sides("a", day=1), make_sides("b", day=2), make_sides("c", day=3)])
+    for cell in studies[2].results.cells:
+        if cell.case.benchmark == "bw":
+            cell.window = 32
+    places, [restarted] = rows(studies, {(index, 0): index for index in range(3)})
+    assert (restarted.curve.benchmark, restarted.session) == ("bw", 2)
+    assert (restarted.before, restarted.now) == ("GB/s, window 64", "GB/s, window 32")
+    place = next(place for place in places if place.owner[0] != CEILING)
+    bw = next(curve for curve in place.curves if curve.curve.benchmark == "bw")
+    assert np.isnan(bw.row).tolist() == [True, True, False]

@@ -5,7 +5,7 @@ import numpy as np
 
 from nearpeak.arrays import Floats
 from nearpeak.statistics import change_points
-from nearpeak.statistics.change_points import LEVEL, correlation, find
+from nearpeak.statistics.change_points import LEVEL, correlation, find, seen_after
 
 
 def noise(rows: int, sessions: int, seed: int = 1) -> Floats:
@@ -62,6 +62,48 @@ def test_sessions_that_a_row_lacks_hide_nothing() -> None:
     [step] = find(rows, [0] * 4)
     assert step.row == 1
     assert step.possible[0] <= 30 <= step.possible[1]
+
+
+def test_a_second_change_soon_after_the_first_is_found() -> None:
+    for gap in (3, 6, 10):
+        rows = noise(20, 60 + gap + 4)
+        rows[:, 60:] += 0.4
+        rows[:, 60 + gap :] -= 0.2
+        steps = [(step.at, step.shift > 0) for step in find(rows, [0] * 20) if step.row == 0]
+        assert steps == [(60, True), (60 + gap, False)]
+
+
+def test_a_new_loss_is_found_however_many_changes_there_were() -> None:
+    rows = noise(8, 90)
+    for row in range(6):
+        rows[row, 22 + 5 * row :] += 0.7
+    rows[0, 85:] -= 0.2
+    assert [step.at for step in find(rows, [0] * 8) if step.row == 0] == [22, 85]
+
+
+def test_a_large_loss_in_a_short_history_does_not_pass_for_correlation() -> None:
+    for sessions in range(12, 21):
+        lasted = seen_after(sessions)
+        assert lasted is not None
+        rows = noise(20, sessions)
+        rows[:, -lasted:] -= 2.3
+        assert find(rows, [0] * 4 + [1] * 16)
+    assert [seen_after(sessions) for sessions in (11, 12, 16, 17, 60)] == [None, 5, 4, 3, 3]
+
+
+def test_a_shared_state_that_persists_is_no_change() -> None:
+    alarms = 0
+    for seed in range(10):
+        chance = np.random.default_rng(seed)
+        state = chance.normal(size=60)
+        for session in range(1, 60):
+            state[session] = 0.9 * state[session - 1] + 0.19**0.5 * state[session]
+        alarms += bool(find(state + chance.normal(size=(8, 60)), [0] * 8))
+    assert alarms <= 3  # of 10, without the correlation 7
+
+
+def test_a_drift_is_found() -> None:
+    assert find(noise(8, 90) + np.linspace(0, -0.3, 90), [0] * 8)
 
 
 def test_short_and_constant_rows_are_not_judged() -> None:

@@ -61,14 +61,15 @@ def history(
     verbose: Verbose = False,
 ) -> None:
     """Prints what changed and writes the files; exits with the status of the verdict."""
-    from nearpeak.compare.load import load_side
+    from nearpeak.compare.load import load_usable
     from nearpeak.history.build import build, to_json
     from nearpeak.history.outcomes import to_junit
     from nearpeak.history.present import present
 
     smallest, first = parse_tolerance(tolerance), parse_since(since)
     check_files(as_json, as_junit, as_html)
-    judged = build(load_side(folders), smallest, first)
+    studies, skipped = load_usable(folders)
+    judged = build(studies, smallest, first, skipped)
     texts = [(as_json, partial(to_json, judged)), (as_junit, partial(to_junit, judged))]
     deliver(present(judged), judged.status, texts, as_html, verbose=verbose)
 

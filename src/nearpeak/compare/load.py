@@ -37,6 +37,34 @@ def load_side(folders: Iterable[Path]) -> list[Study]:
     return sorted(studies, key=lambda study: study.results.started)
 
 
+class Skipped(NamedTuple):
+    """A folder that gave no study, and why."""
+
+    folder: Path
+    why: str
+
+
+def load_usable(folders: Iterable[Path]) -> tuple[list[Study], list[Skipped]]:
+    """Loads all studies that can be read, in order of their start, each only once.
+
+    Raises:
+        UserError: no study there, or none that can be read.
+    """
+    studies: list[Study] = []
+    skipped: list[Skipped] = []
+    for folder in [folder for given in folders for folder in _studies(given)]:
+        try:
+            study = _read(folder)
+            _check_different([*studies, study])
+        except UserError as error:
+            skipped.append(Skipped(folder, str(error)))
+        else:
+            studies.append(study)
+    if not studies:
+        raise UserError(skipped[0].why)
+    return sorted(studies, key=lambda study: study.results.started), skipped
+
+
 def check_apart(old: Iterable[Study], new: Iterable[Study]) -> None:
     """Raises UserError if a study is on both sides, as a copy or resumed."""
     old_folders = {_identity(study): study.folder for study in old}

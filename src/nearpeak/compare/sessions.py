@@ -6,11 +6,14 @@ from collections.abc import Sequence
 
 from nearpeak.compare.compared import Measured
 from nearpeak.compare.load import Study
+from nearpeak.results.results import SessionInfo
 
 
-def measured(studies: Sequence[Study]) -> dict[tuple[int, int], Measured]:
+def measured(
+    studies: Sequence[Study], *, attempted: bool = False
+) -> dict[tuple[int, int], Measured]:
     """Returns the sessions with measurements, by study (its index) and number, in the order of
-    their start."""
+    their start. `attempted`: those in which every launch failed as well."""
     sessions = {
         (index, session.session): Measured(
             study=study.results.study,
@@ -21,7 +24,7 @@ def measured(studies: Sequence[Study]) -> dict[tuple[int, int], Measured]:
             loaded=_loaded(study, session.session),
         )
         for index, study in enumerate(studies)
-        for session in study.results.measuring_sessions
+        for session in (_attempted(study) if attempted else study.results.measuring_sessions)
     }
     return dict(sorted(sessions.items(), key=lambda item: (item[1].started, item[0])))
 
@@ -34,3 +37,10 @@ def _loaded(study: Study, session: int) -> bool:
         and conditions.loaded
         and session in (conditions.sessions or [session])
     )
+
+
+def _attempted(study: Study) -> list[SessionInfo]:
+    """Returns the sessions in which a launch ended."""
+    measuring = [session.session for session in study.results.measuring_sessions]
+    numbers = {*measuring, *(launch.session for launch in study.launches)}
+    return [session for session in study.results.sessions if session.session in numbers]

@@ -8,8 +8,9 @@ import msgspec
 
 from nearpeak.compare.compared import Measured
 from nearpeak.terms.identity import Case, Curve, Place, Who
+from nearpeak.terms.outcomes import Lost
 
-SCHEMA = 1
+SCHEMA = 2
 
 
 class Fact(msgspec.Struct, kw_only=True):
@@ -29,8 +30,11 @@ class Step(msgspec.Struct, kw_only=True):
     first: int  # the earliest session that may be the first at the new level
     last: int  # the latest such session
     ratio: float  # of the medians of the new level and the one before; above 1: better
+    ratio_now: float  # the same of the newest level and the one before
     p_adjusted: float  # of no change, for all courses and sessions
     verdict: Literal["faster", "slower"]  # on the new level
+    # slower, no earlier than `since`, and the newest level is still below the one before
+    regressed: bool
 
 
 class Course(msgspec.Struct, kw_only=True):
@@ -42,8 +46,28 @@ class Course(msgspec.Struct, kw_only=True):
     steps: list[Step]  # its changes, in the order of time
     # robust standard deviation of sessions about their levels, relative; null: too few sessions
     scatter: float | None
-    # its last change, no earlier than `since`, is for the worse: it is so in the newest sessions
-    regressed: bool
+
+    @property
+    def regressed(self) -> bool:
+        """True if a loss is not made up for in the newest sessions."""
+        return any(step.regressed for step in self.steps)
+
+    @property
+    def decisive(self) -> Step | None:
+        """The first loss that is not made up for; else the last change."""
+        return next(
+            (step for step in self.steps if step.regressed), next(reversed(self.steps), None)
+        )
+
+    def step_at(self, session: int) -> Step | None:
+        """Its change in an event."""
+        return next((step for step in self.steps if step.session == session), None)
+
+    def around(self, session: int) -> tuple[slice, slice]:
+        """The sessions of the level before a change of it, and those of the newest level."""
+        changes = [step.session for step in self.steps]
+        before = max((change for change in changes if change < session), default=0)
+        return slice(before, session), slice(max([*changes, session]), None)
 
 
 class CaseCourse(msgspec.Struct, kw_only=True):
@@ -91,7 +115,8 @@ class Part(msgspec.Struct, kw_only=True):
     curve: Curve | None  # null: the mean over all curves changed
     case: Case | None  # null: the mean over the curve changed
     ratio: float  # of the new level and the one before; above 1: better
-    regressed: bool  # it is so in the newest sessions
+    ratio_now: float  # of the newest level and the one before
+    regressed: bool  # slower, and the newest level is still below the one before
 
 
 class Event(msgspec.Struct, kw_only=True):
@@ -112,13 +137,52 @@ class Event(msgspec.Struct, kw_only=True):
         return any(part.regressed for part in self.parts)
 
 
+class Failing(msgspec.Struct, kw_only=True):
+    """A library or a ceiling on a path, or cases of it, that fails since a session."""
+
+    who: Who  # the library; empty for the ceiling
+    place: Place  # the path
+    curve: Curve | None  # with an empty metric; null: anything on the path
+    sizes: list[int]  # the x of the cases of the curve that fail; empty: no curve
+    x_unit: str  # unit of `sizes`
+    session: int  # the first session that fails
+    ended: list[Lost]  # how tries failed since then, the most frequent first
+    tried: int  # blocks that came to it since then
+    failed: int  # blocks since then in which it failed
+    tried_before: int  # blocks before
+    failed_before: int  # blocks before in which it failed
+    # facts that changed between the last session that came to it before, and `session`
+    candidates: list[Fact]
+    regressed: bool  # no earlier than `since`
+
+
 class Gone(msgspec.Struct, kw_only=True):
-    """A curve that the newest session lacks, though an earlier one measured it."""
+    """Cases of a curve that the newest session lacks, though an earlier one measured them."""
 
     who: Who  # the library; empty for the ceiling
     place: Place  # the path
     curve: Curve  # the curve
-    session: int  # the last session that measured it
+    sizes: list[int]  # the x of its cases; empty: all of them
+    x_unit: str  # unit of `sizes`
+    session: int  # the last session that measured any of them
+
+
+class Restarted(msgspec.Struct, kw_only=True):
+    """A curve that is measured otherwise since a session: earlier ones do not count."""
+
+    who: Who  # the library; empty for the ceiling
+    place: Place  # the path
+    curve: Curve  # the curve
+    session: int  # the first session that counts
+    before: str  # how it was measured: unit, and messages in flight
+    now: str  # how it is measured
+
+
+class LeftOut(msgspec.Struct, kw_only=True):
+    """A folder that does not count."""
+
+    folder: str  # its name
+    why: str  # the reason
 
 
 class History(msgspec.Struct, kw_only=True):
@@ -131,13 +195,19 @@ class History(msgspec.Struct, kw_only=True):
     error_rate: float
     since: str  # a change before this instant is no regression; empty: every change may be one
     sessions: list[Measured]  # in the order of their start: others name them by number, from 0
-    correlation: float  # share of a session's deviation that the next one keeps, taken out
+    # of a session with the one before it, in the library or ceiling on a path where it is largest
+    correlation: float
     facts: list[Fact]  # all changes of machine, driver, libraries, build and inherited variables
     libraries: list[PlaceCourse]  # every library on every path
     ceilings: list[PlaceCourse]  # what each path carries without MPI
     events: list[Event]  # regressions first, then the newest first
-    gone: list[Gone]  # curves that the newest session lacks
+    failures: list[Failing]  # what fails now, and did so less often before
+    restarted: list[Restarted]  # curves that are measured otherwise now
+    left_out: list[LeftOut]  # folders that could not be read, or hold a copy
+    gone: list[Gone]  # curves and sizes that the newest session lacks
     judged: bool  # a course has enough sessions
+    # the fewest sessions for which a loss has to last until it can be found; null: it cannot be
+    seen_after: int | None
 
     @property
     def places(self) -> list[PlaceCourse]:
@@ -146,8 +216,9 @@ class History(msgspec.Struct, kw_only=True):
 
     @property
     def regressed(self) -> bool:
-        """True if something became slower and still is."""
-        return any(event.regressed for event in self.events)
+        """True if something became slower or fails, and still does."""
+        slower = any(event.regressed for event in self.events)
+        return slower or any(failing.regressed for failing in self.failures)
 
     @property
     def status(self) -> int:

@@ -19,17 +19,14 @@ def changes(studies: Sequence[Study], numbers: Mapping[tuple[int, int], int]) ->
     `numbers`: of each study (its index) and session of it, in the order of time.
     """
     facts: list[Fact] = []
-    before: ByPart | None = None
+    recorded: ByPart = {}  # the last value of each fact
     for (index, session), number in numbers.items():
         now = _facts(studies[index], session)
-        if before is not None:
-            facts += [
-                Fact(
-                    session=number, part=fact.part, name=fact.name, before=fact.before, now=fact.now
-                )
-                for fact in differing(*_comparable(before, now))
-            ]
-        before = now
+        facts += [
+            Fact(session=number, part=fact.part, name=fact.name, before=fact.before, now=fact.now)
+            for fact in differing(*_comparable(recorded, now))
+        ]
+        recorded = _updated(recorded, now)
     return facts
 
 
@@ -46,14 +43,23 @@ def _facts(study: Study, session: int) -> ByPart:
 
 
 def _comparable(before: ByPart, now: ByPart) -> tuple[ByPart, ByPart]:
-    """Returns what both sessions could know: variables where both recorded them."""
-    if (VARIABLE in before) == (VARIABLE in now):
-        return common(before, now)
-    return common(_without_variables(before), _without_variables(now))
+    """Returns the facts of both that both could know: parts, and owners, that both recorded."""
+    both = before.keys() & now.keys()
+    return common(*({part: side[part] for part in side if part in both} for side in (before, now)))
 
 
-def _without_variables(by_part: ByPart) -> ByPart:
-    return {part: values for part, values in by_part.items() if part != VARIABLE}
+def _updated(recorded: ByPart, now: ByPart) -> ByPart:
+    """Returns the facts of a session, with the last ones of parts and owners that it lacks."""
+    updated = {part: dict(values) for part, values in recorded.items()}
+    for part, values in now.items():
+        owners = {owner(part, name) for name in values}
+        kept = {
+            name: text
+            for name, text in updated.get(part, {}).items()
+            if owner(part, name) not in owners
+        }
+        updated[part] = kept | dict(values)
+    return updated
 
 
 def concerns(fact: Fact, who: Who) -> bool:

@@ -4,6 +4,7 @@
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from statistics import median
 from typing import NamedTuple
 
 import numpy as np
@@ -16,15 +17,16 @@ from nearpeak.compare.figures import (
     Launch,
     Owner,
     gather,
-    leave_out_short_sessions,
 )
 from nearpeak.compare.load import Study
 from nearpeak.grouping import collected
+from nearpeak.history.courses import Restarted
 from nearpeak.statistics.comparisons import SIGN
 from nearpeak.statistics.session_t_test import mean_row, middle
 from nearpeak.statistics.strata import strata
 from nearpeak.terms.identity import Case, Curve
 
+_ENOUGH = 0.5  # of the usual number of launches: a session with fewer scatters too much
 Numbers = Mapping[tuple[int, int], int]  # of each study (its index) and session of it
 
 
@@ -52,22 +54,27 @@ class PlaceRow(NamedTuple):
     curves: list[CurveRow]
 
 
-def rows(studies: Sequence[Study], numbers: Numbers) -> list[PlaceRow]:
-    """Returns everything that was measured, as rows over the sessions.
+def rows(studies: Sequence[Study], numbers: Numbers) -> tuple[list[PlaceRow], list[Restarted]]:
+    """Returns everything that was measured, as rows over the sessions, and the curves whose unit or
+    number of messages in flight changed: they count only as they are measured now.
 
-    A case whose unit or number of messages in flight changed counts only as it is measured now.
     Where CPUs of ranks were at several distances, a library counts only at the usual one.
     """
-    merged = _merged(studies, numbers)
+    merged, restarted = _merged(studies, numbers)
     owners = collected((key[:2], (key[2], figures)) for key, figures in merged.items())
-    return [
+    places = [
         _place(owner, dict(cases), 1 + max(numbers.values())) for owner, cases in owners.items()
     ]
+    return places, restarted
 
 
-def _merged(studies: Sequence[Study], numbers: Numbers) -> dict[Key, Figures]:
-    """Returns the figures of all studies, in their order."""
+def _merged(
+    studies: Sequence[Study], numbers: Numbers
+) -> tuple[dict[Key, Figures], list[Restarted]]:
+    """Returns the figures of all studies, in their order, and the curves that are measured
+    otherwise."""
     merged: dict[Key, Figures] = {}
+    restarted: dict[tuple[Owner, Curve], Restarted] = {}
     for index, study in enumerate(studies):
         of_study = {
             (0, session): number
@@ -76,14 +83,32 @@ def _merged(studies: Sequence[Study], numbers: Numbers) -> dict[Key, Figures]:
         }
         for key, figures in gather([study], of_study).items():
             before = merged.get(key)
+            if before and before.kinds != figures.kinds:
+                restarted[key[:2], key[2].curve] = _restarted(key, before, figures)
+                before = None
             merged[key] = _joined(before, figures) if before else figures
-    return merged
+    return merged, list(restarted.values())
+
+
+def _restarted(key: Key, before: Figures, now: Figures) -> Restarted:
+    who, place, case = key
+    return Restarted(
+        who=who,
+        place=place,
+        curve=case.curve,
+        session=min(launch.session for launch in now.values),
+        before=_measured_as(before),
+        now=_measured_as(now),
+    )
+
+
+def _measured_as(figures: Figures) -> str:
+    """`GB/s, window 64`."""
+    kind = next(iter(figures.kinds))
+    return kind.unit if kind.window is None else f"{kind.unit}, window {kind.window}"
 
 
 def _joined(before: Figures, figures: Figures) -> Figures:
-    """Returns both if they were measured alike, else the newer ones."""
-    if before.kinds != figures.kinds:
-        return figures
     return before._replace(
         values=before.values | figures.values,
         distances=before.distances | figures.distances,
@@ -122,14 +147,15 @@ def _at_usual_distance(cases: Mapping[Case, Figures]) -> dict[Case, set[Launch]]
 
 
 def _row(figures: Figures, usual: set[Launch], sessions: int) -> Floats:
-    """Returns the middle of the launches of each session."""
+    """Returns the middle of the launches of each session that has enough of them."""
     [kind] = figures.kinds
     kept = {launch: value for launch, value in figures.values.items() if launch in usual}
-    leave_out_short_sessions(figures._replace(values=kept))
     by_session = collected(
         (launch.session, SIGN[kind.better] * math.log(value)) for launch, value in kept.items()
     )
+    usual_number = median(map(len, by_session.values())) if by_session else 0
     row = np.full(sessions, np.nan)
     for session, values in by_session.items():
-        row[session] = middle(np.array(values))
+        if len(values) >= _ENOUGH * usual_number:
+            row[session] = middle(np.array(values))
     return row

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A history as a document: what is slower, since when, and what changed then."""
 
+import shlex
 from collections.abc import Iterator
 
 from nearpeak.compare.present import next_step
@@ -29,10 +30,13 @@ from nearpeak.history.courses import (
     Course,
     CurveCourse,
     Event,
+    Failing,
     History,
     Part,
     PlaceCourse,
+    Step,
 )
+from nearpeak.history.events import shift
 from nearpeak.numbers import count, extent, in_short, number, percent, probability
 from nearpeak.results.names import case, label
 
@@ -91,20 +95,26 @@ def present(history: History) -> Document:
 def _answer(history: History) -> Iterator[Block]:
     yield Prose(wording.conclusion(history), "bad" if history.regressed else "", strong=True)
     yield _overview(history)
-    if regressed := [event for event in history.events if event.regressed]:
-        yield Findings([_finding(event, history) for event in regressed[:_EVENTS]])
+    failing = [_failing(failure, history) for failure in history.failures if failure.regressed]
+    slower = [_finding(event, history) for event in history.events if event.regressed]
+    if findings := [*failing, *slower][:_EVENTS]:
+        yield Findings(findings)
     for limit in wording.limits(history):
         yield Prose(limit, "muted")
 
 
 def _overview(history: History) -> Table:
     """The parts that changed, the regressions first; without a change each library and ceiling."""
-    parts = [part for event in history.events for part in event.parts]
-    rows = [Row(wording.subject(part, history), _of_part(part, history)) for part in parts[:_ROWS]]
+    parts = [(part, event.session) for event in history.events for part in event.parts]
+    rows = [
+        Row(wording.subject(part, history), _of_part(part, session, history))
+        for part, session in parts[:_ROWS]
+    ]
     every = len(parts)
     if not parts:
         rows = [
-            Row(_name(place), _judged(place.course, history)) for place in history.places[:_ROWS]
+            Row(_name(place), _judged(place.course, None, history))
+            for place in history.places[:_ROWS]
         ]
         every = len(history.places)
     caption = f"The first {_ROWS} of {every}" if every > _ROWS else ""
@@ -112,48 +122,55 @@ def _overview(history: History) -> Table:
     return Table("", caption, head, _BRIEF, [Rows("", rows)], heads=True, compact=True, stacks=True)
 
 
-def _of_part(part: Part, history: History) -> dict[str, Value]:
-    return _judged(history.course(part), history)
+def _of_part(part: Part, session: int, history: History) -> dict[str, Value]:
+    course = history.course(part)
+    return _judged(course, course.step_at(session), history)
 
 
 def _name(place: PlaceCourse) -> str:
     return f"{place.who.label} on {place.place.path}"
 
 
-def _judged(course: Course, history: History) -> dict[str, Value]:
-    """The last change of a course, its scatter, and all sessions."""
+def _judged(course: Course, step: Step | None, history: History) -> dict[str, Value]:
+    """A change of a course, its scatter, and all sessions."""
     changes = [step.session for step in course.steps]
     drawn = sparkline(course.values, changes, history.tolerance, "the first level")
     values = {"session_scatter": Value(percent(course.scatter), "text"), "history": drawn}
-    if not course.steps:
+    if step is None:
         return values
-    step = course.steps[-1]
     since = moment(history.sessions[step.session].started).removesuffix(" UTC")
     notes = (f"p {probability(step.p_adjusted)}",)
     tone = _TONES[step.verdict]
+    ratio = step.ratio_now if step.regressed else step.ratio
     return {
-        "ratio": Value(number(step.ratio), "text", tone=tone, remark="!" * course.regressed),
+        "ratio": Value(number(ratio), "text", tone=tone, remark="!" * step.regressed),
         "since": Value(since, "text", hover="; ".join(notes)),
         **values,
     }
 
 
+def _failing(failing: Failing, history: History) -> Finding:
+    command = shlex.join(["nearpeak", "report", history.sessions[-1].folder, "--verbose"])
+    return Finding(f"Since {wording.failure(failing, history)}", "See how it failed:", command)
+
+
 def _finding(event: Event, history: History) -> Finding:
     part = event.parts[0]
-    worst = _worst(part, event, history)
+    before, now = history.course(part).around(event.session)
+    worst = _worst(part, before, now, history)
     size = extent(worst.case.x, worst.x_unit)
     facts = [
         f"Since {wording.happened(event, history)}: {part.who.label} on {part.place.path},"
-        f" {case(worst.case)} at {size}: {wording.figures(worst)}",
+        f" {case(worst.case)} at {size}: {wording.figures(worst, before, now)}",
         wording.ceiling(event, part, history),
-        wording.reasons(event),
+        wording.reasons(event.candidates),
     ]
     text = "; ".join(filter(None, facts))
     return next_step(text, part.who, part.place, worst.case)
 
 
-def _worst(part: Part, event: Event, history: History) -> CaseCourse:
-    """The case of a part that lost most in an event; any of them if none changed by itself."""
+def _worst(part: Part, before: slice, now: slice, history: History) -> CaseCourse:
+    """The case of a part that lost most between two levels of it."""
     place = next(
         owner for owner in history.places if (owner.who, owner.place) == (part.who, part.place)
     )
@@ -164,16 +181,14 @@ def _worst(part: Part, event: Event, history: History) -> CaseCourse:
         for cell in curve.cases
         if part.case in (None, cell.case)
     ]
-    return min(cases, key=lambda cell: _last_ratio(cell.course, event.session))
-
-
-def _last_ratio(course: Course, session: int) -> float:
-    return min((step.ratio for step in course.steps if step.session == session), default=1.0)
+    return min(cases, key=lambda cell: shift(cell.course, before, now) or 0.0)
 
 
 def _lists(history: History) -> Iterator[Block]:
     events = [wording.event(event, history) for event in history.events]
     facts = [wording.dated(fact, history) for fact in history.facts]
+    if failures := [wording.failure(failing, history) for failing in history.failures]:
+        yield Items(failures, "Failures")
     if events:
         yield Items(events, "Changes of figures")
     if facts:
@@ -200,14 +215,15 @@ def _places(history: History) -> Iterator[Section]:
 
 
 def _rows(place: PlaceCourse, history: History) -> Iterator[Row]:
-    yield Row(place.who.label, _judged(place.course, history), strong=True)
+    yield Row(place.who.label, _judged(place.course, place.course.decisive, history), strong=True)
     for curve in place.curves:
-        yield Row(f"  {label(curve.curve)}", _judged(curve.course, history))
+        yield Row(f"  {label(curve.curve)}", _judged(curve.course, curve.course.decisive, history))
 
 
 def _by_size(place: PlaceCourse, curve: CurveCourse, history: History) -> Rows:
     rows = [
-        Row(extent(cell.case.x, cell.x_unit), _judged(cell.course, history)) for cell in curve.cases
+        Row(extent(cell.case.x, cell.x_unit), _judged(cell.course, cell.course.decisive, history))
+        for cell in curve.cases
     ]
     return Rows(f"{place.who.label}, {label(curve.curve)}", rows)
 

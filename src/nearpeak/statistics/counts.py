@@ -73,7 +73,7 @@ def judge(questions: Sequence[Counts]) -> list[Judged]:
             float(value),
             float(adjusted[index]),
             adjusted[index] <= EXACT_ERROR_RATE
-            or (_dead(questions[index]) and expected <= EXACT_ERROR_RATE),
+            or (dead(questions[index]) and expected <= EXACT_ERROR_RATE),
         )
         for index, value in enumerate(p)
     ]
@@ -96,7 +96,8 @@ def needed(counts: Counts, questions: int = 1) -> int | None:
     return fewest if fewest <= MOST_NEEDED else None
 
 
-def _dead(counts: Counts) -> bool:
+def dead(counts: Counts) -> bool:
+    """True if all of three tries or more failed, and none of three or more before."""
     return counts.new_failed == counts.new >= RUN and not counts.old_failed and counts.old >= RUN
 
 

@@ -44,8 +44,8 @@ STATUSES = {
     },
     "history": {
         "0": "something could be judged, and nothing is slower now",
-        "1": "something became slower by more than the tolerance, and still is in the\n"
-        "newest sessions",
+        "1": "something became slower by more than the tolerance, or began to fail, and\n"
+        "still does in the newest sessions",
         "2": "bad input, or folders without a figure",
         "3": "nothing could be judged: there are too few sessions",
     },
