@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Simulates `nearpeak history`: how often it errs and finds. benchmarks/RESULTS.md has its tables.
 
-Usage: python benchmarks/history_power.py [nothing | nights | loss | second | short]
+Usage: python benchmarks/history_power.py [nothing | loss | second | short]
 
 A history of 60 sessions of a study with 2 libraries on 4 paths, 4 curves of 7 sizes each: 224
 cases; examples/h200x2-shipped has 185. A session has 6 launches, which scatter by 3 %. Half the
@@ -20,7 +20,7 @@ import numpy as np
 from nearpeak.arrays import Floats
 from nearpeak.grouping import grouped
 from nearpeak.history.levels import course
-from nearpeak.statistics.change_points import FEWEST, find, seen_after
+from nearpeak.statistics.change_points import find, seen_after
 
 HISTORIES = 100
 SESSIONS = 60
@@ -73,7 +73,6 @@ OTHER = [
     Scatter(0.05, where="week"),
     Scatter(0.05, where="burst"),
 ]
-NIGHTLY = [Scatter(0.05), Scatter(0.05, 0.5)]
 LOSSES = [(Scatter(0.05), part, 0.1) for part in PARTS]
 LOSSES += [(Scatter(0.02), "a case", 0.1), (Scatter(0.1), "everything", 0.1)]
 LOSSES += [(Scatter(0.2), "everything", lost) for lost in (0.1, 0.2, 0.3, 0.5)]
@@ -172,17 +171,6 @@ def shares(looks: list[Looked]) -> Iterator[str]:
         yield f"{100 * share:.0f} %"
 
 
-def nights(scatter: Scatter) -> str:
-    """The row of histories without a change, looked at after each session."""
-    generator = np.random.default_rng(2)
-    ever = []
-    for _ in range(WATCHED):
-        cases = history(generator, scatter, SESSIONS)
-        looks = [look(cases[..., :night]) for night in range(FEWEST, SESSIONS + 1)]
-        ever.append(Looked(*map(any, zip(*looks, strict=True))))
-    return f"| {scatter} | {' | '.join(shares(ever))} |"
-
-
 def loss(scatter: Scatter, part: str, lost: float) -> str:
     """Simulates a loss: returns the row of the shares of histories in which a look so many
     sessions after it finds it, and in which the limit by hand is passed."""
@@ -244,13 +232,11 @@ def table(names: list[str], row: Callable[..., str], *asked: Sequence[object]) -
 
 def main() -> None:
     """Prints the tables that were asked for, or all."""
-    wanted = sys.argv[1:] or ["nothing", "nights", "loss", "second", "short"]
+    wanted = sys.argv[1:] or ["nothing", "loss", "second", "short"]
     found = [f"Found by session {after}" for after in AFTER]
     outcomes = ["Sessions scatter", "Anything found", "Slower", "Slower by 10 %, by hand"]
     if "nothing" in wanted:
         table(outcomes, nothing, [*SCATTER, *OTHER])
-    if "nights" in wanted:
-        table(outcomes, nights, NIGHTLY)
     if "loss" in wanted:
         names = ["Sessions scatter", "Slower", "Takes longer by", *found, "By hand, at session 3"]
         table(names, loss, *zip(*LOSSES, strict=True))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """history.json, from studies over time."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 
 from nearpeak.compare.load import load_side
 from nearpeak.errors import UserError
-from nearpeak.history.build import build
+from nearpeak.history.build import build, to_json
 from nearpeak.history.courses import History
 
 MakeSides = Callable[..., Path]
@@ -90,3 +91,9 @@ def test_nothing_measured_is_bad_input(make_sides: MakeSides) -> None:
     studies[0].results.ceilings = []
     with pytest.raises(UserError, match="no study here has a figure"):
         build(studies, 0.05)
+
+
+def test_a_folder_that_cannot_be_read_may_have_any_name(nightly: Path) -> None:
+    folder = os.fsdecode(b"x\xff")
+    history = build(load_side([nightly]), 0.05, skipped=[(folder, f"{folder}: no records")])
+    assert '"x\N{REPLACEMENT CHARACTER}: no records"' in to_json(history)

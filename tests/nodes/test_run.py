@@ -19,6 +19,7 @@ from nearpeak.libraries.discover import resolve
 from nearpeak.libraries.families import is_native
 from nearpeak.libraries.library import CommandLine, Settings
 from nearpeak.machine.machine import Machine
+from nearpeak.machine.places import usable_cores
 from nearpeak.nodes import plan
 from nearpeak.nodes.journal import Launch, LaunchEnd, NodesJournal, read
 from nearpeak.nodes.run import Run, check_library, path_of
@@ -145,23 +146,34 @@ def run_on_gpus(hosts: Any, folder: Path, *words: str, mpi: str = "mpich") -> tu
     return done.returncode, done.stdout, done.stderr
 
 
+@pytest.fixture
+def machine() -> Machine:
+    """This one."""
+    from nearpeak.machine.discover import discover
+
+    return discover()
+
+
 @pytest.mark.usefixtures("mpich", "fake_gpus")
 @pytest.mark.parametrize(
     ("mpi", "fake", "buffers"), [("mpich", "reachable=1", "D,D"), ("mpich+layer", "", "H,D")]
 )
 def test_gpus_of_two_nodes_rail_by_rail(
     two_hosts: Any,
+    machine: Machine,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     mpi: str,
     fake: str,
     buffers: str,
 ) -> None:
+    if sum(map(len, usable_cores(machine).values())) < 2:  # a core for each rail
+        pytest.skip("one CPU to run on")
     monkeypatch.setenv("NEARPEAK_FAKE_CUDA", fake)
     folder = tmp_path / "nodes"
     code, out, err = run_on_gpus(two_hosts, folder, *QUICK, "--buffers", buffers, mpi=mpi)
     assert code == 0, out + err
-    assert "rails:      2: GPUs 0, 1; the library chooses adapters" in out
+    assert "rails:      2: GPU" in out
     found = json.loads((folder / "nodes.json").read_text())
     assert found["complete"]
     assert (found["buffers"], found["wrong"]) == (buffers, [])
@@ -223,19 +235,12 @@ def test_a_library_that_takes_no_gpu_buffers_is_bad_input(
     two_hosts: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NEARPEAK_FAKE_CUDA", "")
-    code, _, err = run_on_gpus(two_hosts, tmp_path / "nodes", *QUICK, "--buffers", "D,D")
+    words = [*QUICK, "--buffers", "D,D", "--gpus", "0"]
+    code, _, err = run_on_gpus(two_hosts, tmp_path / "nodes", *words)
     assert code == 2
     assert "mpich does not take buffers in GPU memory (ended by SIGSEGV" in err
     assert err.strip().endswith("choose another with --mpi, or measure mpich+layer")
     assert not (tmp_path / "nodes").exists()
-
-
-@pytest.fixture
-def machine() -> Machine:
-    """This one."""
-    from nearpeak.machine.discover import discover
-
-    return discover()
 
 
 def measure(

@@ -76,10 +76,7 @@ def build(
         events=[],
         failures=failures.find(studies, numbers, changed, first),
         restarted=restarted,
-        left_out=[
-            LeftOut(folder=os.fsencode(folder).decode(errors="replace"), why=reason)
-            for folder, reason in skipped
-        ],
+        left_out=[LeftOut(folder=_utf8(folder), why=_utf8(reason)) for folder, reason in skipped],
         gone=list(_gone(judged)),
         judged=bool(((~np.isnan(table)).sum(axis=1) >= change_points.FEWEST).any()),
         seen_after=change_points.seen_after(len(sessions)),
@@ -91,6 +88,11 @@ def build(
 def to_json(history: History) -> str:
     """The text of history.json."""
     return msgspec.json.format(msgspec.json.encode(history), indent=1).decode() + "\n"
+
+
+def _utf8(text: str) -> str:
+    """The text with what is no UTF-8 in it replaced: names of folders may have any bytes."""
+    return os.fsencode(text).decode(errors="replace")
 
 
 def _first_that_counts(sessions: Sequence[Measured], since: str) -> int:

@@ -64,10 +64,12 @@ def find(
         for benchmark in study.results.benchmarks
     }
     changes = list(facts)
+    by_owner = _by_owner(studies, numbers)
+    level = LEVEL / max(len(by_owner), 1)
     failures = [
         failing
-        for owner, tries in _by_owner(studies, numbers).items()
-        for failing in _of_owner(owner, tries, units, changes, first_that_counts)
+        for owner, tries in by_owner.items()
+        for failing in _of_owner(owner, tries, level, units, changes, first_that_counts)
     ]
     return sorted(failures, key=lambda failing: (not failing.regressed, -failing.session))
 
@@ -107,11 +109,13 @@ def _add(tries: _Tries, attempt: Attempt, end: Lost | None) -> None:
 def _of_owner(
     owner: Owner,
     tries: Mapping[Case | None, _Tries],
+    level: float,
     units: Mapping[str, str],
     facts: Sequence[Fact],
     first_that_counts: int,
 ) -> Iterator[Failing]:
-    """Yields the failures of a library on a path, as widely as they are alike."""
+    """Yields the failures of a library on a path, as widely as they are alike. `level`: the
+    probability that it gives an alarm by chance."""
     since = {case: since_then for case, of_case in tries.items() if (since_then := _since(of_case))}
     # Cases that failed in the same tries are one question.
     answers = {case: (*map(frozenset, (tries[case].tried, tries[case].failed)),) for case in since}
@@ -120,9 +124,9 @@ def _of_owner(
     certain = {
         case: failing_since
         for case, failing_since in since.items()
-        if dead(failing_since.counts)
-        or _wrong(tries[case], failing_since.session)
-        or judged[answers[case]].p_adjusted * failing_since.splits <= LEVEL
+        if _wrong(tries[case], failing_since.session)
+        or judged[answers[case]].p_adjusted * failing_since.splits <= level
+        or (dead(failing_since.counts) and judged[answers[case]].more)
     }
     cases = sorted(case for case in certain if case is not None)
     planned = {case for case in tries if case is not None}

@@ -150,7 +150,9 @@ def _judged(course: Course, step: Step | None, history: History) -> dict[str, Va
 
 
 def _failing(failing: Failing, history: History) -> Finding:
-    command = shlex.join(["nearpeak", "report", history.sessions[-1].folder, "--verbose"])
+    command = shlex.join(
+        ["nearpeak", "report", history.sessions[failing.session].folder, "--verbose"]
+    )
     return Finding(f"Since {wording.failure(failing, history)}", "See how it failed:", command)
 
 

@@ -57,7 +57,7 @@ def conclusion(history: History) -> str:
 
 
 def _lasting(history: History) -> str:
-    """`, in which a loss has to last 4`."""
+    """`, in which only a loss that lasted 4 can be found`."""
     if not history.seen_after or history.seen_after == PERSISTS:
         return ""
     return f", in which only a loss that lasted {history.seen_after} can be found"
@@ -250,8 +250,9 @@ def _errors(history: History) -> str:
     """The error rate of one look."""
     if history.correlation >= max(_ALIKE, 2 / math.sqrt(len(history.sessions))):
         return (
-            f"Neighbouring sessions are alike (correlation {number(history.correlation)}): up to"
-            f" {100 * _ERRORS_IF_ALIKE:.0f} % of looks at an unchanged history show a change."
+            f"Neighbouring sessions are alike (correlation {number(history.correlation)}): in"
+            f" simulations up to {100 * _ERRORS_IF_ALIKE:.0f} % of looks at an unchanged history"
+            " show a change."
         )
     rate = f"{100 * history.error_rate:.6g} %"
     return (

@@ -77,9 +77,7 @@ class Within:
                 mode=mode,
                 unit=UNITS[metric],
                 usual=usual,
-                nodes=spread(np.nanmedian(effect.nodes, axis=1))
-                if self._count >= DISTINGUISHED
-                else None,
+                nodes=spread(lower_median(effect.nodes)) if self._count >= DISTINGUISHED else None,
                 links=None,
                 launches=None,
             )
@@ -120,9 +118,8 @@ def _table(inside: Inside, metric: Metric, mode: Mode, count: int, rails: int) -
     """The logarithms of the times of a message: nodes x GPUs x the other GPU or rank."""
     latency, bandwidth = inside.latency_us, inside.bandwidth_gbs
     which: Booleans = (inside.host == (mode == "host")) & (latency > 0) & (bandwidth > 0)
-    logarithms = np.log(latency) if metric == "latency_us" else -np.log(bandwidth)
+    values = np.log(latency[which]) if metric == "latency_us" else -np.log(bandwidth[which])
     place = (inside.node[which] * rails + inside.gpu[which]) * rails + inside.other[which]
-    values = logarithms[which]
     order = np.lexsort((values, place))
     names, starts, sizes = np.unique(place[order], return_index=True, return_counts=True)
     flat = np.full(count * rails * rails, np.nan)

@@ -22,8 +22,9 @@ LINK_XGMI = 11
 # MB/s of every such link, which is no rate of the hardware.
 WEIGHT_IN_PACKAGE = 13
 WEIGHT_OF_HOP = 15  # KFD_CRAT_XGMI_WEIGHT, of each link of xGMI on the way
-# GB/s each way of a link between two GPUs, by AMD's data sheets. Older drivers take 25 GT/s, which
-# makes 50, for the links of every model.
+# GB/s each way of a link between two GPUs: of MI300X by AMD's page on RCCL and xGMI
+# (rocm.blogs.amd.com/software-tools-optimization/mi300x-rccl-xgmi), of the others by its data
+# sheets. Older drivers take 25 GT/s, which makes 50, for the links of every model.
 LINK_GBS = {
     "AMD Instinct MI300X": 64.0,
     "AMD Instinct MI300X HF": 64.0,
