@@ -3,10 +3,10 @@
 // `handoff` and `handoff_allreduce` of nearpeak-mpi and nearpeak-native read from the GPU's clock,
 // seen from outside, without any of their code. Loaded before a program:
 //   C=/usr/local/cuda   # or where cupti.h and libcupti.so are
-//   g++ -O2 -shared -fPIC -I$C/include benchmarks/plain/kernel_gaps.cpp -o gaps.so -L$C/lib64 -lcupti
+//   g++ -O2 -shared -fPIC -I$C/include -L$C/lib64 kernel_gaps.cpp -o gaps.so -lcupti
 //   LD_PRELOAD=$PWD/gaps.so KERNEL_GAPS=hand_over nearpeak run handoff --mpi intel --sizes 64K ...
-// Each process with such kernels prints, at its end, the median time between two of them: of 21 gaps
-// 20 have a message of the chain in them.
+// Each process with such kernels prints, at its end, the median time between two of them: of 21
+// gaps 20 have a message of the chain in them.
 #include <cupti.h>
 #include <unistd.h>
 
