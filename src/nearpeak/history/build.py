@@ -76,7 +76,9 @@ def build(
         events=[],
         failures=failures.find(studies, numbers, changed, first),
         restarted=restarted,
-        left_out=[LeftOut(folder=_utf8(folder), why=_utf8(reason)) for folder, reason in skipped],
+        left_out=[
+            LeftOut(folder=_utf8(str(folder)), why=_utf8(reason)) for folder, reason in skipped
+        ],
         gone=list(_gone(judged)),
         judged=bool(((~np.isnan(table)).sum(axis=1) >= change_points.FEWEST).any()),
         seen_after=change_points.seen_after(len(sessions)),
