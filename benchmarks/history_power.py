@@ -172,8 +172,8 @@ def shares(looks: list[Looked]) -> Iterator[str]:
 
 
 def loss(scatter: Scatter, part: str, lost: float) -> str:
-    """Simulates a loss: returns the row of the shares of histories in which a look so many
-    sessions after it finds it, and in which the limit by hand is passed."""
+    """Simulates a loss: returns the row of the shares of histories that find it, by the sessions
+    since then, and of those that pass the limit by hand."""
     generator = np.random.default_rng(3)
     found = np.zeros(len(AFTER))
     by_hand = 0
@@ -188,8 +188,8 @@ def loss(scatter: Scatter, part: str, lost: float) -> str:
 
 
 def second(scatter: Scatter, factor: float, gap: int) -> str:
-    """Simulates a loss soon after another change: returns the row of the shares of histories in
-    which a look so many sessions after it finds it."""
+    """Simulates a loss soon after another change: returns the row of the shares of histories that
+    find it, by the sessions since then."""
     generator = np.random.default_rng(4)
     found = np.zeros(len(AFTER))
     for _ in range(PLANTED):

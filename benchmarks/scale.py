@@ -73,7 +73,7 @@ class Cluster(NamedTuple):
     above: tuple[int, ...] = ()  # leaves of each wider group
     taper: float = 1.0  # nodes of a leaf for each of its uplinks
     static: bool = False  # each pair has a route of its own, so that some share an uplink
-    gpus: int = 0  # of each node, each with an adapter: so many rails
+    gpus: int = 0  # of each node, each with an adapter: the rails
 
 
 CLUSTERS = {

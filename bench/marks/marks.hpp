@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Marks between which `nearpeak explain` looks at what a library does: its library (explain/) is
-// preloaded then. In all other launches nobody is told, nor by the layer, which is a part of what
-// is looked at.
+// preloaded then. In all other launches marks do nothing. The layer sets none, as explain looks at
+// the layer, too.
 #pragma once
 
 #include <dlfcn.h>

@@ -80,7 +80,7 @@ def test_roce_without_its_interface_is_a_port(root: Path, put: Put, name: str) -
 
 
 def test_ports_without_addresses_are_their_interface(root: Path, put: Put) -> None:
-    """Of a BlueField whose ports the host has: its RoCE is off, and its functions have ports."""
+    """The host has the ports of a BlueField: RoCE is off, and its functions have ports."""
     interface(put, root, "p0", PCI, phys_port_name="p0")
     for number in (1, 2):
         port(put, root, "mlx5_0", PCI, "Ethernet", number)
@@ -88,7 +88,7 @@ def test_ports_without_addresses_are_their_interface(root: Path, put: Put) -> No
 
 
 def test_devices_for_management_are_left_out(root: Path, put: Put) -> None:
-    """Of a ConnectX-8, whose port has four planes (rdma dev add smi1 type SMI)."""
+    """The port of a ConnectX-8 has four planes (rdma dev add smi1 type SMI)."""
     port(put, root, "mlx5_0", PCI, "InfiniBand")
     for number in range(1, 5):
         port(put, root, "smi1", PCI, "InfiniBand", number)

@@ -126,7 +126,7 @@ def test_a_gpu_has_all_efa_adapters_below_its_switch(load: Load) -> None:
 
 
 def test_a_gpu_reaches_its_adapters_below_the_bridges_to_the_cpu(load: Load) -> None:
-    """Of p5, where those are 16 lanes of 8 GT/s: 14.2 GB/s measured to the CPU, 38 over EFA."""
+    """On p5 the links above have 16 lanes of 8 GT/s: 14.2 GB/s measured to the CPU, 38 over EFA."""
     machine = load("aws-p5")
     found = paths(machine, ["recorded", "b"])
     assert {gpu.numa_node for gpu in machine.gpus[:4]} == {0}

@@ -63,7 +63,7 @@ def begin(of: Chosen) -> Begin:
 
 
 def rails(number: int) -> dict[str, object]:
-    """The options of so many GPUs on each node."""
+    """The options for `number` GPUs on each node."""
     return {
         "buffers": "D,D",
         "rails": [Rail(gpu=str(gpu), adapter=f"mlx5_{gpu}:1") for gpu in range(number)],

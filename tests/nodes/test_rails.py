@@ -23,7 +23,7 @@ made = sys.modules["made_nodes"]  # loaded by tests/conftest.py
 
 
 class Cluster:
-    """GPUs of nodes, whose messages take so many times as long."""
+    """Nodes with GPUs; each GPU, rail or link has a factor for the time of its messages."""
 
     def __init__(self, nodes: int, gpus: int) -> None:
         self.gpus = np.ones((nodes, gpus))
@@ -111,7 +111,7 @@ def test_a_gpu_that_is_slow_to_host_memory_alone(tmp_path: Path, gpus: int, culp
 
 @pytest.mark.parametrize("ranks", [[1], [4, 5, 6, 7], [0, 1, 2, 3]])
 def test_slow_host_memory_is_named_with_its_ranks(tmp_path: Path, ranks: list[int]) -> None:
-    """That of one socket is slow to the GPUs of both."""
+    """The memory of a socket is slow to the GPUs of both sockets."""
     cluster = Cluster(8, 8)
     cluster.memory[3, ranks] = 1.3
     results = found(tmp_path, cluster)

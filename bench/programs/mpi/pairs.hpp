@@ -19,8 +19,8 @@ struct RoundLine {
   std::vector<int> partners;  // the rank that each rank is measured with; -1: none
 };
 
-// Parses "0-3 1-2" or "H,D 0-3 1-2", of so many ranks. Throws BadInput for a rank that is not
-// there, or that has two partners, and for buffers that are none.
+// Parses "0-3 1-2" or "H,D 0-3 1-2". Throws BadInput for a rank from `ranks` on, a rank with two
+// partners, and unknown buffers.
 RoundLine parse_round(const std::string& line, int ranks);
 
 // Collective. Returns kGood, or kWrongData where a pair received wrong data; that is a record, and

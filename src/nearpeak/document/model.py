@@ -192,7 +192,7 @@ class Finding:
         """The origin of the loss, and what to do about it: `Settings: move the threshold.`"""
         if not (self.origin and self.action):
             return self.action
-        return f"{self.origin.capitalize()}: {_continued(self.action)}"
+        return f"{self.origin.capitalize()}: {continued(self.action)}"
 
     @property
     def with_further(self) -> "Finding":
@@ -203,8 +203,8 @@ class Finding:
         return replace(self, action=action, command=self.further.text, further=None)
 
 
-def _continued(text: str) -> str:
-    """A sentence behind a colon: its first letter is small, but for names such as MPI."""
+def continued(text: str) -> str:
+    """The text within a sentence: its first letter is small, but for names such as MPI."""
     return text if text[1:2].isupper() else f"{text[:1].lower()}{text[1:]}"
 
 

@@ -27,7 +27,7 @@ from nearpeak.terms.outcomes import Lost
 
 Owner = tuple[Who, Place]
 Attempt = tuple[int, int]  # session, block
-_FIXED = 0.05  # probability of so many successes at the end, below which failures ended
+_FIXED = 0.05  # failures have ended if the last successes are less probable than this
 
 
 @dataclass

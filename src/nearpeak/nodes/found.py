@@ -183,8 +183,8 @@ class Found(msgspec.Struct, kw_only=True):
     levels: list[Level] = []  # groups of nodes, the smallest first; empty: none are known
     order: list[int] = []  # the nodes in the order of the rows of maps: group by group
     levels_from: str = ""  # `Slurm`, `file`, `names`, `figures`, or `none`: one group
-    # true: the figures look grouped, and the groups cannot be told, so that only what is slow
-    # whatever they are is called slow
+    # true: the figures look grouped, but show no groups; then only what is slow in any grouping is
+    # called slow
     unclear: bool = False
     requirements: list[Required] = []  # the usual pair against each of them, in their order
     # buffers of both ends of a pair: `H,H`, `D,D`, or `H,D`, in both orders

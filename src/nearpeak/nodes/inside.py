@@ -94,7 +94,7 @@ class Within:
 def effects(
     launches: Sequence[Inside | None], metric: Metric, mode: Mode, count: int, rails: int
 ) -> Effects | None:
-    """The effects of `count` nodes of so many rails; None if nothing was measured."""
+    """The effects of `count` nodes with `rails` GPUs each; None if nothing was measured."""
     tables = [
         np.full((count, rails, rails), np.nan)
         if inside is None

@@ -46,7 +46,7 @@ FOUND, SCATTER = 0.9, 0.06
 # Times as long: smaller excesses do not count as slow. All pairs of a node tell of it, of a link
 # only one.
 NODE_MARGIN, MARGIN = 1.05, 1.1
-# Within a node, so many values of a GPU in a launch.
+# Values of each GPU in a launch, of messages within its node.
 VALUES_INSIDE = 8
 # Guesses for the estimate. A round: its buffers and their first use. A launch: its start, and that
 # of each rank.
@@ -181,12 +181,12 @@ def planned(chosen: Chosen) -> list[Measures]:
 
 
 def _rounds_of_all(number: int) -> int:
-    """The rounds that have every pair of so many once; none of a single one."""
+    """The number of rounds in which each pair of `number` nodes meets once; 0 for a single node."""
     return number - 1 + number % 2 if number > 1 else 0
 
 
 def is_one_by_one(number: int) -> bool:
-    """True if every round of so many nodes is one pair."""
+    """True if a round of `number` nodes is a single pair."""
     return number // 2 == 1
 
 
@@ -318,8 +318,8 @@ def tests_of_nodes(chosen: Chosen) -> int:
 
 
 def is_shown(subjects: int, launches: int, tests: int) -> bool:
-    """True if so many launches can show that one of these subjects is slow, at best: if it is
-    slower than any of them ever scatters (additive.excess), among so many tests of its family."""
+    """True if these launches can show that one subject is slow, at best: if it is slower than any
+    subject ever scatters (additive.excess). `tests`: those of its family."""
     share = 1 / (subjects * launches + 1)
     fisher = float(scipy.special.chdtrc(2 * launches, -2 * launches * math.log(share)))
     return 2 * 2 * min(fisher, share**launches) * tests < ERROR_RATE

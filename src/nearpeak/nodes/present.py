@@ -144,8 +144,9 @@ def repeat(results: Found) -> str:
     if results.rails:
         gpus = ",".join(rail.gpu for rail in results.rails)
         line += ["--buffers", results.buffers, "--gpus", gpus]
-        if adapters := [rail.adapter for rail in results.rails if rail.adapter]:
-            line += ["--adapters", ",".join(adapters)] * (len(adapters) == len(results.rails))
+        adapters = [rail.adapter for rail in results.rails if rail.adapter]
+        if len(adapters) == len(results.rails):
+            line += ["--adapters", ",".join(adapters)]
     return shlex.join([*line, "-o", "again"])
 
 

@@ -120,7 +120,7 @@ def _listed_hosts(devices: Sequence[re.Match[str]]) -> int | None:
 
 
 def _algorithm(lines: Sequence[str]) -> str:
-    """The last that NCCL chose, else the one that it was told to use; empty where it is none."""
+    """The algorithm that NCCL chose last, else the one that the user forced; empty without one."""
     chosen = [match["name"].lower() for match in matches(CHOSEN.match, lines)][-1:]
     forced = {match["name"].lower() for match in matches(FORCED.match, lines)}
     names = chosen or (list(forced) if len(forced) == 1 else [""])

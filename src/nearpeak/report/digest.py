@@ -23,6 +23,7 @@ from nearpeak.document.model import (
     Rows,
     Section,
     Table,
+    continued,
 )
 from nearpeak.document.terminal import print_document
 from nearpeak.journal import resume_study
@@ -257,13 +258,9 @@ def _others(results: Results) -> Iterator[Block]:
         yield replace(table_one(results, results.peaks), title="", caption="")
 
 
-def _within_a_sentence(title: str) -> str:
-    return title[:1].lower() + title[1:]
-
-
 def _also(results: Results) -> str:
     """Names what was measured besides messages; empty if nothing was."""
-    titles = [*applications.names(results), *map(_within_a_sentence, titles_of(results))]
+    titles = [*applications.names(results), *map(continued, titles_of(results))]
     return f"Also measured: {listed(titles)}." if titles else ""
 
 

@@ -109,8 +109,8 @@ def find(rows: Floats, families: Sequence[int]) -> list[Step]:
 
 
 def seen_after(sessions: int) -> int | None:
-    """The fewest sessions for which a loss, however large, has to last until it can be found in a
-    history of so many sessions; None: it cannot be found.
+    """The fewest sessions that a loss, however large, must last before it can be found in a history
+    of `sessions`; None: it cannot be found.
 
     No other order of sessions may have the newest ones together, too often.
     """

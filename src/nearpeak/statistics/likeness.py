@@ -30,7 +30,7 @@ MODELS = [(0.0, 0.0), *((state, kept) for state in _STATE for kept in _KEPT)]
 
 
 class _Fit(NamedTuple):
-    """A model, for rows of so many sessions."""
+    """A model, for rows of one length."""
 
     whitening: Floats  # sessions x sessions
     lines: Floats  # the whitened level and trend, orthogonal and of length 1: sessions x 2
@@ -45,8 +45,8 @@ class Likeness(NamedTuple):
     sessions: int
 
     def inflation(self, before: Indices, after: Indices) -> Floats:
-        """The variance of the difference of two neighbouring levels of so many sessions, over what
-        it is if sessions are independent: rows x levels."""
+        """The variance of the difference of two neighbouring levels, over what it is if sessions
+        are independent: rows x levels. `before`, `after`: the sessions of each level."""
         of_models = [
             _inflation(state, kept, self.sessions, before, after) for state, kept in MODELS
         ]
