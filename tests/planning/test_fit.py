@@ -193,6 +193,7 @@ def test_what_the_user_named_is_never_left_out(
     paths = ["host-host tcp-loopback", "gpu-gpu same-gpu"]
     assert not set(paths) & set(left(paths=paths))
     assert not set(paths) & set(left(kept_paths=paths))
+    assert not set(paths) & set(left(kept_paths=["*"]))
     alone = left(benchmarks=["latency", "bibw"], paths=paths, kept_paths=paths[1:], kept_alone=True)
     assert alone == ["bibw", paths[0]]
     # Where one stays in any case, the last of those that may go need not.

@@ -60,6 +60,8 @@ WITHIN, BETWEEN = "host-host same-numa", "host-host two-nodes"
         ({}, [WITHIN], ""),
         ({}, [BETWEEN, "host x3 3-nodes"], ""),
         ({"paths": [BETWEEN, WITHIN]}, [WITHIN, BETWEEN], ""),
+        ({"paths": [WITHIN]}, [f"{WITHIN[:-1]}*"], ""),
+        ({"paths": [WITHIN]}, ["*x"], "'\\*x' is none of the paths of --paths"),
         ({}, [WITHIN, BETWEEN], f"--paths '{BETWEEN},{WITHIN}'$"),
         ({"hosts": ["a", "b"]}, [WITHIN], f"the job is of 2, .*--paths '{WITHIN}'$"),
         ({"paths": [BETWEEN]}, [WITHIN], f"'{WITHIN}' is none of the paths of --paths"),

@@ -360,6 +360,35 @@ def test_what_the_budget_left_out_is_told(results: Results) -> None:
         check([wanted], measured(results), left_out=[of_another])
 
 
+def test_a_pattern_requires_it_of_each_path_that_fits(results: Results) -> None:
+    other = "host-host same-package"
+    subjects = measured(results)
+    place = msgspec.structs.replace(subjects[0].place, path=other)
+    subjects += [replace(subject, place=place) for subject in subjects]
+    results.cells += [msgspec.structs.replace(cell, place=place) for cell in results.cells]
+
+    def required(text: str) -> list[str]:
+        wanted = parse_requirement(text)
+        check([wanted], subjects)
+        return [each.requirement for each in judge([wanted], subjects, results)]
+
+    both = [f"alpha,{path}:bw:1K>=0.5" for path in (SAME, other)]
+    assert required("alpha,host-host same-*:bw:1K>=0.5") == both
+    assert required("alpha, host-host same-p*:bw:1K>=0.5") == [f"alpha, {other}:bw:1K>=0.5"]
+    with pytest.raises(UserError, match=r"no path 'gpu-\*'; there are: host-host same-numa, host-"):
+        required("gpu-*:bw:1K>=0.5")
+    with pytest.raises(UserError, match=f"--require '{SAME}:wb>=0.5': 'wb' is not measured on"):
+        required("*:wb>=0.5")
+
+
+def test_a_pattern_names_a_path_that_the_budget_left_out(results: Results) -> None:
+    left = LeftOut(kind="path", name="host-gpu far", why="", paths=["host-gpu far"], budget_seconds=90)
+    wanted = parse_requirement("*:bw:1K>=0.2")
+    check([wanted], measured(results))
+    with pytest.raises(UserError, match=r"left out host-gpu far, as its budget was"):
+        check([wanted], measured(results), left_out=[left])
+
+
 def test_one_value_is_met_and_not_enough(results: Results) -> None:
     cell = next(cell for cell in results.cells if cell.case.x == 1024 and cell.case.metric == "bw")
     cell.ci95, cell.range = None, (5.0, 5.0)

@@ -78,6 +78,7 @@ Require = Annotated[
         help="Exit with 1 unless every library reaches this: a fraction of the ceiling (>=0.9), a"
         " fraction of the link's rate (>=80% of theoretical), or a figure (>=11GB/s, >=500MB/s,"
         " <=12us)."
+        " A * in PATH: every path that fits."
         " 'LIBRARY,' before PATH: only that library. 'ceiling,' before PATH: the ceiling itself."
         " ' strict' at the end: the whole interval must reach it. Without SIZE: at the size where"
         " the ceiling is best.",

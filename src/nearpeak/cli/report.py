@@ -52,6 +52,8 @@ Examples:
 
   nearpeak report study --require "ceiling,gpu-gpu nvlink:bw>=80% of theoretical"
 
+  nearpeak report study --require "ceiling,gpu-gpu pair *:bw:256M>=380GB/s strict"
+
   nearpeak report study --require "host-memory node0:copy>=20GB/s"
 
   nearpeak report study --csv -o cells.csv

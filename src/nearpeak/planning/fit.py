@@ -19,7 +19,7 @@ from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL
 from nearpeak.terms.axes import STAGING, staging
 from nearpeak.terms.benchmarks import QUOTED_BYTES
 from nearpeak.terms.left_out import LeftOut, LeftOutKind
-from nearpeak.terms.path import DataPath
+from nearpeak.terms.path import DataPath, is_named
 
 # Launches that take longer than guessed may exceed the budget by this factor.
 OVERTIME = 1.25
@@ -326,7 +326,7 @@ def _named_benchmarks(options: Options) -> set[str]:
 
 def _named(path: DataPath, options: Options) -> bool:
     """True if the user asked for the path."""
-    if path.id in options.kept_paths:
+    if any(is_named(path.id, name) for name in options.kept_paths):
         return True
     requested = path.named or path.pair or (options.ranks and not path.is_local)
     return bool(requested) and not options.kept_alone

@@ -10,6 +10,7 @@ from nearpeak.errors import UserError
 from nearpeak.launching.batch import JobRequest
 from nearpeak.planning.options import Options
 from nearpeak.planning.usual import budget_of
+from nearpeak.terms.path import is_named
 from nearpeak.terms.study_files import PLAN
 
 _NODES = re.compile(r"\b(\d{1,4})-nodes\b")
@@ -29,7 +30,7 @@ def check_paths(options: Options, required: Sequence[str]) -> None:
     paths take."""
     nodes, named = _nodes(options), options.paths
     for path in required:
-        if path in named:
+        if any(is_named(each, path) for each in named):
             continue
         if named:
             raise UserError(f"--require: {path!r} is none of the paths of --paths: name it there")

@@ -66,7 +66,7 @@ class Options:
     require: list[str] = field(default_factory=list)  # nearpeak.results.requirements
     # What `require` names: a budget leaves nothing of it out.
     kept_sizes: list[int] = field(default_factory=list)  # bytes
-    kept_paths: list[str] = field(default_factory=list)
+    kept_paths: list[str] = field(default_factory=list)  # names, or patterns
     kept_benchmarks: list[str] = field(default_factory=list)
     kept_alone: bool = False  # all other named things may be left out too
 

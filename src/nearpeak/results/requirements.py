@@ -8,7 +8,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import NamedTuple
 
@@ -26,6 +26,7 @@ from nearpeak.terms.axes import staging
 from nearpeak.terms.benchmarks import QUOTED_BYTES
 from nearpeak.terms.identity import CEILING, Case, Place, Who
 from nearpeak.terms.left_out import LeftOut
+from nearpeak.terms.path import is_named
 from nearpeak.terms.sizes import format_seconds, format_sizes, parse_bytes
 from nearpeak.terms.subjects import Subject
 
@@ -59,12 +60,12 @@ class Bound:
 
 @dataclass(frozen=True)
 class Requirement:
-    """One path and benchmark, and the bound there."""
+    """One path and benchmark, or such paths, and the bound there."""
 
-    text: str  # as it was given
+    text: str  # as it was given; of one of the paths that fit a pattern, with its name
     # As the tables name it, "openmpi@dmabuf-off", or "ceiling"; None: all libraries of the study.
     library: str | None
-    path: str
+    path: str  # or a pattern: "host-gpu pair *"
     figure: str  # "bw", "mbw_mr mr"
     size: int | None  # of a message, or of a problem; None: where the ceiling is at its best
     bound: Bound
@@ -122,7 +123,8 @@ def check(
 ) -> None:
     """UserError for a requirement that names nothing of what is measured, with what there is, or
     that a study left it out."""
-    for wanted in requirements:
+    unmeasured = [path for o in left_out for path in (*o.paths, *filter(None, [o.path]))]
+    for wanted in _on_each_path(requirements, subjects, unmeasured):
         try:
             _named(wanted, subjects, why_not)
         except UserError as error:
@@ -137,6 +139,19 @@ def check(
                     f" was too short: --budget {format_seconds(left.budget_seconds)} has it"
                 )
             ) from None
+
+
+def _on_each_path(
+    requirements: Iterable[Requirement], subjects: Sequence[Subject], more: Iterable[str] = ()
+) -> list[Requirement]:
+    """The requirements; in place of one with a pattern, one for each path that fits it, of those
+    measured and of `more`, if any does."""
+    paths = dict.fromkeys([*(subject.place.path for subject in subjects), *more])
+    return [
+        replace(wanted, text=wanted.text.replace(wanted.path, path, 1), path=path)
+        for wanted in requirements
+        for path in [path for path in paths if is_named(path, wanted.path)] or [wanted.path]
+    ]
 
 
 def _named(
@@ -236,7 +251,8 @@ def judge(
     `subjects` are those that the requirements were checked with. A figure that was not measured is
     missed."""
     measured = _Measured(results)
-    return [judged for wanted in requirements for judged in _judge(wanted, subjects, measured)]
+    each = _on_each_path(requirements, subjects)
+    return [judged for wanted in each for judged in _judge(wanted, subjects, measured)]
 
 
 def _judge(

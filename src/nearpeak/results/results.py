@@ -913,7 +913,7 @@ class Judgement(msgspec.Struct, kw_only=True):
     """The verdict on one library, or a ceiling, by a requirement
     (docs/how-to/requirements.md)."""
 
-    requirement: str  # as it was given
+    requirement: str  # as it was given; where it has a pattern, with the path's id in its place
     path: str  # id of its path
     who: Who  # the library; empty for a ceiling
     met: bool  # the requirement is met

@@ -3,6 +3,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
 
 import msgspec
 
@@ -173,6 +174,11 @@ class DataPath(msgspec.Struct, kw_only=True, frozen=True):
             variant_of=self.variant_of,
             pair=self.pair,
         )
+
+
+def is_named(path: str, name: str) -> bool:
+    """True if the id of a path is this name, or fits this pattern: `host-gpu pair *`."""
+    return path == name or fnmatchcase(path, name)
 
 
 def by_place(paths: Iterable[DataPath]) -> dict[Place, DataPath]:
