@@ -13,6 +13,9 @@ import msgspec
 import pytest
 
 from nearpeak import numbers
+from nearpeak.machine.gpus import pci
+from nearpeak.machine.gpus.nvidia import LANE_PAYLOAD
+from nearpeak.machine.gpus.nvlinks import MODELS
 from nearpeak.report import wording
 from nearpeak.results.build import from_json
 from nearpeak.results.results import Results
@@ -139,6 +142,25 @@ def test_the_guide_to_the_layer_has_the_times_of_a_recorded_run() -> None:
             times[way] = f"{statistics.median(map(float, runs)):.2f}"
         row = rf"\| `{deck}`, [^|]* \| {times['layer']} s \| {times['alone']} s \|"
         assert re.search(row, page)
+
+
+def test_the_tutorial_has_the_rates_of_sound_links() -> None:
+    """As `nearpeak machine` prints them."""
+    page = (ROOT / "docs" / "tutorials" / "accept-a-node.md").read_text(encoding="utf-8")
+    of_pcie = [[pci.link_gbs(generation, lanes) for lanes in (16, 8)] for generation in range(3, 7)]
+    for generation, rates in enumerate(of_pcie, start=3):
+        row = " | ".join(f"{rate:.4g}" for rate in rates if rate)
+        assert f"| generation {generation} | {row} |" in page
+    of_nvlink = re.findall(
+        r"^\| (\w+)\b.* \(NVLink (\d)\) \| (\d+) \| (\d+) \|$", page, re.MULTILINE
+    )
+    assert len(of_nvlink) == 4
+    names = {"V100": "V100-SXM2", "A100": "A100-SXM4", "H100": "H100 80GB HBM3", "B200": "B200"}
+    link_mbs = {"2": 25781, "3": 25000, "4": 26562, "5": 53125}
+    for model, generation, links, rate in of_nvlink:
+        [known] = [each.links for each in MODELS if each.fits(names[model])]
+        mbs = LANE_PAYLOAD.get(link_mbs[generation], link_mbs[generation])
+        assert (int(links), int(rate)) == (known, known * mbs / 1000)
 
 
 def test_the_changelog_has_the_windows_of_recorded_runs() -> None:

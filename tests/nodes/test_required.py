@@ -44,6 +44,7 @@ def test_a_requirement_says_what_and_how_much(text: str, parts: tuple[str, str, 
         ("bandwidth<=20GB/s", "bandwidth is measured in GB/s"),
         ("latency>=3us", "latency is measured in us: write latency<=NUMBERus"),
         ("latency<=0us", "latency is measured in us"),
+        ("bandwidth>=20GB/s strict", "the usual pair has no interval: leave 'strict' out"),
     ],
 )
 def test_what_is_none_is_refused(text: str, said: str) -> None:

@@ -382,7 +382,9 @@ def test_a_pattern_requires_it_of_each_path_that_fits(results: Results) -> None:
 
 
 def test_a_pattern_names_a_path_that_the_budget_left_out(results: Results) -> None:
-    left = LeftOut(kind="path", name="host-gpu far", why="", paths=["host-gpu far"], budget_seconds=90)
+    left = LeftOut(
+        kind="path", name="host-gpu far", why="", paths=["host-gpu far"], budget_seconds=90
+    )
     wanted = parse_requirement("*:bw:1K>=0.2")
     check([wanted], measured(results))
     with pytest.raises(UserError, match=r"left out host-gpu far, as its budget was"):

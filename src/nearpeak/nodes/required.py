@@ -36,6 +36,8 @@ class Wanted(NamedTuple):
 def parse(text: str) -> Wanted:
     """Parses a requirement like `bandwidth>=20GB/s`; UserError for anything else."""
     match = FORM.fullmatch(text)
+    if text.endswith(" strict"):
+        raise UserError(f"--require {text!r}: the usual pair has no interval: leave 'strict' out")
     if match is None:
         raise UserError(f"--require {text!r} is not a requirement of nodes: write {FORMS}")
     metric = next(metric for metric in RELATIONS if match[metric])
