@@ -30,7 +30,7 @@ def check_paths(options: Options, required: Sequence[str]) -> None:
     paths take."""
     nodes, named = _nodes(options), options.paths
     for path in required:
-        if any(is_named(each, path) for each in named):
+        if any(is_named(name, path) for name in named):
             continue
         if named:
             raise UserError(f"--require: {path!r} is none of the paths of --paths: name it there")

@@ -251,8 +251,8 @@ def judge(
     `subjects` are those that the requirements were checked with. A figure that was not measured is
     missed."""
     measured = _Measured(results)
-    each = _on_each_path(requirements, subjects)
-    return [judged for wanted in each for judged in _judge(wanted, subjects, measured)]
+    wanted_on_paths = _on_each_path(requirements, subjects)
+    return [judged for wanted in wanted_on_paths for judged in _judge(wanted, subjects, measured)]
 
 
 def _judge(
