@@ -8,20 +8,25 @@ from nearpeak.appraisal.judge import appraise
 from nearpeak.appraisal.known import Hardware, named
 from nearpeak.findings.build import results_of
 from nearpeak.observations.load import load_printed
+from nearpeak.observations.observed import Observations
 from nearpeak.observations.printed import Printed, lines_of
-from nearpeak.results.results import Appraisal
+from nearpeak.results.results import Appraisal, Results
 
 MIB = 1 << 20
 H100, A100_CARD = "NVIDIA H100 80GB HBM3", "NVIDIA A100 80GB PCIe"
 Point = tuple[int, float]  # a size, and a figure
 
 
-def appraisals(text: str, machine: str = "") -> list[Appraisal]:
-    """The verdicts on an output."""
+def read(text: str) -> tuple[Results, Observations]:
+    """The results of an output, and its observations."""
     printed = Printed(Path("made.txt"), "made.txt", "2026-01-01", lines_of(text), "", "")
     observations = load_printed(printed)
-    hardware = named(machine) if machine else Hardware()
-    return appraise(results_of(observations), observations, hardware)
+    return results_of(observations), observations
+
+
+def appraisals(text: str, machine: str = "") -> list[Appraisal]:
+    """The verdicts on an output."""
+    return appraise(*read(text), named(machine) if machine else Hardware())
 
 
 def appraised(text: str, machine: str = "") -> Appraisal:

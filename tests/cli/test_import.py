@@ -315,20 +315,59 @@ def test_a_machine_that_is_not_known_writes_nothing(nearpeak: Nearpeak, tmp_path
     assert not (tmp_path / "here").exists()
 
 
+SHIPPED = Path(__file__).parents[2] / "examples" / "h200x2-shipped"
+
+
 @pytest.mark.parametrize(("mbs", "verdict"), [(350_000.0, "near"), (180_000.0, "below")])
 def test_beside_a_study_its_ceiling_is_the_reference(
     nearpeak: Nearpeak, tmp_path: Path, mbs: float, verdict: str
 ) -> None:
-    """OMB's windows reuse one buffer: only where the study's do not, there is no percentage."""
     table = f"# OSU MPI-CUDA Latency Test v7.2\n{DEVICES}\n# Size Latency (us)\n16777216 {{:.2f}}\n"
     us = 16777216 / mbs
     (tmp_path / "latency.txt").write_text(table.format(us))
-    study = str(Path(__file__).parents[2] / "examples" / "h200x2-shipped")
-    words = ("import", "latency.txt", "--beside", study, "--path", "gpu-gpu nvlink")
+    words = ("import", "latency.txt", "--beside", str(SHIPPED), "--path", "gpu-gpu nvlink")
     code, out, _ = nearpeak(*words)
     assert code == 0
-    assert f"gpu-gpu nvlink, as {study} measured" in out.replace("\n", " ").replace("  ", " ")
+    assert f"gpu-gpu nvlink, as {SHIPPED} measured" in out.replace("\n", " ").replace("  ", " ")
     assert f"%, {verdict} " in out
+
+
+@pytest.mark.parametrize(
+    ("path", "buffers", "mbs", "machine", "verdict"),
+    [
+        ("host-gpu near", "HD", 6_560, "h200x2-nvlink", "12.0 %, below"),
+        ("gpu-gpu nvlink", "DD", 120_000, "", "32.6 %, below"),
+        (
+            "host-host same-numa",
+            "HH",
+            27_000,
+            "",
+            "unsure. This table alone cannot tell: what caches",
+        ),
+    ],
+)
+def test_a_window_of_one_buffer_has_a_verdict_beside_a_study(
+    nearpeak: Nearpeak,
+    tmp_path: Path,
+    path: str,
+    buffers: str,
+    mbs: int,
+    machine: str,
+    verdict: str,
+) -> None:
+    """OMB's, where the study gave each message its own."""
+    names = {"H": "HOST (H)", "D": "DEVICE (D)"}
+    (tmp_path / "bw.txt").write_text(
+        "# OSU MPI-CUDA Bandwidth Test v7.2\n"
+        f"# Send Buffer on {names[buffers[0]]} and Receive Buffer on {names[buffers[1]]}\n"
+        f"# Size Bandwidth (MB/s)\n16777216 {mbs:.2f}\n"
+    )
+    words = ["import", "bw.txt", "--beside", str(SHIPPED), "--path", path]
+    code, out, err = nearpeak(*words, *(["--machine", machine] if machine else []))
+    assert (code, err) == (0, "")
+    assert f"  Verdict: {verdict}" in out
+    assert "--machine" not in out  # whatever the hardware is, its ceiling was measured
+    assert "Next: nearpeak study -o here;" not in out  # that was done
 
 
 DEVICES = "# Send Buffer on DEVICE (D) and Receive Buffer on DEVICE (D)"

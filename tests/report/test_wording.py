@@ -116,6 +116,8 @@ def test_who_is_first_is_said_where_it_is_known(
     (headline,) = (each for each in plain.headlines if each.tied and each.case.metric == "bw")
     headline.standing, headline.unjudged = "undecided", headline.tied[:1]
     assert wording.best_words(headline) == "openmpi (not judged against mpich)"
+    headline.unjudged_blocks = 6, 8
+    assert wording.best_words(headline) == "openmpi (not judged against mpich: 6 of 8 blocks)"
     for comparison in plain.comparisons:
         comparison.verdict = "slower"
     tell(plain)

@@ -11,7 +11,7 @@ import pytest
 from nearpeak.observations.observed import Block
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.headlines import find
-from nearpeak.results.results import Cell, Comparison, Headline, Unjudged
+from nearpeak.results.results import Cell, Comparison, Headline, Judging, Unjudged
 from nearpeak.terms.identity import Case, Place, Who
 
 PLACE = Place(path="host-host same-numa")
@@ -118,11 +118,23 @@ def test_of_whom_no_verdict_was_sought_is_told_apart() -> None:
         make_cell(who, times(factor)) for who, factor in ((ALPHA, 1.2), (BETA, 1), (GAMMA, 0.1))
     )
     left_out = [Unjudged(first=other, second=ALPHA) for other in (BETA, GAMMA)]
+    judging = Judging(blocks=6, blocks_needed=7, pairs=3, left_out=left_out)
     for word, unjudged in (("undecided", [BETA, GAMMA]), ("equivalent", [GAMMA])):
         verdicts = [verdict(alpha, beta, word), verdict(alpha, gamma, "undecided")]
-        (found,) = find([alpha, beta, gamma], verdicts, (), Ceilings([]), left_out)
+        (found,) = find([alpha, beta, gamma], verdicts, (), Ceilings([]), judging)
         assert (found.standing, found.tied) == ("undecided", [BETA, GAMMA])
-        assert found.unjudged == unjudged
+        assert (found.unjudged, found.unjudged_blocks) == (unjudged, (6, 7))
+
+
+def test_a_pair_with_fewer_blocks_than_others_is_not_judged() -> None:
+    """All pairs are judged by eight blocks, and one lost two of them with its failed launches."""
+    alpha, beta = (make_cell(who, [*times(1.2), 12.0, 12.0]) for who in (ALPHA, BETA))
+    gamma = make_cell(GAMMA, times(0.1))
+    verdicts = [verdict(alpha, beta, "undecided", 8), verdict(alpha, gamma, "undecided", 6)]
+    judging = Judging(blocks=8, blocks_needed=8, pairs=6)
+    (found,) = find([alpha, beta, gamma], verdicts, (), Ceilings([]), judging)
+    assert (found.tied, found.unjudged) == ([BETA, GAMMA], [GAMMA])
+    assert found.unjudged_blocks == (6, 8)
 
 
 def test_of_times_the_least_is_best() -> None:

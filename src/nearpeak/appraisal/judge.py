@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from nearpeak.appraisal.figure import Figure, figures_of, only_wrong
 from nearpeak.appraisal.known import Hardware, recognised
+from nearpeak.appraisal.of_study import OfStudy
 from nearpeak.appraisal.references import ABOVE, references, undecided
 from nearpeak.appraisal.rules import all_rules
 from nearpeak.appraisal.view import Effect, Reason, View
@@ -17,10 +18,8 @@ from nearpeak.results.results import (
     Appraisal,
     AppraisalState,
     Cell,
-    Imported,
     LikelyReason,
     Results,
-    Source,
     Sustained,
 )
 from nearpeak.terms.ratings import GOOD
@@ -39,10 +38,11 @@ def appraise(
 
     `hardware`: as the user named it; `study`: the folder whose ceilings are the references.
     """
-    imported = sorted(results.imported, key=_share)
-    beside = firsts(imported, lambda one: (one.who, one.place.group, one.case.curve))
+    compared = [OfStudy(one, study, observations.machine) for one in results.imported]
+    lowest = sorted(compared, key=_share)
+    beside = firsts(lowest, lambda one: one.key)
     appraisals = [
-        _appraised(figure, hardware, beside.get(figure.key), study)
+        _appraised(figure, hardware, beside.get(figure.key), STUDY if not study else "")
         for figure in figures_of(results, observations)
     ]
     wrong = [_wrong(cell, observations) for cell in only_wrong(results)]
@@ -64,8 +64,8 @@ def _wrong(cell: Cell, observations: Observations) -> Appraisal:
     )
 
 
-def _share(imported: Imported) -> float:
-    return 1.0 if imported.fraction is None else imported.fraction
+def _share(of_study: OfStudy) -> float:
+    return 1.0 if of_study.share is None else of_study.share
 
 
 def _urgency(appraisal: Appraisal) -> tuple[int, float]:
@@ -74,25 +74,28 @@ def _urgency(appraisal: Appraisal) -> tuple[int, float]:
     return states.index(appraisal.state), min(shares, default=1.0)
 
 
-def _appraised(figure: Figure, named: Hardware, beside: Imported | None, study: str) -> Appraisal:
+def _appraised(
+    figure: Figure, named: Hardware, beside: OfStudy | None, otherwise: str
+) -> Appraisal:
+    """`otherwise`: the command where no reason has one."""
     hardware = _completed(named, recognised(figure.clues), figure.hosts)
     figure = _placed(figure, named)
     view = View(figure, hardware, references(figure, hardware))
     outcomes = {name: rule.find(view) for name, rule in all_rules().items()}
     reasons = {name: reason for name, reason in outcomes.items() if reason}
-    # Ceilings of a study are those of messages.
-    of_study = beside if beside and beside.ceiling and not figure.collective else None
-    sustained = [_of_study(of_study, study)] if of_study else _of_hardware(view)
+    of_study = beside if beside and _is_compared(beside, view) else None
+    sustained = [of_study.sustained] if of_study else _of_hardware(view)
     state = _state(view, sustained, list(reasons.values()))
     likely = _likely(state, reasons)
-    commands = [reason.command for reason in likely if reason.command]
+    commands = [reason.command for reason in likely]
+    commands.append(of_study.command if of_study else "")
     return Appraisal(
         who=figure.who,
         place=figure.place,
-        case=of_study.case if of_study else figure.case,
+        case=of_study.imported.case if of_study else figure.case,
         tool=figure.clues.tool,
         unit=figure.cells[0].unit if of_study else "us" if figure.of_time else "GB/s",
-        value=of_study.value if of_study else figure.value,
+        value=of_study.imported.value if of_study else figure.value,
         best=figure.best if figure.matrix else None,
         ranks=figure.ranks,
         hosts=figure.hosts,
@@ -101,9 +104,20 @@ def _appraised(figure: Figure, named: Hardware, beside: Imported | None, study: 
         state=state,
         sustained=sustained,
         reasons=likely,
-        missing=_missing(view, reasons.values()) if state == "unsure" else "",
-        command=[*commands, "" if state == "near" else STUDY][0],
+        missing=_missing(view, reasons.values(), of_study) if state == "unsure" else "",
+        command=[*filter(None, commands), "" if state == "near" else otherwise][0],
     )
+
+
+def _is_compared(beside: OfStudy, view: View) -> bool:
+    """True if the ceiling of a study is the reference: of messages, unless only the rate of known
+    hardware on the same link is comparable."""
+    if not beside.imported.ceiling or view.figure.collective:
+        return False
+    place = beside.imported.place
+    in_host = "gpu" in place.ends and not place.shared and not view.of_nics
+    same_link = in_host if place.hosts == 1 else view.of_nics
+    return beside.share is not None or view.share is None or not same_link
 
 
 def _of_hardware(view: View) -> list[Sustained]:
@@ -145,13 +159,6 @@ def _placed(figure: Figure, named: Hardware) -> Figure:
     return replace(figure, clues=replace(figure.clues, hosts=hosts))
 
 
-def _of_study(beside: Imported, study: str) -> Sustained:
-    source = Source(text=f"measured without MPI: {study}", address="")
-    value = beside.ceiling.value if beside.ceiling else 0.0
-    path = f"{beside.place.path}, as {study} measured"
-    return Sustained(value=value, path=path, source=source, share=beside.fraction)
-
-
 def _state(view: View, sustained: list[Sustained], reasons: list[Reason]) -> AppraisalState:
     if view.figure.wrong:
         return "wrong data"
@@ -188,11 +195,13 @@ def _likely(state: AppraisalState, reasons: dict[str, Reason]) -> list[LikelyRea
     ]
 
 
-def _missing(view: View, reasons: Iterable[Reason]) -> str:
+def _missing(view: View, reasons: Iterable[Reason], of_study: OfStudy | None) -> str:
     """Names, in words, what the table does not tell."""
     figure, hardware = view.figure, view.hardware
     if unseen := next((reason.missing for reason in reasons if reason.missing), ""):
         return unseen
+    if of_study:
+        return of_study.missing
     if unknown := undecided(figure, hardware):
         return unknown
     if len(view.references) > 1:

@@ -133,14 +133,15 @@ def _first_words(figures: list[Headline]) -> str:
 
 
 def best_words(headline: Headline) -> str:
-    """The best library: `mpich`; `mpich (tied with openmpi)` if they are equivalent; empty if none
-    is known."""
+    """The best library: `mpich`; `mpich (tied with openmpi)` if they are equivalent; `mpich (not
+    judged against openmpi: 6 of 8 blocks)`; empty if none is known."""
     best = headline.best.label if headline.best else ""
     relation = "tied with" if headline.standing == "tie" else "no proven difference from"
     tied = [who.label for who in headline.tied if who not in headline.unjudged]
     unjudged = [who.label for who in headline.unjudged]
     parts = [f"{relation} {' and '.join(tied)}"] if tied else []
-    parts += [f"not judged against {' and '.join(unjudged)}"] if unjudged else []
+    few = ": {} of {} blocks".format(*headline.unjudged_blocks) if headline.unjudged_blocks else ""
+    parts += [f"not judged against {' and '.join(unjudged)}{few}"] if unjudged else []
     return f"{best} ({', '.join(parts)})" if parts else best
 
 

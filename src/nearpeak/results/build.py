@@ -104,7 +104,7 @@ def summarise(observations: Observations) -> Results:
         judging=compared.judging,
         counting=counted.counting(observations),
         conditions=conditions.find(observations),
-        headlines=headlines.find(mine, compared.cases, native, limits, compared.judging.left_out),
+        headlines=headlines.find(mine, compared.cases, native, limits, compared.judging),
         gpu_memory=gpu_memory.find(rivals, observations.paths, observations.benchmarks),
         staged_or_aware=staged_or_aware.find(rivals),
         failures=failed,

@@ -19,9 +19,10 @@ from nearpeak.results.results import (
     Cell,
     Comparison,
     Headline,
-    Unjudged,
+    Judging,
 )
 from nearpeak.statistics import ranks
+from nearpeak.statistics.blocks import blocks_needed
 from nearpeak.statistics.comparisons import SIGN
 from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL
 from nearpeak.statistics.verdicts import EQUIVALENT, TWO_MODES, UNDECIDED
@@ -37,25 +38,34 @@ def find(
     comparisons: Iterable[Comparison],
     native: Collection[Who],
     ceilings: Ceilings,
-    left_out: Iterable[Unjudged] = (),
+    judging: Judging | None = None,
 ) -> list[Headline]:
     """One for each path and curve. `native`: the ceiling in the place of a library, which is no
-    rival of one. `left_out`: the pairs that blocks are too few for."""
+    rival of one. `judging`: the pairs that blocks are too few for."""
     curves = grouped(cells, lambda cell: (cell.place, bare(cell.case.curve)))
     judged: Judged = {
         (frozenset({two.first, two.second}), two.place, two.case): two for two in comparisons
     }
     headlines = [_headline(_at_one_size(mine), judged, native) for mine in curves.values()]
-    without = {frozenset({pair.first, pair.second}) for pair in left_out}
     for headline in headlines:
-        pairs = {who: frozenset({who, headline.best}) for who in headline.tied}
-        headline.unjudged = [
-            who
-            for who, pair in pairs.items()
-            if pair in without and judged[pair, headline.place, headline.case].verdict == UNDECIDED
-        ]
+        _set_unjudged(headline, judged, judging or Judging())
         _set_references(headline, ceilings)
     return headlines
+
+
+def _set_unjudged(headline: Headline, judged: Judged, judging: Judging) -> None:
+    """Sets those of `tied` whose common blocks with the best are too few for any verdict."""
+    without = {frozenset({pair.first, pair.second}) for pair in judging.left_out}
+    least = blocks_needed(judging.pairs - len(judging.left_out))
+    lacking = []
+    for who in headline.tied:
+        pair = frozenset({who, headline.best})
+        two = judged.get((pair, headline.place, headline.case))
+        if two and two.verdict == UNDECIDED and (pair in without or two.blocks < least):
+            headline.unjudged.append(who)
+            lacking.append(two.blocks)
+    if lacking and min(lacking) < judging.blocks_needed:
+        headline.unjudged_blocks = min(lacking), judging.blocks_needed
 
 
 def _set_references(headline: Headline, ceilings: Ceilings) -> None:

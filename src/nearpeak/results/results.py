@@ -651,6 +651,9 @@ class Headline(msgspec.Struct, kw_only=True):
     tied: list[Who]  # those that may be as good, the likeliest first
     # those of `tied` without a verdict against the best, as blocks were too few to judge all pairs
     unjudged: list[Who] = []
+    # least blocks that one of them and the best have in common, and blocks to judge all pairs;
+    # null: enough, or `unjudged` is empty
+    unjudged_blocks: tuple[int, int] | None = None
     standing: Standing  # how certain that is
     value: float | None = None  # `median` of the best one; null: none counts
     fraction: float | None = None  # `fraction` of the best one

@@ -17,7 +17,8 @@ def test_the_lowest_pair_is_far_behind(text: str, machine: str, said: bool) -> N
 
 
 def test_the_ends_of_the_lowest_pair_are_named() -> None:
-    rates = [["55.30"] * 7 + ["13.90"]]
+    """No lanes have this rate."""
+    rates = [["55.30"] * 7 + ["18.00"]]
     appraisal = appraised(nvbandwidth(H100, "host_to_device_memcpy_ce", rates))
     assert appraisal.state == "below"
     assert appraisal.reasons[0].text.startswith("host to gpu7 is the lowest pair")

@@ -1,7 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rate of half of the PCIe lanes, or of an older generation of them."""
+"""The rate of half of the PCIe lanes, or of an older generation of them.
 
+Only tools whose host memory is registered show it: messages of an MPI library may be slower than
+their link for many reasons (unregistered.py), and their rate be that of other lanes by chance.
+"""
+
+from nearpeak.appraisal.rules.unlike_pairs import lowest_is_far
 from nearpeak.appraisal.view import Reason, Rule, View, pcie_gbs
+from nearpeak.numbers import number
 from nearpeak.terms.ratings import GOOD
 
 LEAST, MOST = 0.88, 1.05  # of what such lanes sustain
@@ -16,28 +22,31 @@ def find(view: View) -> Reason | None:
     figure, gpu, share = view.figure, view.hardware.gpu, view.share
     if share is None or share >= GOOD or not view.is_rate:
         return None
-    of_gpu = view.of_pcie and not (figure.collective or figure.on_gpus)
+    of_gpu = figure.clues.tool == "nvbandwidth" and view.of_pcie and not figure.on_gpus
     of_nic = figure.clues.tool == "perftest" and figure.on_hosts
     if not of_gpu and not of_nic:
         return None
     newest = gpu.pcie if of_gpu and gpu else NEWEST
     if not (lanes := _lanes(view.one_way, newest)):
         return None
-    return Reason(
-        f"the rate of PCIe {' or '.join(lanes)}: see what the link has",
-        OF_GPU if of_gpu else OF_NIC,
-    )
+    rate = f"the rate of PCIe {lanes}"
+    if lowest_is_far(figure):
+        pair = " to ".join(figure.place.pair)
+        text = f"{pair} has {rate}, and the best pair {number(figure.best)} GB/s"
+    else:
+        text = f"{rate}: see what the link has"
+    return Reason(text, OF_GPU if of_gpu else OF_NIC)
 
 
-def _lanes(gbs: float, newest: int) -> list[str]:
-    """The generations and widths whose rate this is, the widest first."""
+def _lanes(gbs: float, newest: int) -> str:
+    """The generations and widths whose rate this is, the widest first; empty: none."""
     kinds = [
         f"{generation}.0 x{width}"
         for width in WIDTHS
         for generation in range(3, newest + 1)
         if LEAST <= gbs / (pcie_gbs(generation) * width / WIDTHS[0]) <= MOST
     ]
-    return kinds[:2]
+    return " or ".join(filter(None, [", ".join(kinds[:-1]), *kinds[-1:]]))
 
 
-RULE = Rule(2, find, "copies, or perftest, at the rate of fewer or older PCIe lanes")
+RULE = Rule(1, find, "nvbandwidth, or perftest, at the rate of fewer or older PCIe lanes")

@@ -19,4 +19,4 @@ def find(view: View) -> Reason | None:
     )
 
 
-RULE = Rule(3, find, "nvbandwidth's copies by a kernel between host and GPU")
+RULE = Rule(0, find, "nvbandwidth's copies by a kernel between host and GPU")
