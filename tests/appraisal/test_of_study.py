@@ -18,6 +18,7 @@ ONE_GPU = Place(path="gpu-gpu same-gpu", ends=("gpu", "gpu"), shared=True)
 PCIE = Place(path="host-gpu near", ends=("host", "gpu"))
 HOST = Place(path="host-host same-numa")
 BETWEEN = Place(path="network", transport="network", hosts=2)
+LOOPED = Place(path="gpu-gpu tcp-loopback", transport="network", ends=("gpu", "gpu"))
 SINGLE = Difference(name="reuse", own="single", study="fixed")
 MEAN = Difference(name="figure", own="mean", study="median")
 CEILING = 100.0  # GB/s
@@ -84,6 +85,13 @@ def test_some_links_are_as_fast_as_memory(place: Place, change: dict[str, object
     assert judged(place, 12.0, SINGLE, machine=machine).sustained.share == 0.12
 
 
+def test_no_link_bounds_small_messages() -> None:
+    for size, share in ((1 << 20, 0.96), (1 << 16, None)):
+        of_study = judged(NVLINK, 96.0, SINGLE)
+        of_study.imported.case = of_study.imported.case.curve.at(size)
+        assert of_study.share == share
+
+
 def test_of_several_distances_none_is_the_ceiling() -> None:
     for differs in ((MEAN,), (SINGLE,)):
         of_study = judged(HOST, 12.0, *differs, ns=2)
@@ -121,6 +129,7 @@ def test_who_touched_the_buffers_matters_everywhere() -> None:
         (BETWEEN, "HH", 9.0, "1x200g", ("below", "network, as here")),
         (BETWEEN, "DD", 23.0, "h200x2-nvlink", ("unsure", "network, as here")),
         (HOST, "HH", 23.0, "1x200g", ("unsure", "host-host same-numa, as here")),
+        (LOOPED, "DD", 23.0, "h200x2-nv18", ("unsure", "gpu-gpu tcp-loopback, as here")),
         (ONE_GPU, "DD", 23.0, "h200x2-nv18", ("unsure", "gpu-gpu same-gpu, as here")),
     ],
 )

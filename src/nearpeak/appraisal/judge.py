@@ -115,8 +115,8 @@ def _is_compared(beside: OfStudy, view: View) -> bool:
     if not beside.imported.ceiling or view.figure.collective:
         return False
     place = beside.imported.place
-    in_host = "gpu" in place.ends and not place.shared and not view.of_nics
-    same_link = in_host if place.hosts == 1 else view.of_nics
+    of_gpus = "gpu" in place.ends and not place.shared and place.transport == "memory"
+    same_link = of_gpus and not view.of_nics if place.hosts == 1 else view.of_nics
     return beside.share is not None or view.share is None or not same_link
 
 

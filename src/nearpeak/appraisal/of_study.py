@@ -3,11 +3,13 @@
 
 Tools may send all messages of a window from one buffer, where the study's ceiling has one for each.
 Caches can only make one buffer faster, so its ceiling is that of the study or higher: a figure that
-is low for the study's is low. One that is not is near only where a link bounds both.
+is low for the study's is low. One that is not is near only where a link bounds both: large messages
+of GPUs.
 """
 
 from dataclasses import dataclass
 
+from nearpeak.appraisal.figure import LARGE_BYTES
 from nearpeak.machine.machine import Machine
 from nearpeak.results.results import Difference, Imported, Source, Sustained
 from nearpeak.statistics.comparisons import better_by
@@ -51,7 +53,8 @@ class OfStudy:
             return imported.fraction
         share = better_by(imported.value, imported.ceiling.value, imported.better)
         low = self._one_buffer and share < GOOD
-        return share if low or _by_link(imported.place, self.machine) else None
+        large = imported.case.x >= LARGE_BYTES
+        return share if low or (large and _by_link(imported.place, self.machine)) else None
 
     @property
     def missing(self) -> str:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages between host and GPU from host memory that is not registered with the driver, as that of
-OMB and IMB: the CPU copies all of it, and the link may be sound."""
+"""Messages of OMB between host and GPU: its host memory is not registered with the driver, so that
+the CPU copies all of it, and the link may be sound."""
 
 from nearpeak.appraisal.view import Reason, Rule, View
 from nearpeak.terms.ratings import GOOD
@@ -11,10 +11,10 @@ MOST_GBS = 16.0
 
 
 def find(view: View) -> Reason | None:
-    """Looks at the rate of large messages of an MPI library between both kinds of memory."""
+    """Looks at the rate of large messages between both kinds of memory."""
     figure, gpu = view.figure, view.hardware.gpu
-    mixed = not figure.on_hosts and "H" in figure.case.buffers.split(",")
-    if not mixed or figure.clues.tool not in ("osu", "imb") or not view.is_rate:
+    mixed = set(figure.case.buffers.split(",")) == {"H", "D"}
+    if not mixed or figure.clues.tool != "osu" or not view.is_rate:
         return None
     # A NIC reads memory that is registered with it, and some GPUs all memory of the host.
     if view.between or view.of_nics or (gpu and gpu.c2c):
@@ -36,4 +36,4 @@ def _link(view: View) -> str:
     return f"nvbandwidth -t {'host_to_device' if to_gpu else 'device_to_host'}_memcpy_ce"
 
 
-RULE = Rule(2, find, "messages of MPI between host and GPU at up to 16 GB/s")
+RULE = Rule(2, find, "messages of OMB between host and GPU at up to 16 GB/s")
