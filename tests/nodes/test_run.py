@@ -183,6 +183,7 @@ def test_gpus_of_two_nodes_rail_by_rail(
         (["nearpeak-a", "nearpeak-b"], 1),
     ]
     assert all(pair["latency_us"] > 0 and pair["bandwidth_gbs"] > 0 for pair in found["pairs"])
+    assert read(folder).gpus == ["Fake GPU A", "Fake GPU B"] * 2
     modes = {(curve["metric"], curve["mode"]) for curve in found["curves"]}
     assert {("bandwidth_gbs", mode) for mode in ("together", "inside", "host")} <= modes
 

@@ -25,10 +25,11 @@ from nearpeak.nodes.found import (
     Map,
     Metric,
     Mode,
+    NodesAlike,
     Pair,
     Rail,
 )
-from nearpeak.nodes.inside import Within
+from nearpeak.nodes.inside import Within, kinds_of
 from nearpeak.nodes.journal import LaunchEnd, Pairs, Recorded
 from nearpeak.nodes.pairs import METRICS, logarithms, once, only, select_rail
 from nearpeak.nodes.rail_maps import MOST_CELLS
@@ -70,7 +71,8 @@ def build(recorded: Recorded, require: Sequence[str] = ()) -> Found:
         for metric in METRICS
         for mode in (BETWEEN if is_whole else BETWEEN[:1])
     }
-    within = Within([launch.inside for launch in launches], count, rails)
+    kinds = kinds_of(recorded.gpus, count)
+    within = Within([launch.inside for launch in launches], count, rails, kinds)
     distinguished = judge.distinguished(count)
     tested: list[Tested] = []
     most = _distance_of_most(measured, groups)
@@ -155,8 +157,18 @@ def build(recorded: Recorded, require: Sequence[str] = ()) -> Found:
         requirements=required.judge(require or chosen.require, curves),
         buffers=chosen.buffers,
         rails=[Rail(gpu=rail.gpu, adapter=rail.adapter) for rail in chosen.rails],
+        kinds=[*_kinds(recorded.gpus, kinds)] if kinds.any() else [],
         rail_maps=[*rail_maps.build(fits, within, rails, order)] if distinguished else [],
     )
+
+
+def _kinds(gpus: Sequence[str], kinds: Indices) -> Iterator[NodesAlike]:
+    """Yields each kind of nodes, the most frequent one first."""
+    rails = len(gpus) // len(kinds)
+    for kind in np.argsort(-np.bincount(kinds), kind="stable").tolist():
+        nodes = np.flatnonzero(kinds == kind).tolist()
+        names = gpus[nodes[0] * rails : (nodes[0] + 1) * rails]
+        yield NodesAlike(gpus=[*dict.fromkeys(names)], nodes=nodes)
 
 
 def _distance_of_most(measured: Sequence[Pairs], groups: Sequence[Indices]) -> int:

@@ -23,7 +23,7 @@ from nearpeak.launching.program_records import EnvironmentRecord
 from nearpeak.libraries.library import Library, Settings
 from nearpeak.machine.machine import Machine
 from nearpeak.nodes import plan, suspects
-from nearpeak.nodes.journal import Launch, LaunchEnd, NodesJournal, Round, Wrong, read
+from nearpeak.nodes.journal import Launch, LaunchEnd, NodesJournal, Ranks, Round, Wrong, read
 from nearpeak.nodes.rounds import lines, lines_inside
 from nearpeak.nodes.stopped import stopped
 from nearpeak.terms.buffers import turned
@@ -269,6 +269,7 @@ class _Records:
         self._wanted = wanted
         self._journal = journal
         self._tell = tell
+        self._on_gpus = bool(journal.begin.chosen.rails)
         self._placed = False
         self.rounds = 0
         self.wrong_data = False
@@ -289,6 +290,8 @@ class _Records:
         if isinstance(record, EnvironmentRecord):
             self.wrong = misplaced(self._wanted, record)
             self._placed = True
+            if self._on_gpus:
+                self._journal.append(Ranks(ranks=record.ranks))
         elif not self._placed:
             self.wrong = NO_PLACE
         elif isinstance(record, _Problem):
