@@ -104,6 +104,7 @@ CLUSTERS = {
     "gpus-64": Cluster((16,) * 4, (1.15,), gpus=8),
     "gpus-128": Cluster((16,) * 8, (1.15,), gpus=8),
     "gpus-512": Cluster((32,) * 16, (1.15,), gpus=8),
+    "gpus-4096": Cluster((64,) * 64, (1.15,), gpus=8),
     "tree-512": Cluster((32,) * 16, (1.15,), taper=2),
     "static-512": Cluster((32,) * 16, (1.15,), taper=2, static=True),
     "fat-tree-512": Cluster((16,) * 32, (1.15, 1.3), (8,) * 4, taper=2),
