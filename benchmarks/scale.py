@@ -2,7 +2,7 @@
 """All pairs of simulated clusters with switches: what is found, who is named in error, the price.
 
     python benchmarks/scale.py                      # all clusters but those of 4096 nodes
-    python benchmarks/scale.py --clusters tree-4096 dragonfly-4096 fat-tree-4096
+    python benchmarks/scale.py --clusters tree-4096 dragonfly-4096 fat-tree-4096 gpus-4096
     python benchmarks/scale.py --clusters 24+8 --repeat 20 --unknown
     python benchmarks/scale.py --clusters 24+8 --repeat 20 --planted 1.2
 
