@@ -149,7 +149,7 @@ def read(folder: Path) -> Recorded:
         elif isinstance(record, Launch):
             launch, parts, within, mine = record, [], [], []
         elif isinstance(record, Ranks):
-            gpus = [str((rank.get("device") or {}).get("name", "")) for rank in record.ranks]
+            gpus = [_name(rank.get("device")) for rank in record.ranks]
         elif isinstance(record, Wrong):
             mine.append(record)
         elif begin is not None and launch is not None and isinstance(record, Round):
@@ -174,6 +174,10 @@ def read(folder: Path) -> Recorded:
         )
     in_order = [launches[number] for number in sorted(launches)]
     return Recorded(begin, in_order, wrong, failed, gpus)
+
+
+def _name(device: object) -> str:
+    return str(device.get("name", "")) if isinstance(device, dict) else ""
 
 
 def _records(folder: Path) -> Iterator[Record]:
