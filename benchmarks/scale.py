@@ -2,7 +2,7 @@
 """All pairs of simulated clusters with switches: what is found, who is named in error, the price.
 
     python benchmarks/scale.py                      # all clusters but those of 4096 nodes
-    python benchmarks/scale.py --clusters tree-4096 dragonfly-4096 fat-tree-4096
+    python benchmarks/scale.py --clusters tree-4096 dragonfly-4096 fat-tree-4096 gpus-4096
     python benchmarks/scale.py --clusters 24+8 --repeat 20 --unknown
     python benchmarks/scale.py --clusters 24+8 --repeat 20 --planted 1.2
 
@@ -35,7 +35,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -46,7 +46,16 @@ from verdict_power import recorded
 from nearpeak.arrays import Floats, Indices
 from nearpeak.nodes import plan, suspects
 from nearpeak.nodes.build import build, to_json
-from nearpeak.nodes.journal import SCHEMA, Begin, Launch, LaunchEnd, NodesJournal, Round, read
+from nearpeak.nodes.journal import (
+    SCHEMA,
+    Begin,
+    Launch,
+    LaunchEnd,
+    NodesJournal,
+    Ranks,
+    Round,
+    read,
+)
 from nearpeak.nodes.plan import Rail
 from nearpeak.nodes.rounds import Round as Pairs
 from nearpeak.nodes.rounds import lines, on_nodes, on_rails
@@ -59,7 +68,7 @@ NODES_DIFFER, LINKS_DIFFER = 0.01, 0.015
 LATENCY_US, BANDWIDTH_GBS = 1.6, 24.0
 PLAN_SECONDS, RESULT_SECONDS, PAGE_BYTES, MEMORY_BYTES = 10.0, 60.0, 10 * 10**6, 2 * 2**30
 SLOW_NODES, SLOW_LINK, SLOW_UPLINK, BAD_LEAF = (1.1, 1.2), 1.6, 1.5, 1.3
-SLOW_GPU, SLOW_RAIL = 1.3, 1.25
+SLOW_GPU, SLOW_RAIL, OLDER = 1.3, 1.25, 1.5
 DRAWS = 4096  # values of the recorded scatter
 Chance = np.random.Generator
 Named = tuple[str, tuple[int, ...]]
@@ -74,6 +83,7 @@ class Cluster(NamedTuple):
     taper: float = 1.0  # nodes of a leaf for each of its uplinks
     static: bool = False  # each pair has a route of its own, so that some share an uplink
     gpus: int = 0  # of each node, each with an adapter: the rails
+    older: int = 0  # nodes, the last ones, whose GPUs are of another kind (by OLDER within a node)
 
 
 CLUSTERS = {
@@ -90,9 +100,11 @@ CLUSTERS = {
     "fat-tree-64": Cluster((8,) * 8, (1.15, 1.3), (4, 4), taper=2),
     "dragonfly-64": Cluster((4,) * 16, (1.1, 1.4), (4,) * 4, static=True),
     "gpus-8": Cluster((8,), (), gpus=4),
+    "gpus-12+4": Cluster((16,), (), gpus=4, older=4),
     "gpus-64": Cluster((16,) * 4, (1.15,), gpus=8),
     "gpus-128": Cluster((16,) * 8, (1.15,), gpus=8),
     "gpus-512": Cluster((32,) * 16, (1.15,), gpus=8),
+    "gpus-4096": Cluster((64,) * 64, (1.15,), gpus=8),
     "tree-512": Cluster((32,) * 16, (1.15,), taper=2),
     "static-512": Cluster((32,) * 16, (1.15,), taper=2, static=True),
     "fat-tree-512": Cluster((16,) * 32, (1.15, 1.3), (8,) * 4, taper=2),
@@ -160,6 +172,8 @@ class Made:
             own = far + self.host[node, gpu]
         else:
             own = far + self.gpus[node, gpu] + self.gpus[node, other]
+        older = node >= len(self.nodes) - self.cluster.older
+        own = own + math.log(OLDER) * older
         return np.asarray(own + self.scatter[chance.integers(DRAWS, size=(2, len(node)))])
 
     def _load(self, pairs: Indices, crosses: np.ndarray) -> Floats:
@@ -313,6 +327,8 @@ def record(folder: Path, cluster: Made, *, unknown: bool) -> float:
             out.writelines(f"{line}\n" for line in lines(every))
         seconds = max(seconds, time.process_time() - started)
         rails = chosen.per_node
+        if cluster.cluster.gpus:
+            journal.append(Ranks(ranks=[*_ranks(cluster)]))
         inside = plan.rounds_inside(chosen, number)
         begun = 3 * len(inside)
         journal.append(
@@ -343,6 +359,14 @@ def record(folder: Path, cluster: Made, *, unknown: bool) -> float:
         journal.append(LaunchEnd(launch=number, status="ok", message="", seconds=60.0))
     journal.close()
     return seconds
+
+
+def _ranks(cluster: Made) -> Iterator[dict[str, object]]:
+    """The GPU of each rank, as far as it is read."""
+    for node in range(len(cluster.nodes)):
+        name = "older" if node >= len(cluster.nodes) - cluster.cluster.older else "usual"
+        for _ in range(cluster.cluster.gpus):
+            yield {"device": {"name": name}}
 
 
 def _round(number: int, pairs: Pairs, values: Floats) -> Round:

@@ -126,6 +126,15 @@ def test_a_wrong_byte_in_a_device_is_reported(
 @one_library
 def test_each_rank_has_its_adapter(launcher: Any, tmp_path: Path) -> None:
     words = ["pairs", *rounds(tmp_path, "0-1"), *QUICK, "--adapters"]
-    for adapters, variable in (("mlx5_7:1,mlx5_8:1", "mlx5_7:1"), ("-,mlx5_8:1", None)):
+    for adapters, variable in (("eth7,eth8", "eth7"), ("-,eth8", None)):
         [environment] = launcher.run(*words, adapters).of("environment")
         assert environment["env"].get("UCX_NET_DEVICES") == variable
+
+
+@one_library
+def test_an_adapter_that_a_host_lacks_is_named(launcher: Any, tmp_path: Path) -> None:
+    words = ["pairs", *rounds(tmp_path, "0-1"), *QUICK, "--adapters", "-,none_0:1"]
+    done = launcher.run(*words)
+    assert done.code == 2, done.out
+    assert done.err.startswith("nearpeak-mpi: rank 1: there is no adapter none_0:1")
+    assert done.err.strip().endswith(": give another to --adapters")

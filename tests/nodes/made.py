@@ -16,6 +16,7 @@ from nearpeak.nodes.journal import (
     Launch,
     LaunchEnd,
     NodesJournal,
+    Ranks,
     Recorded,
     Round,
     read,
@@ -76,9 +77,10 @@ def record(
     times: Times,
     launches: int | None = None,
     inside: TimesInside | None = None,
+    gpus: Sequence[str] = (),
 ) -> Recorded:
     """A run of these nodes, or its first launches; `times` is told whether pairs are together, and
-    `inside` whether it is between host and GPU."""
+    `inside` whether it is between host and GPU. `gpus`: the names of the ranks' GPUs."""
     journal = NodesJournal(folder, begin(of))
     chance = np.random.default_rng(of.seed)
     for number, measures in enumerate(plan.planned(of)[:launches]):
@@ -101,6 +103,8 @@ def record(
                 host=2 * len(within),
             )
         )
+        if gpus:
+            journal.append(Ranks(ranks=[{"device": {"name": name}} for name in gpus]))
         for turn, (order, pairs) in enumerate(itertools.product(range(3), within)):
             assert inside is not None
             ranks = on_nodes(pairs, len(of.nodes), of.per_node)

@@ -3,6 +3,7 @@
 
 import math
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -50,10 +51,12 @@ class Cluster:
         return np.asarray(near * both * self.switch[node])
 
 
-def found(folder: Path, cluster: Cluster, **more: object) -> Found:
+def found(folder: Path, cluster: Cluster, names: Sequence[str] = (), **more: object) -> Found:
+    """`names`: of the GPUs of each node."""
     nodes, gpus = cluster.gpus.shape
     of = made.chosen(nodes, **made.rails(gpus), **more)
-    return build(made.record(folder, of, cluster.times, inside=cluster.inside))
+    all_names = [name for name in names for _ in range(gpus)]
+    return build(made.record(folder, of, cluster.times, inside=cluster.inside, gpus=all_names))
 
 
 def culprits(results: Found) -> set[str]:
@@ -68,6 +71,34 @@ def test_nothing_is_called_slow_of_usual_gpus(tmp_path: Path, gpus: int) -> None
     assert wording.conclusion(results).startswith("8 nodes: no node and no link is slow")
     modes = {curve.mode for curve in results.curves}
     assert modes == {"together", "alone"} | ({"inside", "host"} if gpus > 1 else set())
+
+
+def older(cluster: Cluster, number: int) -> list[str]:
+    """Gives the last nodes older GPUs, which are slower within; returns the names of all."""
+    cluster.switch[-number:] = cluster.host[-number:] = 1.5
+    return ["new"] * (len(cluster.switch) - number) + ["old"] * number
+
+
+@pytest.mark.parametrize("gpus", [2, 3, 4])
+def test_nodes_with_older_gpus_are_compared_with_each_other(tmp_path: Path, gpus: int) -> None:
+    cluster = Cluster(12, gpus)
+    names = older(cluster, 4)
+    assert culprits(found(tmp_path / "unknown", cluster)) != set()
+    results = found(tmp_path / "known", cluster, names)
+    assert culprits(results) == set()
+    assert wording.kinds(results) == (
+        "Nodes differ in their GPUs: 8 nodes with new, 4 nodes with old."
+    )
+    cluster.gpus[10, 1] = cluster.host[10, 1] = 2.0
+    assert "n10" in " ".join(culprits(found(tmp_path / "slow", cluster, names)))
+
+
+def test_a_few_nodes_with_other_gpus_are_not_judged_within(tmp_path: Path) -> None:
+    cluster = Cluster(8, 4)
+    results = found(tmp_path, cluster, older(cluster, 3))
+    assert culprits(results) == set()
+    assert "3 nodes with old (too few to be judged within)" in wording.kinds(results)
+    assert render(present(results))
 
 
 @pytest.mark.parametrize("gpus", [2, 3, 4, 8])

@@ -2,11 +2,15 @@
 """Rounds: every pair once, and no node twice in a round."""
 
 import itertools
+import sys
 
 import numpy as np
 import pytest
 
+from nearpeak.nodes import plan
 from nearpeak.nodes.rounds import Round, again, alone, circle, lines, shuffled
+
+made = sys.modules["made_nodes"]  # loaded by tests/conftest.py
 
 
 def every(rounds: list[Round]) -> list[tuple[int, int]]:
@@ -75,3 +79,23 @@ def test_free_nodes_meet_within_their_group_in_every_other_round() -> None:
     assert min(within[1::2]) >= 14
     assert max(within[::2]) < 8
     assert all(len(np.unique(pairs)) == 32 for pairs in rounds)
+
+
+def rounds_of_survey(count: int, **more: object) -> int:
+    first = plan.planned(made.chosen(count, **more))[0]
+    assert first.stage == "survey"
+    return int(first.together)
+
+
+def test_a_survey_has_all_pairs_as_far_as_they_can_be_judged() -> None:
+    assert rounds_of_survey(4096) == 4095
+    assert rounds_of_survey(1448, **made.rails(8)) == 1447
+    assert rounds_of_survey(1450, **made.rails(8)) == plan.MOST_VALUES // (725 * 8) < 1449
+    assert rounds_of_survey(4096, **made.rails(8)) == 512
+    assert rounds_of_survey(4096, **made.rails(8), rounds=4095) == 4095
+    [covers] = [
+        line for line in plan.summary(made.chosen(4096, **made.rails(8))) if "covers" in line
+    ]
+    assert covers.endswith(
+        "(12.5 %): links of the others are not tested; --rounds 4095 measures all"
+    )

@@ -183,6 +183,7 @@ def test_gpus_of_two_nodes_rail_by_rail(
         (["nearpeak-a", "nearpeak-b"], 1),
     ]
     assert all(pair["latency_us"] > 0 and pair["bandwidth_gbs"] > 0 for pair in found["pairs"])
+    assert read(folder).gpus == ["Fake GPU A", "Fake GPU B"] * 2
     modes = {(curve["metric"], curve["mode"]) for curve in found["curves"]}
     assert {("bandwidth_gbs", mode) for mode in ("together", "inside", "host")} <= modes
 
@@ -241,6 +242,24 @@ def test_a_library_that_takes_no_gpu_buffers_is_bad_input(
     assert "mpich does not take buffers in GPU memory (ended by SIGSEGV" in err
     assert err.strip().endswith("choose another with --mpi, or measure mpich+layer")
     assert not (tmp_path / "nodes").exists()
+
+
+@pytest.mark.usefixtures("mpich", "fake_gpus")
+def test_all_nodes_that_lack_a_gpu_are_named_before_anything_is_measured(
+    three_hosts: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lacking = "devices=1@nearpeak-b,devices=0@nearpeak-c"
+    monkeypatch.setenv("NEARPEAK_FAKE_CUDA", f"reachable=1,{lacking}")
+    folder = tmp_path / "nodes"
+    code, out, err = run_on_gpus(three_hosts, folder, *QUICK, "--buffers", "D,D")
+    assert code == 1, out + err
+    last = out.splitlines()[-1]
+    assert last.startswith("Exit status 1: launch 1 failed: 2 of 3 nodes stopped it: ")
+    assert "nearpeak-b (GPU 1: there is no device '1'); nearpeak-c (buffers other than H" in last
+    assert last.endswith(": repair them, or measure without them")
+    assert "launch 2" not in out
+    recorded = read(folder)
+    assert (recorded.launches, len(recorded.failed)) == ([], 1)
 
 
 def measure(

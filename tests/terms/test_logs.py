@@ -5,7 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from nearpeak.terms.logs import brief, cause, crash_words, fault, last_words, without_addresses
+from nearpeak.terms.logs import (
+    brief,
+    cause,
+    crash_words,
+    fault,
+    last_words,
+    without_addresses,
+    words_of_ranks,
+)
 
 
 def test_what_a_launch_said_cannot_steer_a_terminal(tmp_path: Path) -> None:
@@ -218,3 +226,17 @@ def test_one_fault_is_the_same_whatever_the_addresses_ranks_and_sizes() -> None:
 )
 def test_a_brief_message_is_one_clean_line(message: str, told: str) -> None:
     assert brief(message) == told
+
+
+def test_each_rank_that_says_why_it_stopped_is_heard(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_text(
+        "nearpeak-mpi: rank 3: there is no device '1'\n"
+        "nearpeak-mpi: all ranks are here\n"
+        "other: rank 4: lost\n"
+        "nearpeak-mpi: rank 12: no \x1b[2Jmemory\n"
+    )
+    said = words_of_ranks(log)
+    assert [*said] == [3, 12]
+    assert said[3] == "there is no device '1'"
+    assert said[12].isprintable()

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <iostream>
 #include <thread>
 
 #include "group/failure.hpp"
 #include "options/launched.hpp"
+#include "programs/mpi/adapter_choice.hpp"
 #include "programs/mpi/command.hpp"
 #include "programs/mpi/measure.hpp"
 #include "programs/mpi/pairs.hpp"
@@ -19,17 +19,6 @@
 namespace {
 
 using namespace nearpeak;
-
-// UCX reads it in MPI_Init; other transports have no common variable. Throws BadInput.
-void choose_adapter(const std::vector<std::string>& adapters) {
-  if (adapters.empty()) return;
-  const auto rank = launched_rank();
-  if (!rank)
-    throw BadInput("--adapters needs the rank before MPI is initialised, and there is none in " +
-                   rank_variables() + ": start it with a launcher, like mpirun -n 2");
-  const std::string& mine = adapters[static_cast<std::size_t>(*rank) % adapters.size()];
-  if (mine != "-") setenv("UCX_NET_DEVICES", mine.c_str(), 1);
-}
 
 // What stops a rank before MPI_Init is said after it: the others would wait for it there.
 Failure prepare(int argc, char** argv, std::vector<Command>& parts, DeviceChoice& taken) {

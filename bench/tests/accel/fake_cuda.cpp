@@ -30,6 +30,7 @@
 //   the same)  withheld=1 (it does not open that, as where a cgroup keeps their files from it)
 //   slow=N (a copy of more than 64 KiB takes N milliseconds)  flipped=A:B:N (the lowest bit of byte
 //   N of every copy from device A to device B is wrong)  mig=1 (devices are instances of MIG)
+//   devices=N@HOST (on this host alone)
 // As the real one does, it loads the library that CUDA_INJECTION64_PATH names, and then tells the
 // fake CUPTI (fake_cupti.cpp) of calls and copies.
 #include <dlfcn.h>
@@ -374,8 +375,10 @@ void configure() {
     int value = 0;
     if (std::sscanf(item.c_str(), "flipped=%d:%d:%zu", &all.flipped_from, &all.flipped_to,
                     &all.flipped_byte) == 3) {
-    } else if (std::sscanf(item.c_str(), "devices=%d", &value) == 1) {
-      all.devices = value;
+    } else if (char host[64] = ""; std::sscanf(item.c_str(), "devices=%d@%63s", &value, host) > 0) {
+      char here[64] = "";
+      gethostname(here, sizeof here - 1);
+      if (*host == '\0' || std::string(host) == here) all.devices = value;
     } else if (std::sscanf(item.c_str(), "driver=%d", &value) == 1) {
       all.driver = value;
     } else if (std::sscanf(item.c_str(), "peer=%d", &value) == 1) {

@@ -25,10 +25,11 @@ from nearpeak.nodes.found import (
     Map,
     Metric,
     Mode,
+    NodesAlike,
     Pair,
     Rail,
 )
-from nearpeak.nodes.inside import Within
+from nearpeak.nodes.inside import Within, kinds_of
 from nearpeak.nodes.journal import LaunchEnd, Pairs, Recorded
 from nearpeak.nodes.pairs import METRICS, logarithms, once, only, select_rail
 from nearpeak.nodes.rail_maps import MOST_CELLS
@@ -62,15 +63,16 @@ def build(recorded: Recorded, require: Sequence[str] = ()) -> Found:
     if not is_whole and launches and launches[0].launch.stage == "survey":
         chosen_ones = suspects.find(recorded, groups)
     rails = chosen.per_node
-    by_rail = [[select_rail(pairs, rail) for pairs in judging] for rail in range(rails)]
     fits: Fits = {
         (metric, mode): [
-            [*fits_of(of_it, metric, mode, count, groups, chosen_ones)] for of_it in by_rail
+            [*fits_of(_of_rail(judging, rail), metric, mode, count, groups, chosen_ones)]
+            for rail in range(rails)
         ]
         for metric in METRICS
         for mode in (BETWEEN if is_whole else BETWEEN[:1])
     }
-    within = Within([launch.inside for launch in launches], count, rails)
+    kinds = kinds_of(recorded.gpus, count)
+    within = Within([launch.inside for launch in launches], count, rails, kinds)
     distinguished = judge.distinguished(count)
     tested: list[Tested] = []
     most = _distance_of_most(measured, groups)
@@ -80,7 +82,8 @@ def build(recorded: Recorded, require: Sequence[str] = ()) -> Found:
         of_all = fitted
         if chosen_ones is not None and rails > 1:
             # Rails are not chosen by a survey, which may thus test them, too.
-            of_all = [*_with_survey(measured, metric, groups, chosen_ones)]
+            earlier = measured[: len(measured) - len(judging)]
+            of_all = [*_with_survey(earlier, fitted, metric, groups, chosen_ones)]
         tested += rail_tests(metric, mode, of_all, most)
         if distinguished:
             tested += tests(metric, mode, fitted, count, groups, chosen_ones)
@@ -144,8 +147,10 @@ def build(recorded: Recorded, require: Sequence[str] = ()) -> Found:
         wrong=[_wrong(wrong.message, chosen, wrong.rank, wrong.sender) for wrong in recorded.wrong],
         pairs=[
             pair
-            for rail, of_it in enumerate(by_rail if is_whole and count <= MOST_LISTED else [])
-            for pair in _pairs(of_it, chosen.nodes, rail if chosen.rails else None)
+            for rail in range(rails if is_whole and count <= MOST_LISTED else 0)
+            for pair in _pairs(
+                [*_of_rail(judging, rail)], chosen.nodes, rail if chosen.rails else None
+            )
         ],
         maps=[*_maps(measured[: None if is_whole else 1], rails, order)],
         order=order.tolist(),
@@ -155,36 +160,53 @@ def build(recorded: Recorded, require: Sequence[str] = ()) -> Found:
         requirements=required.judge(require or chosen.require, curves),
         buffers=chosen.buffers,
         rails=[Rail(gpu=rail.gpu, adapter=rail.adapter) for rail in chosen.rails],
+        kinds=[*_kinds(recorded.gpus, kinds)] if kinds.any() else [],
         rail_maps=[*rail_maps.build(fits, within, rails, order)] if distinguished else [],
     )
 
 
+def _kinds(gpus: Sequence[str], kinds: Indices) -> Iterator[NodesAlike]:
+    """Yields each kind of nodes, the most frequent one first."""
+    rails = len(gpus) // len(kinds)
+    for kind in np.argsort(-np.bincount(kinds), kind="stable").tolist():
+        nodes = np.flatnonzero(kinds == kind).tolist()
+        names = gpus[nodes[0] * rails : (nodes[0] + 1) * rails]
+        yield NodesAlike(gpus=[*dict.fromkeys(names)], nodes=nodes)
+
+
 def _distance_of_most(measured: Sequence[Pairs], groups: Sequence[Indices]) -> int:
-    """Returns the distance that most pairs of the first launch have."""
+    """Returns the distance that most pairs of the first launch have, which all rails have."""
     if not measured:
         return 0
-    first = measured[0]
+    first = select_rail(measured[0], 0)
     return int(np.bincount(distances(first.first, first.second, groups), minlength=1).argmax())
 
 
+def _of_rail(launches: Sequence[Pairs], rail: int) -> Iterator[Pairs]:
+    """Yields the values of a rail, launch by launch: those of all rails would fill the memory."""
+    return (select_rail(pairs, rail) for pairs in launches)
+
+
 def _with_survey(
-    measured: Sequence[Pairs],
+    earlier: Sequence[Pairs],
+    judged: Sequence[Sequence[Fitted]],
     metric: Metric,
     groups: Sequence[Indices],
     chosen: suspects.Suspects,
 ) -> Iterator[list[Fitted]]:
     """Yields the fits of each rail in all launches. The first is the survey, whose many pairs are
-    left out."""
+    left out. `earlier`: the launches before those that are judged."""
     none, no_values = np.zeros(0, dtype=np.intp), np.zeros(0)
-    for rail, model in enumerate(chosen.fits[metric]):
-        later = [select_rail(pairs, rail) for pairs in measured[1:]]
+    for rail, (model, of_it) in enumerate(zip(chosen.fits[metric], judged, strict=True)):
+        sifted = _of_rail(earlier[1:], rail)
         count = len(model.nodes)
         yield [
             Fitted(0, none, none, no_values, model),
             *(
                 fitted._replace(launch=1 + fitted.launch)
-                for fitted in fits_of(later, metric, "together", count, groups, chosen)
+                for fitted in fits_of(sifted, metric, "together", count, groups, chosen)
             ),
+            *(fitted._replace(launch=len(earlier) + fitted.launch) for fitted in of_it),
         ]
 
 

@@ -138,6 +138,13 @@ class Rail(msgspec.Struct, kw_only=True, frozen=True):
     adapter: str  # the adapter that it was given, as UCX names it; empty: the library's choice
 
 
+class NodesAlike(msgspec.Struct, kw_only=True, frozen=True):
+    """Nodes with the same GPUs, which are compared with each other within nodes."""
+
+    gpus: list[str]  # the names of their GPUs, each once
+    nodes: list[int]  # indexes into `nodes`
+
+
 class Required(msgspec.Struct, kw_only=True, frozen=True):
     """A requirement, compared with the usual pair."""
 
@@ -191,6 +198,7 @@ class Found(msgspec.Struct, kw_only=True):
     buffers: str = HOST
     rails: list[Rail] = []  # GPUs of each node; empty: a rank without one
     rail_maps: list[RailMap] = []  # GPUs by nodes and rails
+    kinds: list[NodesAlike] = []  # nodes with the same GPUs; empty: all have the same
 
     @property
     def mapped(self) -> list[str]:

@@ -3,7 +3,7 @@
 memory of the other ranks.
 
 GPUs of a node differ in their links by design, and in the same way on all nodes. So each pair of a
-node is compared with the same pair of all nodes.
+node is compared with the same pair of all nodes of the same kind, which have the same GPUs.
 """
 
 import math
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nearpeak.arrays import Booleans, Floats
+from nearpeak.arrays import Booleans, Floats, Indices
 from nearpeak.nodes.found import UNITS, WITHIN, Curve, Metric, Mode
 from nearpeak.nodes.journal import Inside
 from nearpeak.nodes.pairs import METRICS
@@ -45,14 +45,16 @@ class _OfLaunch(NamedTuple):
 class Within:
     """The values within nodes of all launches."""
 
-    def __init__(self, launches: Sequence[Inside | None], count: int, rails: int) -> None:
-        """`count`: the number of nodes."""
+    def __init__(
+        self, launches: Sequence[Inside | None], count: int, rails: int, kinds: Indices
+    ) -> None:
+        """`count`: the number of nodes; `kinds`: the kind of each node."""
         self._count = count
         self._of = {
             (metric, mode): measured
             for metric in METRICS
             for mode in WITHIN
-            if (measured := effects(launches, metric, mode, count, rails))
+            if (measured := effects(launches, metric, mode, rails, kinds))
         }
 
     def tests(self) -> Iterator[Tested]:
@@ -91,10 +93,20 @@ class Within:
         }
 
 
+def kinds_of(gpus: Sequence[str], count: int) -> Indices:
+    """Returns the kind of each of `count` nodes: those with the same GPUs are alike. `gpus`: the
+    name of each GPU, node by node; empty: not known, so that all are alike."""
+    rails = len(gpus) // count
+    numbers: dict[tuple[str, ...], int] = {}
+    names = (tuple(gpus[node * rails : (node + 1) * rails]) for node in range(count))
+    return np.array([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.intp)
+
+
 def effects(
-    launches: Sequence[Inside | None], metric: Metric, mode: Mode, count: int, rails: int
+    launches: Sequence[Inside | None], metric: Metric, mode: Mode, rails: int, kinds: Indices
 ) -> Effects | None:
-    """The effects of `count` nodes with `rails` GPUs each; None if nothing was measured."""
+    """The effects of nodes of these kinds with `rails` GPUs each; None if nothing was measured."""
+    count = len(kinds)
     tables = [
         np.full((count, rails, rails), np.nan)
         if inside is None
@@ -103,7 +115,7 @@ def effects(
     ]
     if not tables or not any(np.isfinite(table).any() for table in tables):
         return None
-    divided = [_of_launch(table, mode) for table in tables]
+    divided = [_of_launch(_relative(table, kinds), mode) for table in tables]
     usual = float(np.nanmedian(np.stack(tables)))
     nodes, gpus, memory = (np.stack(parts, axis=1) for parts in zip(*divided, strict=True))
     return Effects(
@@ -130,9 +142,19 @@ def _table(inside: Inside, metric: Metric, mode: Mode, count: int, rails: int) -
     return table
 
 
-def _of_launch(table: Floats, mode: Mode) -> _OfLaunch:
+def _relative(table: Floats, kinds: Indices) -> Floats:
+    """The values relative to the usual one of the same pair in nodes of that kind; nan where the
+    nodes are too few to show what is usual."""
+    relative = np.full_like(table, np.nan)
+    for kind in range(int(kinds.max()) + 1):
+        alike = kinds == kind
+        if np.count_nonzero(alike) >= min(DISTINGUISHED, len(kinds)):
+            relative[alike] = table[alike] - lower_median(np.moveaxis(table[alike], 0, -1))
+    return relative
+
+
+def _of_launch(relative: Floats, mode: Mode) -> _OfLaunch:
     """The effects of nodes, and of their parts beyond them."""
-    relative = table - lower_median(np.moveaxis(table, 0, -1))
     if mode == "host":
         return _with_memory(relative)
     nodes, rails, _ = relative.shape

@@ -13,7 +13,7 @@ from nearpeak import journal
 from nearpeak.arrays import Booleans, Indices
 from nearpeak.errors import UserError
 from nearpeak.nodes.plan import Chosen, Stage
-from nearpeak.terms.private import FreeText, HostName, Kept, Public
+from nearpeak.terms.private import Facts, FreeText, HostName, Kept, Public
 
 NAME = "nodes.jsonl"
 SCHEMA = 2
@@ -48,6 +48,13 @@ class Launch(msgspec.Struct, kw_only=True, tag_field="record", tag="launch"):
     host: int = 0
 
 
+class Ranks(msgspec.Struct, kw_only=True, tag_field="record", tag="ranks"):
+    """The places and the GPUs of the ranks of a launch."""
+
+    # of each rank: `rank`, `host`, `cpus`, `numa_nodes`, `device`, as in records.jsonl
+    ranks: list[Facts]
+
+
 class Round(msgspec.Struct, kw_only=True, tag_field="record", tag="round"):
     """A round of a launch: a value for each measured pair."""
 
@@ -76,7 +83,7 @@ class LaunchEnd(msgspec.Struct, kw_only=True, tag_field="record", tag="launch en
     seconds: float
 
 
-Record = Begin | Launch | Round | Wrong | LaunchEnd
+Record = Begin | Launch | Ranks | Round | Wrong | LaunchEnd
 FORM = journal.Form[Begin, Record](
     name=NAME, schema=SCHEMA, command="nodes", whose="a run", first=Begin, lines=Record
 )
@@ -121,6 +128,7 @@ class Recorded(NamedTuple):
     launches: list[Launched]  # in the order of the plan
     wrong: list[Wrong]
     failed: list[LaunchEnd]  # of launches that did not end well, however often tried again
+    gpus: Sequence[str] = ()  # names of the ranks' GPUs, in order; empty: not known
 
 
 def read(folder: Path) -> Recorded:
@@ -134,11 +142,14 @@ def read(folder: Path) -> Recorded:
     parts: list[Pairs] = []
     within: list[Inside] = []
     mine: list[Wrong] = []
+    gpus: list[str] = []
     for record in _records(folder):
         if isinstance(record, Begin):
             begin = record
         elif isinstance(record, Launch):
             launch, parts, within, mine = record, [], [], []
+        elif isinstance(record, Ranks):
+            gpus = [_name(rank.get("device")) for rank in record.ranks]
         elif isinstance(record, Wrong):
             mine.append(record)
         elif begin is not None and launch is not None and isinstance(record, Round):
@@ -161,7 +172,12 @@ def read(folder: Path) -> Recorded:
         raise UserError(
             f"{folder / NAME} does not begin as schema {SCHEMA} does: start anew elsewhere"
         )
-    return Recorded(begin, [launches[number] for number in sorted(launches)], wrong, failed)
+    in_order = [launches[number] for number in sorted(launches)]
+    return Recorded(begin, in_order, wrong, failed, gpus)
+
+
+def _name(device: object) -> str:
+    return str(device.get("name", "")) if isinstance(device, dict) else ""
 
 
 def _records(folder: Path) -> Iterator[Record]:

@@ -28,6 +28,9 @@ LEAST_WITH_GPUS = 2  # of which each rail is compared with the others
 # (survey), a second one those that look slow in it (sift), and the others those that look slow in
 # both (again). 64 nodes have 2016 pairs.
 MOST_WHOLE = 64
+# Of a survey, unless more rounds are asked for: those of all pairs of 4096 nodes. All nodes wait
+# while they are judged.
+MOST_VALUES = 1 << 23
 LAUNCHES, LEAST_LAUNCHES = 5, 4
 SLOT_MS, SMALL, LARGE, WINDOW = 10.0, 8, 1 << 20, 16
 LAUNCH_LIMIT_SECONDS = 120.0
@@ -174,7 +177,7 @@ def planned(chosen: Chosen) -> list[Measures]:
         whole = Measures(stage="whole", together=often * every, alone=often * pairs, **within)
         return [whole] * chosen.launches
     often_again = REPEATED * AGAIN_ROUNDS
-    first = Measures(stage="survey", together=min(chosen.rounds or every, every), alone=0, **within)
+    first = Measures(stage="survey", together=_rounds_of_survey(chosen), alone=0, **within)
     second = Measures(stage="sift", together=2 * AGAIN_ROUNDS, alone=0, **within)
     later = Measures(stage="again", together=often_again, alone=2 * ALONE_AGAIN, **within)
     return [first, second, *itertools.repeat(later, chosen.launches - 2)]
@@ -183,6 +186,13 @@ def planned(chosen: Chosen) -> list[Measures]:
 def _rounds_of_all(number: int) -> int:
     """The number of rounds in which each pair of `number` nodes meets once; 0 for a single node."""
     return number - 1 + number % 2 if number > 1 else 0
+
+
+def _rounds_of_survey(chosen: Chosen) -> int:
+    """The number of rounds of a survey: those of all pairs, as far as they can be judged."""
+    number = len(chosen.nodes)
+    most = MOST_VALUES // max(number // 2 * chosen.per_node, 1)
+    return min(chosen.rounds or max(most, 1), _rounds_of_all(number))
 
 
 def is_one_by_one(number: int) -> bool:
@@ -260,6 +270,8 @@ def summary(chosen: Chosen) -> list[str]:
             f"{CONTROLS} other pairs"
         )
     outside = "" if total.pairs == every else ": links of the others are not tested"
+    if outside and not chosen.rounds:
+        outside += f"; --rounds {_rounds_of_all(number)} measures all"
     lines.append(f"covers:     {covered}{outside}")
     lines.append(
         f"estimate:   {format_seconds(total.seconds)}, {total.node_hours:.3g} node hours"

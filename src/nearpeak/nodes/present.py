@@ -91,7 +91,7 @@ def _answer(results: Found) -> Iterator[Block]:
     yield board.drawing(results)
     if usual := wording.usual(results):
         yield Prose(usual)
-    for text in (wording.of_rails(results), wording.within(results)):
+    for text in (wording.of_rails(results), wording.within(results), wording.kinds(results)):
         if text:
             yield Prose(text)
     if far := wording.distances(results):

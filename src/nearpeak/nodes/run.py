@@ -23,11 +23,12 @@ from nearpeak.launching.program_records import EnvironmentRecord
 from nearpeak.libraries.library import Library, Settings
 from nearpeak.machine.machine import Machine
 from nearpeak.nodes import plan, suspects
-from nearpeak.nodes.journal import Launch, LaunchEnd, NodesJournal, Round, Wrong, read
+from nearpeak.nodes.journal import Launch, LaunchEnd, NodesJournal, Ranks, Round, Wrong, read
 from nearpeak.nodes.rounds import lines, lines_inside
+from nearpeak.nodes.stopped import stopped
 from nearpeak.terms.buffers import turned
 from nearpeak.terms.command_words import check_word
-from nearpeak.terms.logs import crash_words, last_words
+from nearpeak.terms.logs import crash_words, last_words, words_of_ranks
 from nearpeak.terms.path import DataPath
 from nearpeak.terms.sizes import format_seconds
 from nearpeak.watch.watched import temporary_folder
@@ -218,6 +219,9 @@ class Run:
             return end("hung", f"no round within {limit}; {last_words(log)}")
         # Wrong data of a pair is reported; the other pairs count.
         if ended.exit_status and not records.wrong_data:
+            said = words_of_ranks(log)
+            if said:
+                return end("failed", stopped(self._chosen, said))
             return end("failed", crash_words(ended.exit_status, log))
         if records.rounds < rounds:
             return end("failed", f"{records.rounds} of {rounds} rounds; {last_words(log)}")
@@ -265,6 +269,7 @@ class _Records:
         self._wanted = wanted
         self._journal = journal
         self._tell = tell
+        self._on_gpus = bool(journal.begin.chosen.rails)
         self._placed = False
         self.rounds = 0
         self.wrong_data = False
@@ -285,6 +290,8 @@ class _Records:
         if isinstance(record, EnvironmentRecord):
             self.wrong = misplaced(self._wanted, record)
             self._placed = True
+            if self._on_gpus:
+                self._journal.append(Ranks(ranks=record.ranks))
         elif not self._placed:
             self.wrong = NO_PLACE
         elif isinstance(record, _Problem):

@@ -6,7 +6,7 @@ what each rail has of its own: a slow node, or one slow GPU of it.
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -48,7 +48,7 @@ Fits = dict[tuple[Metric, Mode], list[list[Fitted]]]  # by rail and launch
 
 
 def fits(
-    launches: Sequence[Pairs],
+    launches: Iterable[Pairs],
     metric: Metric,
     mode: Mode,
     count: int,

@@ -18,7 +18,8 @@ from nearpeak.nodes.found import (
 from nearpeak.nodes.grouped import FIGURES
 from nearpeak.nodes.judge import ORDER
 from nearpeak.nodes.topology import plural
-from nearpeak.numbers import count, number, unit
+from nearpeak.numbers import count, listed, number, unit
+from nearpeak.statistics.nested import DISTINGUISHED
 
 _PARTS: tuple[Part, ...] = ("GPU", "NIC", "GPU or memory")
 _KINDS = [one for kind in ORDER for one in ([kind, *_PARTS] if kind == "node" else [kind])]
@@ -69,6 +70,17 @@ def within(results: Found) -> str:
         if curve.mode in to
     ]
     return f"Within a node, the usual GPU: {', '.join(figures)}." if figures else ""
+
+
+def kinds(results: Found) -> str:
+    """The kinds of nodes by their GPUs, of which those of a few nodes are not judged within nodes;
+    empty if all nodes are alike."""
+    parts = [
+        f"{count(len(kind.nodes), 'node')} with {listed(kind.gpus)}"
+        + " (too few to be judged within)" * (len(kind.nodes) < DISTINGUISHED)
+        for kind in results.kinds
+    ]
+    return f"Nodes differ in their GPUs: {', '.join(parts)}." if parts else ""
 
 
 def of_rails(results: Found) -> str:

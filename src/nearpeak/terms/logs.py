@@ -61,6 +61,7 @@ _OF_NODE = re.compile(r"srun: error: Task launch for \S+ failed on node ")
 # Hydra's mpiexec, when the proxy that it started on a node closes its connection.
 _LOST_NODE = re.compile(r"\[mpiexec@\S+\] control_cb .*assert \(!closed\) failed")
 LOST_NODE = "mpiexec lost its connection to a node"
+_OF_RANK = re.compile(rf"{OWN}mpi: rank (\d{{1,9}}): (.+)", re.ASCII)
 _FRAME = re.compile("-{20,}")  # around messages of Open MPI
 
 
@@ -162,6 +163,16 @@ def last_words(*logs: Path) -> str:
     specific = [line for line in wrong if not _OF_ANY_START.search(line)]
     lost = [LOST_NODE for line in _all_lines(logs) if _LOST_NODE.match(line)]
     return (ours or nodes or specific or wrong[:1] or lines or lost or [NOTHING_SAID])[-1][:300]
+
+
+def words_of_ranks(log: Path) -> dict[int, str]:
+    """Returns the last line of each rank that said why it stopped."""
+    said: dict[int, str] = {}
+    with log.open(encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            if match := _OF_RANK.match(line):
+                said[int(match[1])] = printable(match[2].strip())
+    return said
 
 
 def _aborted(lines: Iterable[str]) -> set[int]:
