@@ -309,6 +309,16 @@ void bottom() {
     MPI_Send(MPI_BOTTOM, 1, types[0], next, kTag, MPI_COMM_WORLD);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     CHECK(in.has(last, 2 * kElsewhere));
+    MPI_Recv_init(MPI_BOTTOM, 1, types[1], last, kTag, MPI_COMM_WORLD, &request);
+    for (int start = 1; start <= 2; ++start) {
+      buffer.fill(rank + start);
+      MPI_Start(&request);
+      MPI_Send(MPI_BOTTOM, 1, types[0], next, kTag, MPI_COMM_WORLD);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+      CHECK(in.has(last + start, 2 * kElsewhere));
+    }
+    MPI_Request_free(&request);
+    buffer.fill(rank);
     MPI_Bcast(MPI_BOTTOM, 1, types[0], 0, MPI_COMM_WORLD);
     CHECK(buffer.has(0, 2 * kElsewhere));
     for (MPI_Datatype& type : types) MPI_Type_free(&type);

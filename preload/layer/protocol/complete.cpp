@@ -250,12 +250,16 @@ int try_some(Asked& asked, int n, MPI_Request* requests, int* done, int* which,
 int wait(MPI_Request* request, MPI_Status* status) {
   MPI_Status own;
   MPI_Status& told = status == MPI_STATUS_IGNORE ? own : *status;
+  InLibrary in_library;
   Waiting pause;
   for (int flag = 0;; pause()) {
     const Guard guard;
     Asked asked(1, request);
     const bool helps = asked.needs_help();
-    if (!helps && !asked.any()) break;
+    if (!helps && !asked.any()) {
+      in_library.begin();
+      break;
+    }
     if (!helps && !world.multiple) {
       const int code = NEARPEAK_REAL(MPI_Wait)(request, &told);
       return end_one(asked[0], told, code);
@@ -288,13 +292,17 @@ int wait_each(int n, MPI_Request* requests, MPI_Status* statuses) {
 int wait_all(int n, MPI_Request* requests, MPI_Status* statuses) {
   bool by_one = false;
   std::optional<Asked> asked;
+  InLibrary in_library;
   Waiting pause;
   for (int flag = 0;; pause()) {
     const Guard guard;
     // Another thread may give a handle again meanwhile.
     if (!asked || world.multiple) asked.emplace(n, requests);
     const bool helps = asked->needs_help();
-    if (!helps && !asked->any()) break;
+    if (!helps && !asked->any()) {
+      in_library.begin();
+      break;
+    }
     Statuses told(n, statuses);
     if (!helps && !world.multiple) {
       const int code = NEARPEAK_REAL(MPI_Waitall)(n, requests, told.data());
@@ -314,11 +322,15 @@ int wait_all(int n, MPI_Request* requests, MPI_Status* statuses) {
 int wait_any(int n, MPI_Request* requests, int* which, MPI_Status* status) {
   MPI_Status own;
   MPI_Status& told = status == MPI_STATUS_IGNORE ? own : *status;
+  InLibrary in_library;
   Waiting pause;
   for (int flag = 0;; pause()) {
     const Guard guard;
     Asked asked(n, requests);
-    if (!asked.needs_help() && !asked.any()) break;
+    if (!asked.needs_help() && !asked.any()) {
+      in_library.begin();
+      break;
+    }
     const int code = try_any(asked, n, requests, which, &flag, told);
     if (code != MPI_SUCCESS || flag != 0) return code;
   }
@@ -327,11 +339,15 @@ int wait_any(int n, MPI_Request* requests, int* which, MPI_Status* status) {
 }
 
 int wait_some(int n, MPI_Request* requests, int* done, int* which, MPI_Status* statuses) {
+  InLibrary in_library;
   Waiting pause;
   for (;; pause()) {
     const Guard guard;
     Asked asked(n, requests);
-    if (!asked.needs_help() && !asked.any()) break;
+    if (!asked.needs_help() && !asked.any()) {
+      in_library.begin();
+      break;
+    }
     Statuses told(n, statuses);
     const int code = try_some(asked, n, requests, done, which, told);
     if (code != MPI_SUCCESS || *done != 0) return code;
@@ -457,7 +473,8 @@ void prepare(PostedReceive& receive) {
   make_ready(receive);
   Target& target = receive.target;
   // Its address may be another allocation's since.
-  if (target.on_device) target.place = world.devices.locate(target.data);
+  if (target.on_device)
+    target.place = world.devices.locate(find(target.data, target.n, target.type));
 }
 void prepare(StagedSend& send) {
   const Copies copies;

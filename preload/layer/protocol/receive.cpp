@@ -35,6 +35,16 @@ void keep_posted(std::unique_ptr<PostedReceive> receive, MPI_Request request) {
     open_receive(kept);
 }
 
+int post_matched(const Target& target, const Origin& origin, MPI_Message one,
+                 MPI_Request* request) {
+  return post_receive(std::make_unique<PostedReceive>(target, origin), request,
+                      [&](void* where, MPI_Count n, MPI_Datatype type, MPI_Request* made) {
+                        const Elements elements(n, type);
+                        return NEARPEAK_REAL(MPI_Imrecv)(where, elements.n(), elements.type(), &one,
+                                                         made);
+                      });
+}
+
 int keep_held(std::unique_ptr<HeldReceive> receive, MPI_Request* request) {
   const bool later = receive->is_arriving();
   if (later) receive->hold_type();
