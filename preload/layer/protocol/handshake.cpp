@@ -389,6 +389,7 @@ void end() {
     end_serving();
     world.devices.abandon_reset();
     world.pieces.clear();
+    world.copy_helpers.reset();
     world.pinned.end();
     world.trial = {};
     world.devices.close_all();

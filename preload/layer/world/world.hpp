@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "calls/real.hpp"
+#include "layer/copy/copy_helpers.hpp"
 #include "layer/copy/default_stream.hpp"
 #include "layer/copy/devices.hpp"
 #include "layer/copy/file_server.hpp"
@@ -86,6 +87,7 @@ struct World {
   Devices devices;
   DefaultStream default_stream;
   PinnedCache pinned{devices};
+  std::unique_ptr<CopyHelpers> copy_helpers;
   std::map<int, std::unique_ptr<Pieces>> pieces;  // by device
   int home = 0;  // the device that opens the memory of other ranks, where it accepts envelopes
   Trial trial;   // (opening.hpp)
