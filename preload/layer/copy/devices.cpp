@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <exception>
 #include <utility>
 
@@ -195,12 +196,20 @@ void Devices::copy(int device, const std::vector<Piece>& pieces) {
   stream->synchronize();
 }
 
+// The driver refuses copies that begin in pinned memory of the host and end behind it. Those go by
+// way of memory of the layer's, and fail again where there is another reason.
 void Devices::copy_to_host(const Located& place, void* host, const void* from, std::size_t bytes) {
   if (bytes > 0 && bytes <= CopyMailbox::kStaged)
     if (PersistentCopyKernel* const by = copy_kernel(place.device, {&place});
         by != nullptr && by->copy_to_host(host, from, bytes))
       return;
-  copy(place.device, host, from, bytes);
+  try {
+    copy(place.device, host, from, bytes);
+  } catch (const AcceleratorError&) {
+    const HostMemory between = host_memory_of(bytes);
+    copy(place.device, between.get(), from, bytes);
+    std::memcpy(host, between.get(), bytes);
+  }
 }
 
 void Devices::copy_to_device(const Located& place, void* to, const void* host, std::size_t bytes) {
@@ -208,7 +217,13 @@ void Devices::copy_to_device(const Located& place, void* to, const void* host, s
     if (PersistentCopyKernel* const by = copy_kernel(place.device, {&place});
         by != nullptr && by->copy_to_device(to, host, bytes))
       return;
-  copy(place.device, to, host, bytes);
+  try {
+    copy(place.device, to, host, bytes);
+  } catch (const AcceleratorError&) {
+    const HostMemory between = host_memory_of(bytes);
+    std::memcpy(between.get(), host, bytes);
+    copy(place.device, to, between.get(), bytes);
+  }
 }
 
 void Devices::copy_between_devices(const Located& place, void* to, const Located& source,
