@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "layer/protocol/advance.hpp"
@@ -54,9 +55,7 @@ class Asked {
 
   void help() {
     advance();
-    if (offered_)
-      for (int i = 0; i < n_; ++i)
-        if (auto* const send = as<OfferedSend>((*this)[i])) advance_awaited(*send);
+    if (offered_) look_at_sends();
     arriving_ = false;
     if (!received_ || !world.far) return;
     for (int i = 0; i < n_; ++i) {
@@ -91,6 +90,20 @@ class Asked {
   }
 
  private:
+  // At all of them first, and then at a few that are not complete: who looks at a slot has its
+  // receiver's CPU fetch it once more.
+  void look_at_sends() {
+    constexpr int kFew = 8;
+    int most = std::exchange(looked_at_sends_, true) ? kFew : n_;
+    Now now;
+    for (int i = 0; i < n_ && most > 0; ++i) {
+      auto* const send = as<OfferedSend>((*this)[next_send_]);
+      next_send_ = next_send_ + 1 == n_ ? 0 : next_send_ + 1;
+      if (send == nullptr || send->complete) continue;
+      advance_awaited(*send, now);
+      if (!send->complete) --most;
+    }
+  }
   // Of more it costs too much to look at each before: the call waits for the parts of one of which
   // the header has come just now.
   bool is_few() const { return n_ <= 16; }
@@ -110,6 +123,8 @@ class Asked {
   bool arriving_ = false;
   bool collective_again_ = false;
   bool strange_ = false;
+  bool looked_at_sends_ = false;
+  int next_send_ = 0;
   unsigned looks_ = 0;
   std::array<Operation*, 16> few_{};
   std::vector<Operation*> many_;
@@ -118,8 +133,8 @@ class Asked {
 // Statuses of the layer's own, where the application wants none.
 class Statuses {
  public:
-  Statuses(int n, MPI_Status* given) : given_(given) {
-    if (given != MPI_STATUSES_IGNORE) return;
+  Statuses(int n, MPI_Status* given) : given_(given), asked_for_(given != MPI_STATUSES_IGNORE) {
+    if (asked_for_) return;
     given_ = few_.data();
     if (n <= static_cast<int>(few_.size())) return;
     many_.resize(static_cast<std::size_t>(n));
@@ -130,9 +145,11 @@ class Statuses {
 
   MPI_Status* data() { return given_; }
   MPI_Status& operator[](int i) { return given_[i]; }
+  bool asked_for() const { return asked_for_; }
 
  private:
   MPI_Status* given_;
+  bool asked_for_;
   std::array<MPI_Status, 16> few_;
   std::vector<MPI_Status> many_;
 };
@@ -186,7 +203,7 @@ int end_several(Asked& asked, Statuses& statuses, int count, const int* which, i
     Operation* const operation = asked[which == nullptr ? i : which[i]];
     if (operation != nullptr && class_of(before) != MPI_ERR_PENDING) {
       const MPI_Comm own = operation->comm_freed ? calls::comm_world() : operation->comm;
-      error = finished(*operation, status, before);
+      error = finished(*operation, status, before, statuses.asked_for());
       if (error != before && !wrong && !each) {  // the first: none had an error before
         for (int j = 0; j < i; ++j) statuses[j].MPI_ERROR = MPI_SUCCESS;
         wrong = true;
@@ -292,6 +309,7 @@ int wait_each(int n, MPI_Request* requests, MPI_Status* statuses) {
 int wait_all(int n, MPI_Request* requests, MPI_Status* statuses) {
   bool by_one = false;
   std::optional<Asked> asked;
+  std::optional<Statuses> told;
   InLibrary in_library;
   Waiting pause;
   for (int flag = 0;; pause()) {
@@ -303,15 +321,15 @@ int wait_all(int n, MPI_Request* requests, MPI_Status* statuses) {
       in_library.begin();
       break;
     }
-    Statuses told(n, statuses);
+    if (!told) told.emplace(n, statuses);
     if (!helps && !world.multiple) {
-      const int code = NEARPEAK_REAL(MPI_Waitall)(n, requests, told.data());
-      return end_several(*asked, told, n, nullptr, code);
+      const int code = NEARPEAK_REAL(MPI_Waitall)(n, requests, told->data());
+      return end_several(*asked, *told, n, nullptr, code);
     }
     // MPI_Testall of MPICH 5.0.2 says that these failed.
     by_one = asked->collective_again();
     if (by_one) break;
-    const int code = try_all(*asked, n, requests, &flag, told);
+    const int code = try_all(*asked, n, requests, &flag, *told);
     if (code != MPI_SUCCESS || flag != 0) return code;
   }
   pause.end();

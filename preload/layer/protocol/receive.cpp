@@ -8,11 +8,12 @@
 namespace nearpeak::layer {
 
 Target target_of(const Incoming& in) {
+  const Type& type = type_of(in.type);
   Target target{.data = in.data,
                 .n = in.n,
                 .type = in.type,
-                .room = room_of(in.n, in.type),
-                .dense = type_of(in.type).dense,
+                .room = in.n <= 0 ? 0 : static_cast<std::size_t>(in.n * type.bytes),
+                .dense = type.dense,
                 .on_device = in.found.on_device};
   if (!target.on_device) return target;
   target.place = world.devices.locate(in.found);

@@ -30,11 +30,37 @@ struct GatheredCopy {
 struct ReceiveCopies {
   std::vector<Receive*> by_engine;     // in the order in which their copies began
   std::vector<GatheredCopy> gathered;  // on one device, for the next batch
+  std::vector<GatheredCopy> begun;     // those of the last one, for their memory
   std::size_t gathered_before = 0;     // at the look before
   std::vector<Receive*> in_batch;      // whose copies are under way,
+  std::vector<Receive*> ended;         // likewise for their memory
   int batch_device = 0;                // on this device
 };
 ReceiveCopies& copies = *new ReceiveCopies;
+
+// What `from` has, which is empty then, while it is dealt with. Its memory is that of `before`, and
+// then for the next time: no vector is made for each batch.
+template <typename Type>
+class TakenOut {
+ public:
+  TakenOut(std::vector<Type>& from, std::vector<Type>& before) : before_(before) {
+    all_.swap(before);
+    all_.swap(from);
+  }
+  ~TakenOut() {
+    all_.clear();
+    all_.swap(before_);
+  }
+  TakenOut(const TakenOut&) = delete;
+  TakenOut& operator=(const TakenOut&) = delete;
+
+  const std::vector<Type>& operator*() const { return all_; }
+  const std::vector<Type>* operator->() const { return &all_; }
+
+ private:
+  std::vector<Type> all_;
+  std::vector<Type>& before_;
+};
 
 Located pinned() { return {.kind = BufferKind::kPinned}; }
 bool is_on_device(const Located& place) { return place.kind == BufferKind::kDevice; }
@@ -83,25 +109,25 @@ void copy_one(const GatheredCopy& one) {
 // The one before has ended.
 void begin_batch() {
   if (copies.gathered.empty()) return;
-  const std::vector<GatheredCopy> gathered = std::exchange(copies.gathered, {});
-  if (gathered.size() == 1) return copy_one(gathered.front());
+  const TakenOut gathered(copies.gathered, copies.begun);
+  if (gathered->size() == 1) return copy_one(gathered->front());
   CopyBatch batch;
-  for (const GatheredCopy& one : gathered) {
+  for (const GatheredCopy& one : *gathered) {
     batch.add({one.to.data, one.from.data, one.bytes});
     copies.in_batch.push_back(one.receive);
   }
-  copies.batch_device = gathered.front().device();
+  copies.batch_device = gathered->front().device();
   world.devices.begin_batch(copies.batch_device, batch);
   ++world.counts.batches;
-  world.counts.batched_receives += gathered.size();
+  world.counts.batched_receives += gathered->size();
 }
 
 // The next one goes on while the CPU does its part of this one.
 void end_and_begin_batch() {
-  const std::vector<Receive*> ended = std::exchange(copies.in_batch, {});
-  const bool copied = ended.empty() || world.devices.wait_batch(copies.batch_device);
+  const TakenOut ended(copies.in_batch, copies.ended);
+  const bool copied = ended->empty() || world.devices.wait_batch(copies.batch_device);
   begin_batch();
-  for (Receive* const receive : ended) note_done(*receive, copied);
+  for (Receive* const receive : *ended) note_done(*receive, copied);
 }
 
 bool gather(const GatheredCopy& one) {

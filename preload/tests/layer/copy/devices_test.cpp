@@ -137,6 +137,15 @@ TEST_CASE("devices of the layer: after a reset of a device nothing of before is 
     CHECK(std::exchange(abandoned, -1) == 1);
     CHECK(std::exchange(again, -1) == 1);
   }
+  // Each look asks once.
+  for (int i = 0; i < 2; ++i) {
+    REQUIRE(reset(1) == 0);
+    const Devices::Look look(devices);
+    use();
+    use();
+    CHECK(std::exchange(abandoned, -1) == 1);
+    CHECK(std::exchange(again, -1) == 1);
+  }
   {
     // Room of before goes nowhere, though room of afterwards may have its address.
     const auto cuda = FakeCuda::load();
