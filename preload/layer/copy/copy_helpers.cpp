@@ -24,11 +24,11 @@ constexpr std::size_t kCacheLine = 64;
 // Longer than from one piece of a message to the next.
 constexpr std::chrono::microseconds kAwake{100};
 
-enum class State : std::uint32_t { kIdle, kAsked, kCopying, kDone, kEnding };
-
 }  // namespace
 
 class CopyHelpers::Helper {
+  enum class State : std::uint32_t { kIdle, kAsked, kCopying, kDone, kEnding };
+
  public:
   Helper() : thread_([this] { run(); }) {}
   ~Helper() {
