@@ -88,7 +88,7 @@ target_link_options(nearpeak-queries PRIVATE ${static_runtime} LINKER:-Bsymbolic
 # Of the layer, what needs no MPI; the rest is tested by real launches.
 set(preloaded_tested trace/table.cpp layer/copy/devices.cpp layer/copy/sharing.cpp layer/copy/shown_chunks.cpp
     layer/copy/opened_chunks.cpp layer/copy/process.cpp layer/copy/pinned_cache.cpp
-    layer/copy/pieces.cpp layer/copy/host_memory.cpp layer/copy/landing_memory.cpp
+    layer/copy/copy_helpers.cpp layer/copy/pieces.cpp layer/copy/host_memory.cpp layer/copy/landing_memory.cpp
     layer/copy/file_server.cpp layer/copy/watch.cpp
     layer/protocol/launched.cpp layer/world/routes.cpp layer/world/settings.cpp
     layer/world/slots.cpp layer/world/slow_sends.cpp)

@@ -58,6 +58,10 @@ inline MPI_Request request_null() {
   static const auto found = handle<MPI_Request>("ompi_request_null");
   return found;
 }
+inline MPI_Message message_null() {
+  static const auto found = handle<MPI_Message>("ompi_message_null");
+  return found;
+}
 inline MPI_Op op_null() {
   static const auto found = handle<MPI_Op>("ompi_mpi_op_null");
   return found;
@@ -73,6 +77,7 @@ inline MPI_Comm comm_null() { return MPI_COMM_NULL; }
 inline MPI_Datatype byte_type() { return MPI_BYTE; }
 inline MPI_Datatype datatype_null() { return MPI_DATATYPE_NULL; }
 inline MPI_Request request_null() { return MPI_REQUEST_NULL; }
+inline MPI_Message message_null() { return MPI_MESSAGE_NULL; }
 inline MPI_Op op_null() { return MPI_OP_NULL; }
 inline MPI_Info info_env() { return MPI_INFO_ENV; }
 #endif

@@ -530,6 +530,43 @@ void threads() {
   for (MPI_Comm& comm : comms) MPI_Comm_free(&comm);
 }
 
+// A thread waits in the MPI library for a message that comes when a collective is over, which
+// another thread begins meanwhile and nobody waits for before.
+void beside_a_waiting_thread() {
+  if (!several_threads()) return;
+  Buffer first('D', kBytes);
+  MPI_Bcast(first.data(), length(kBytes), MPI_BYTE, 0, MPI_COMM_WORLD);  // ranks meet in it
+  for (int round = 0; round < 8; ++round) {
+    barrier();
+    if (rank == 0) {
+      std::vector<int> got(static_cast<std::size_t>(size), -1);
+      std::thread other([&] {
+        std::vector<MPI_Request> requests(static_cast<std::size_t>(size), MPI_REQUEST_NULL);
+        for (int i = 1; i < size; ++i) {
+          const auto at = static_cast<std::size_t>(i);
+          if (round % 2 == 0)
+            MPI_Recv(&got[at], 1, MPI_INT, i, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+          else
+            MPI_Irecv(&got[at], 1, MPI_INT, i, kTag, MPI_COMM_WORLD, &requests[at]);
+        }
+        MPI_Waitall(size, requests.data(), MPI_STATUSES_IGNORE);
+      });
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      One one(0, 0, round, 'D', MPI_COMM_WORLD, false);
+      other.join();
+      for (int i = 1; i < size; ++i) CHECK(got[static_cast<std::size_t>(i)] == round);
+      MPI_Wait(&one.request, MPI_STATUS_IGNORE);
+      one.check();
+    } else {
+      std::this_thread::sleep_for(std::chrono::milliseconds(60));  // rank 0 has begun it
+      One one(0, 0, round, 'D', MPI_COMM_WORLD, false);
+      MPI_Wait(&one.request, MPI_STATUS_IGNORE);
+      one.check();
+      MPI_Send(&round, 1, MPI_INT, 0, kTag, MPI_COMM_WORLD);
+    }
+  }
+}
+
 // Nothing waits for the last ones but the end.
 void unused() {
   MPI_Comm comm;
@@ -553,6 +590,7 @@ int main(int argc, char** argv) {
                     {"given_back", given_back},
                     {"wrong", wrong},
                     {"threads", threads},
+                    {"beside_a_waiting_thread", beside_a_waiting_thread},
                     {"unused", unused}};
   return run(argc, argv, cases, [] {});
 }

@@ -536,6 +536,61 @@ void probed() {
       }
 }
 
+// A message that a probe passes over comes before the one that it finds, in a receive or a probe of
+// any tag; each of lengths that go in other ways.
+void probed_behind() {
+  constexpr int kFirst = 1, kSecond = 2;
+  int seed = 0;
+  for (const auto& kind : kKinds)
+    for (const std::size_t before : {std::size_t{10}, std::size_t{61}, std::size_t{1000}, kLong})
+      for (int form = 0; form < 5; ++form) {
+        seed += 3;
+        if (rank == 0) {
+          Buffer first(kind[1], before), more('H', before), second('D', 1000);
+          first.fill(seed);
+          more.fill(seed + 1);
+          second.fill(seed + 2);
+          MPI_Request requests[3];
+          MPI_Isend(first.data(), length(before), MPI_BYTE, 1, kFirst, MPI_COMM_WORLD,
+                    &requests[0]);
+          MPI_Isend(more.data(), length(before), MPI_BYTE, 1, kFirst, MPI_COMM_WORLD, &requests[1]);
+          MPI_Isend(second.data(), 1000, MPI_BYTE, 1, kSecond, MPI_COMM_WORLD, &requests[2]);
+          MPI_Waitall(3, requests, MPI_STATUSES_IGNORE);
+        } else if (rank == 1) {
+          Buffer in(kind[0], before), more(kind[1], before), second(kind[0], 1000);
+          MPI_Status status;
+          MPI_Message one = MPI_MESSAGE_NULL;
+          MPI_Request request;
+          MPI_Probe(0, kSecond, MPI_COMM_WORLD, &status);
+          check(status, 1000, 0, kSecond);
+          if (form == 1 || form == 2) {
+            MPI_Probe(form == 1 ? 0 : MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
+            check(status, before, 0, kFirst);
+          }
+          if (form == 3) {
+            MPI_Mprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &one, &status);
+            check(status, before, 0, kFirst);
+            MPI_Mrecv(in.data(), length(before), MPI_BYTE, &one, &status);
+          } else if (form == 4) {
+            MPI_Irecv(in.data(), length(before), MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG,
+                      MPI_COMM_WORLD, &request);
+            MPI_Wait(&request, &status);
+          } else {
+            MPI_Recv(in.data(), length(before), MPI_BYTE, 0, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
+          }
+          check(status, before, 0, kFirst);
+          CHECK(in.has(seed, before));
+          MPI_Recv(more.data(), length(before), MPI_BYTE, 0, kFirst, MPI_COMM_WORLD, &status);
+          check(status, before, 0, kFirst);
+          CHECK(more.has(seed + 1, before));
+          MPI_Recv(second.data(), 1000, MPI_BYTE, 0, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
+          check(status, 1000, 0, kSecond);
+          CHECK(second.has(seed + 2, 1000));
+        }
+        barrier();
+      }
+}
+
 void self() {
   for (const auto& kind : kKinds)
     for (const std::size_t bytes : {std::size_t{0}, std::size_t{8}, kLong}) {
@@ -600,8 +655,8 @@ void complete(int how, std::vector<MPI_Request>& requests) {
   }
 }
 
-// Windows of messages of many lengths, both ways at once. `kinds`: of the memory of both ends, where
-// 'M' is now and then the host's.
+// Windows of messages of many lengths, both ways at once. `kinds`: of the memory of both ends,
+// where 'M' is now and then the host's.
 void in_flight_between(const char* kinds) {
   constexpr int kMessages = 100, kWays = 5;
   const std::size_t kLengths[] = {8, 62, 1000, 4097, 65536, 200000, 300000};
@@ -2233,6 +2288,7 @@ int main(int argc, char** argv) {
               {"wildcards", wildcards},
               {"truncated", truncated},
               {"probed", probed},
+              {"probed_behind", probed_behind},
               {"self", self},
               {"many", many},
               {"in_flight", in_flight},

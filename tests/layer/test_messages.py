@@ -135,6 +135,11 @@ class TestWays:
         done = application.run("pieces", "churned", env={**apart, "NEARPEAK_LAYER_HOST": "kept"})
         assert done.good() == ["pieces", "churned"], done.err
 
+    def test_helpers_that_copy(self, application: Any) -> None:
+        cases = ["pieces", "churned", "kinds"]
+        done = application.run(*cases, env={**LONG, "NEARPEAK_LAYER_HELPERS": "2"})
+        assert done.good() == cases, done.err
+
     def test_without_patience(self, application: Any) -> None:
         """What can be set aside is: the receiver finds it there."""
         cases = [case for case in CASES if case not in ("many", "truncated")]

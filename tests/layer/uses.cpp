@@ -309,6 +309,16 @@ void bottom() {
     MPI_Send(MPI_BOTTOM, 1, types[0], next, kTag, MPI_COMM_WORLD);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     CHECK(in.has(last, 2 * kElsewhere));
+    MPI_Recv_init(MPI_BOTTOM, 1, types[1], last, kTag, MPI_COMM_WORLD, &request);
+    for (int start = 1; start <= 2; ++start) {
+      buffer.fill(rank + start);
+      MPI_Start(&request);
+      MPI_Send(MPI_BOTTOM, 1, types[0], next, kTag, MPI_COMM_WORLD);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+      CHECK(in.has(last + start, 2 * kElsewhere));
+    }
+    MPI_Request_free(&request);
+    buffer.fill(rank);
     MPI_Bcast(MPI_BOTTOM, 1, types[0], 0, MPI_COMM_WORLD);
     CHECK(buffer.has(0, 2 * kElsewhere));
     for (MPI_Datatype& type : types) MPI_Type_free(&type);
@@ -394,11 +404,14 @@ void attached() {
   MPI_Request request;
   CHECK(class_of(MPI_Psend_init(MPI_BOTTOM, 1, 1, its.type(), 0, kTag, MPI_COMM_WORLD,
                                 MPI_INFO_NULL, &request)) == MPI_ERR_UNSUPPORTED_OPERATION);
+  // Its own handler returns.
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
   MPI_File file;
   MPI_File_open(MPI_COMM_SELF, "/dev/null", MPI_MODE_WRONLY, MPI_INFO_NULL, &file);
   CHECK(class_of(MPI_File_write(file, MPI_BOTTOM, 1, its.type(), MPI_STATUS_IGNORE)) ==
         MPI_ERR_UNSUPPORTED_OPERATION);
   MPI_File_close(&file);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   CHECK(class_of(MPI_Buffer_attach(buffer.data(), 1000)) == MPI_ERR_BUFFER);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
 }

@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "layer/collective/idle.hpp"
+#include "layer/protocol/advance.hpp"
 #include "layer/protocol/own_request.hpp"
 #include "layer/protocol/requests.hpp"
 
@@ -13,7 +14,7 @@ namespace {
 
 struct AllBegun {
   std::vector<BegunCollective*> pending;  // that are not complete, in the order of their calls
-  int handed_over = 0;                    // threads that wait in the MPI library
+  int handed_over = 0;  // threads that wait in the MPI library, though something is under way
 };
 AllBegun& begun = *new AllBegun;
 
@@ -70,7 +71,7 @@ bool advance_begun() {
 
 // While a thread of this rank waits in the MPI library, nobody may be there to go on with it.
 bool may_offer(const Circle& circle, std::uint64_t number) {
-  return circle.is_open() && begun.handed_over == 0 &&
+  return circle.is_open() && begun.handed_over == 0 && !is_in_library() &&
          !circle.taken[CollectiveSync::lane_of(number)];
 }
 

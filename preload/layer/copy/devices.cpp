@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <exception>
 #include <utility>
 
@@ -34,12 +35,15 @@ Accelerator& Devices::accelerator() {
 // cudaDeviceReset takes streams, kernels, memory and open handles with it. So each use of a device
 // asks first, before it looks for any of these: 10 to 18 ns.
 Device& Devices::device_of(int device) {
+  if (looked_at_.index == device) return *looked_at_.device;
   if (accelerator().was_reset(device)) {
     abandon_all_of(device);
     accelerator().take_again(device);
     if (taken_again_) taken_again_(device);
   }
-  return accelerator().device(device);
+  Device& its = accelerator().device(device);
+  if (looks_) looked_at_ = {device, &its};
+  return its;
 }
 
 void Devices::abandon_reset() {
@@ -195,12 +199,20 @@ void Devices::copy(int device, const std::vector<Piece>& pieces) {
   stream->synchronize();
 }
 
+// The driver refuses copies that begin in pinned memory of the host and end behind it. Those go by
+// way of memory of the layer's, and fail again where there is another reason.
 void Devices::copy_to_host(const Located& place, void* host, const void* from, std::size_t bytes) {
   if (bytes > 0 && bytes <= CopyMailbox::kStaged)
     if (PersistentCopyKernel* const by = copy_kernel(place.device, {&place});
         by != nullptr && by->copy_to_host(host, from, bytes))
       return;
-  copy(place.device, host, from, bytes);
+  try {
+    copy(place.device, host, from, bytes);
+  } catch (const AcceleratorError&) {
+    const HostMemory between = host_memory_of(bytes);
+    copy(place.device, between.get(), from, bytes);
+    std::memcpy(host, between.get(), bytes);
+  }
 }
 
 void Devices::copy_to_device(const Located& place, void* to, const void* host, std::size_t bytes) {
@@ -208,7 +220,13 @@ void Devices::copy_to_device(const Located& place, void* to, const void* host, s
     if (PersistentCopyKernel* const by = copy_kernel(place.device, {&place});
         by != nullptr && by->copy_to_device(to, host, bytes))
       return;
-  copy(place.device, to, host, bytes);
+  try {
+    copy(place.device, to, host, bytes);
+  } catch (const AcceleratorError&) {
+    const HostMemory between = host_memory_of(bytes);
+    std::memcpy(between.get(), host, bytes);
+    copy(place.device, to, between.get(), bytes);
+  }
 }
 
 void Devices::copy_between_devices(const Located& place, void* to, const Located& source,

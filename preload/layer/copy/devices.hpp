@@ -108,6 +108,22 @@ class Devices {
   // Whether all between these two, which are on a device, is mapped.
   bool in_one_piece(const Found& first, const Found& last);
 
+  // A look at several messages: the driver is asked once whether a device was reset, as no call of
+  // the application's thread comes between.
+  class Look {
+   public:
+    explicit Look(Devices& devices) : devices_(devices) { devices_.looks_ = true; }
+    ~Look() {
+      devices_.looks_ = false;
+      devices_.looked_at_ = {};
+    }
+    Look(const Look&) = delete;
+    Look& operator=(const Look&) = delete;
+
+   private:
+    Devices& devices_;
+  };
+
   // More of what is on a device.
   Located locate(const Found& found);
   Located locate(const void* data);
@@ -360,6 +376,11 @@ class Devices {
   int (*ask_device_)(int* answer, int attribute, int device) = nullptr;
   CurrentQuestion ask_current_ = nullptr;
   std::unique_ptr<Accelerator> accelerator_;
+  bool looks_ = false;  // within a Look
+  struct {
+    int index = -1;
+    Device* device = nullptr;
+  } looked_at_;                                     // there: the device that was asked after last
   std::map<int, std::unique_ptr<Stream>> streams_;  // by device
   std::map<std::uint64_t, Exported> handles_;       // by allocation
   std::uint64_t looked_ = 0;                        // the last of them that was looked for

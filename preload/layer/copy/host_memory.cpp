@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <deque>
 #include <mutex>
 #include <new>
+#include <vector>
 
 namespace nearpeak::layer {
 namespace {
@@ -20,7 +20,7 @@ struct KeptPiece {
 
 struct Kept {
   std::mutex mutex;
-  std::deque<KeptPiece> pieces;  // the last one that was given back first
+  std::vector<KeptPiece> pieces;  // the last one that was given back at the end
   std::size_t bytes = 0;
 };
 
@@ -54,15 +54,15 @@ Kept& kept(std::size_t bytes) { return all_kept()[bytes < kLeastLong ? 0 : 1]; }
 HostMemory host_memory_of(std::size_t bytes) {
   if (bytes >= kLeastKept) {
     Kept& all = kept(bytes);
-    const std::lock_guard lock(all.mutex);
+    const MemoryLock lock(all.mutex);
     // Not a much longer one, which a longer message may want.
     const auto fits = std::find_if(
-        all.pieces.begin(), all.pieces.end(),
+        all.pieces.rbegin(), all.pieces.rend(),
         [&](const KeptPiece& piece) { return piece.bytes >= bytes && piece.bytes / 2 <= bytes; });
-    if (fits != all.pieces.end()) {
+    if (fits != all.pieces.rend()) {
       HostMemory memory(fits->memory, {fits->bytes});
       all.bytes -= fits->bytes;
-      all.pieces.erase(fits);
+      all.pieces.erase(std::next(fits).base());
       return memory;
     }
   }
@@ -73,20 +73,20 @@ void GiveBack::operator()(char* memory) const {
   if (lender != nullptr) return lender->give_back(memory);
   if (bytes < kLeastKept || bytes > kMostKept) return std::free(memory);
   Kept& all = kept(bytes);
-  const std::lock_guard lock(all.mutex);
+  const MemoryLock lock(all.mutex);
   all.bytes += bytes;
-  all.pieces.push_front({memory, bytes});
+  all.pieces.push_back({memory, bytes});
   while (all.bytes > kMostKept || all.pieces.size() > kPiecesKept) {
-    all.bytes -= all.pieces.back().bytes;
-    std::free(all.pieces.back().memory);
-    all.pieces.pop_back();
+    all.bytes -= all.pieces.front().bytes;
+    std::free(all.pieces.front().memory);
+    all.pieces.erase(all.pieces.begin());
   }
 }
 
 std::size_t pieces_kept() {
   std::size_t pieces = 0;
   for (Kept& all : all_kept()) {
-    const std::lock_guard lock(all.mutex);
+    const MemoryLock lock(all.mutex);
     pieces += all.pieces.size();
   }
   return pieces;

@@ -1,13 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 // Host memory for messages. Long pieces are kept at their end and used again, as fresh pages cost
-// more than the copy into them (benchmarks/recorded/layer-host-memory-h200.txt). Several threads
-// may use it at once.
+// more than the copy into them (benchmarks/recorded/layer-host-memory-h200.txt).
 #pragma once
 
 #include <cstddef>
 #include <memory>
+#include <mutex>
 
 namespace nearpeak::layer {
+
+// Locks memory for messages where several threads may take it and give it back. Else it does
+// nothing: a lock has two atomic steps, and each message would have two locks.
+class MemoryLock {
+ public:
+  // Until this is called, several threads may.
+  static void expect(bool several_threads) { several = several_threads; }
+
+  explicit MemoryLock(std::mutex& mutex) : mutex_(several ? &mutex : nullptr) {
+    if (mutex_ != nullptr) mutex_->lock();
+  }
+  ~MemoryLock() {
+    if (mutex_ != nullptr) mutex_->unlock();
+  }
+  MemoryLock(const MemoryLock&) = delete;
+  MemoryLock& operator=(const MemoryLock&) = delete;
+
+ private:
+  static inline bool several = true;
+  std::mutex* mutex_;
+};
 
 // Who gives memory out that is a part of its own.
 class Lender {

@@ -48,7 +48,7 @@ HostMemory LandingMemory::take(std::size_t bytes) {
   if (bytes > kMostOfPiece) return nullptr;
   const std::size_t rounded = std::bit_ceil(std::max(bytes, kLeastOfPiece));
   const auto size_class = static_cast<std::size_t>(std::countr_zero(rounded / kLeastOfPiece));
-  const std::lock_guard lock(mutex_);
+  const MemoryLock lock(mutex_);
   Slab* const slab = slab_of(size_class);
   if (slab == nullptr) return nullptr;
   const auto piece = static_cast<std::size_t>(slab->free.back());
@@ -60,7 +60,7 @@ HostMemory LandingMemory::take(std::size_t bytes) {
 
 void LandingMemory::give_back(const char* piece) {
   const auto offset = static_cast<std::size_t>(piece - memory_);
-  const std::lock_guard lock(mutex_);
+  const MemoryLock lock(mutex_);
   Slab& slab = slabs_.at(offset / kSlabBytes);
   if (slab.free.empty()) {
     const std::size_t bytes = slab.bytes_of_piece / kLeastOfPiece;

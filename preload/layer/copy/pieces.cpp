@@ -7,8 +7,9 @@
 
 namespace nearpeak::layer {
 
-Pieces::Pieces(Device& device)
+Pieces::Pieces(Device& device, CopyHelpers* helpers)
     : device_(device),
+      helpers_(helpers),
       memory_(
           static_cast<char*>(device.memory(BufferKind::kPinned).allocate(kPlaces * kPieceBytes))),
       stream_(device.new_stream()) {
@@ -54,10 +55,7 @@ void Mover::move_piece(std::size_t offset, std::size_t bytes) {
   char* const device = ends_.device + offset;
   char* const host = ends_.host + offset;
   if (ends_.direction == Direction::kToDevice) {
-    if (ends_.process == nullptr)
-      std::memcpy(place.data, host, bytes);
-    else
-      ends_.process->read(place.data, host, bytes);
+    copy_by_cpu(place.data, host, bytes);
     pieces_.device_.copy_async(device, place.data, bytes, *pieces_.stream_);
   } else {
     pieces_.device_.copy_async(place.data, device, bytes, *pieces_.stream_);
@@ -65,18 +63,32 @@ void Mover::move_piece(std::size_t offset, std::size_t bytes) {
   place.copied->record(*pieces_.stream_);
 }
 
+void Mover::copy_by_cpu(char* pinned, char* host, std::size_t bytes) {
+  const auto copy = [&](std::size_t offset, std::size_t n) {
+    char* const here = pinned + offset;
+    char* const there = host + offset;
+    if (ends_.direction == Direction::kToDevice) {
+      if (ends_.process == nullptr)
+        std::memcpy(here, there, n);
+      else
+        ends_.process->read(here, there, n);
+    } else if (ends_.process == nullptr) {
+      std::memcpy(there, here, n);
+    } else {
+      ends_.process->write(there, here, n);
+    }
+  };
+  if (pieces_.helpers_ == nullptr) return copy(0, bytes);
+  pieces_.helpers_->share(bytes, copy);
+}
+
 // The place is free then.
 void Mover::land(Pieces::Place& place) {
   if (place.bytes == 0) return;
   while (!place.copied->reached()) {
   }
-  if (ends_.direction == Direction::kFromDevice) {
-    char* const host = ends_.host + place.offset;
-    if (ends_.process == nullptr)
-      std::memcpy(host, place.data, place.bytes);
-    else
-      ends_.process->write(host, place.data, place.bytes);
-  }
+  if (ends_.direction == Direction::kFromDevice)
+    copy_by_cpu(place.data, ends_.host + place.offset, place.bytes);
   const std::size_t bytes = std::exchange(place.bytes, 0);
   if (landed_) landed_(place.offset, bytes);
 }

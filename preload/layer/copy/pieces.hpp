@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "accel/accelerator.hpp"
+#include "layer/copy/copy_helpers.hpp"
 #include "layer/copy/process.hpp"
 #include "layer/copy/watch.hpp"
 
@@ -21,7 +22,8 @@ constexpr std::size_t kPieceBytes = std::size_t{256} << 10;
 // Pinned memory of a device's for some pieces.
 class Pieces {
  public:
-  explicit Pieces(Device& device);
+  // The helpers copy between pinned memory and other; null: there are none.
+  explicit Pieces(Device& device, CopyHelpers* helpers = nullptr);
   ~Pieces();
   Pieces(const Pieces&) = delete;
   Pieces& operator=(const Pieces&) = delete;
@@ -37,6 +39,7 @@ class Pieces {
   static constexpr std::size_t kPlaces = 4;
 
   Device& device_;
+  CopyHelpers* helpers_;
   char* memory_;
   std::unique_ptr<Stream> stream_;
   std::array<Place, kPlaces> places_;
@@ -69,6 +72,7 @@ class Mover {
   void move_pieces(std::size_t offset, std::size_t bytes);
   void move_piece(std::size_t offset, std::size_t bytes);
   void land(Pieces::Place& place);
+  void copy_by_cpu(char* pinned, char* host, std::size_t bytes);
 
   Pieces& pieces_;
   const Ends ends_;

@@ -19,6 +19,18 @@ bool any_on_device(Arguments... arguments) {
   return any_buffer<true>([](const Found& found) { return found.on_device; }, arguments...);
 }
 
+// The file among the arguments of a call; null where there is none.
+template <typename... Arguments>
+const MPI_File* file_of(const Arguments&... arguments) {
+  const MPI_File* file = nullptr;
+  const auto look = [&file](const auto& argument) {
+    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(argument)>, MPI_File>)
+      file = &argument;
+  };
+  (look(arguments), ...);
+  return file;
+}
+
 // The error class of a buffer that is refused.
 template <auto kFunction>
 constexpr int error_of() {
@@ -66,7 +78,8 @@ struct Call {
         return real(arguments...);
       } else {
         if ((world.on || world.ended) && any_on_device(arguments...))
-          return refuse(name, world.on ? kWithDevice : kAtEnd, error_of<kFunction>());
+          return refuse(name, world.on ? kWithDevice : kAtEnd, error_of<kFunction>(),
+                        file_of(arguments...));
         return real(arguments...);
       }
     } catch (const std::exception& error) {

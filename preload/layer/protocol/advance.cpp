@@ -21,7 +21,8 @@
 namespace nearpeak::layer {
 namespace {
 
-int waiting = 0;  // objects of Waiting
+int waiting = 0;     // objects of Waiting
+int in_library = 0;  // those of InLibrary that have begun
 using More = bool (*)();
 std::array<More, 2> advances_more{};  // advance_with()
 
@@ -44,6 +45,20 @@ void Waiting::end() {
     end_job(std::string("a copy of a message failed: ") + error.what());
   }
 }
+
+void InLibrary::begin() {
+  if (!world.multiple) return;
+  begun_ = true;
+  ++in_library;
+}
+
+InLibrary::~InLibrary() {
+  if (!begun_) return;
+  const Guard guard;
+  --in_library;
+}
+
+bool is_in_library() { return in_library > 0; }
 
 bool busy() {
   return have_freed() || have_copies() || have_arrivals() || is_asked() || has_more() ||

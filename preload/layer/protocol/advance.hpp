@@ -20,6 +20,23 @@ void advance_with(bool (*more)());
 // Lets the MPI library go on with messages of this rank. Who waits for others by shared memory
 // calls it now and then, as they may wait for such a message before they come to that.
 void progress();
+// While a thread waits in the MPI library alone, which begins when the layer has nothing under way.
+// Other threads begin no collective meanwhile that this rank would have to go on with.
+class InLibrary {
+ public:
+  InLibrary() = default;
+  ~InLibrary();
+  InLibrary(const InLibrary&) = delete;
+  InLibrary& operator=(const InLibrary&) = delete;
+
+  // Nothing where one thread calls MPI. Who calls holds the guard; the end takes it.
+  void begin();
+
+ private:
+  bool begun_ = false;
+};
+bool is_in_library();
+
 // What is under way when the application ends.
 void finish_all();
 

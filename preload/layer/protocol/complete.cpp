@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "layer/protocol/advance.hpp"
@@ -54,9 +55,7 @@ class Asked {
 
   void help() {
     advance();
-    if (offered_)
-      for (int i = 0; i < n_; ++i)
-        if (auto* const send = as<OfferedSend>((*this)[i])) advance_awaited(*send);
+    if (offered_) look_at_sends();
     arriving_ = false;
     if (!received_ || !world.far) return;
     for (int i = 0; i < n_; ++i) {
@@ -91,6 +90,20 @@ class Asked {
   }
 
  private:
+  // At all of them first, and then at a few that are not complete: who looks at a slot has its
+  // receiver's CPU fetch it once more.
+  void look_at_sends() {
+    constexpr int kFew = 8;
+    int most = std::exchange(looked_at_sends_, true) ? kFew : n_;
+    Now now;
+    for (int i = 0; i < n_ && most > 0; ++i) {
+      auto* const send = as<OfferedSend>((*this)[next_send_]);
+      next_send_ = next_send_ + 1 == n_ ? 0 : next_send_ + 1;
+      if (send == nullptr || send->complete) continue;
+      advance_awaited(*send, now);
+      if (!send->complete) --most;
+    }
+  }
   // Of more it costs too much to look at each before: the call waits for the parts of one of which
   // the header has come just now.
   bool is_few() const { return n_ <= 16; }
@@ -110,6 +123,8 @@ class Asked {
   bool arriving_ = false;
   bool collective_again_ = false;
   bool strange_ = false;
+  bool looked_at_sends_ = false;
+  int next_send_ = 0;
   unsigned looks_ = 0;
   std::array<Operation*, 16> few_{};
   std::vector<Operation*> many_;
@@ -118,8 +133,8 @@ class Asked {
 // Statuses of the layer's own, where the application wants none.
 class Statuses {
  public:
-  Statuses(int n, MPI_Status* given) : given_(given) {
-    if (given != MPI_STATUSES_IGNORE) return;
+  Statuses(int n, MPI_Status* given) : given_(given), asked_for_(given != MPI_STATUSES_IGNORE) {
+    if (asked_for_) return;
     given_ = few_.data();
     if (n <= static_cast<int>(few_.size())) return;
     many_.resize(static_cast<std::size_t>(n));
@@ -130,9 +145,11 @@ class Statuses {
 
   MPI_Status* data() { return given_; }
   MPI_Status& operator[](int i) { return given_[i]; }
+  bool asked_for() const { return asked_for_; }
 
  private:
   MPI_Status* given_;
+  bool asked_for_;
   std::array<MPI_Status, 16> few_;
   std::vector<MPI_Status> many_;
 };
@@ -186,7 +203,7 @@ int end_several(Asked& asked, Statuses& statuses, int count, const int* which, i
     Operation* const operation = asked[which == nullptr ? i : which[i]];
     if (operation != nullptr && class_of(before) != MPI_ERR_PENDING) {
       const MPI_Comm own = operation->comm_freed ? calls::comm_world() : operation->comm;
-      error = finished(*operation, status, before);
+      error = finished(*operation, status, before, statuses.asked_for());
       if (error != before && !wrong && !each) {  // the first: none had an error before
         for (int j = 0; j < i; ++j) statuses[j].MPI_ERROR = MPI_SUCCESS;
         wrong = true;
@@ -250,12 +267,16 @@ int try_some(Asked& asked, int n, MPI_Request* requests, int* done, int* which,
 int wait(MPI_Request* request, MPI_Status* status) {
   MPI_Status own;
   MPI_Status& told = status == MPI_STATUS_IGNORE ? own : *status;
+  InLibrary in_library;
   Waiting pause;
   for (int flag = 0;; pause()) {
     const Guard guard;
     Asked asked(1, request);
     const bool helps = asked.needs_help();
-    if (!helps && !asked.any()) break;
+    if (!helps && !asked.any()) {
+      in_library.begin();
+      break;
+    }
     if (!helps && !world.multiple) {
       const int code = NEARPEAK_REAL(MPI_Wait)(request, &told);
       return end_one(asked[0], told, code);
@@ -288,22 +309,27 @@ int wait_each(int n, MPI_Request* requests, MPI_Status* statuses) {
 int wait_all(int n, MPI_Request* requests, MPI_Status* statuses) {
   bool by_one = false;
   std::optional<Asked> asked;
+  std::optional<Statuses> told;
+  InLibrary in_library;
   Waiting pause;
   for (int flag = 0;; pause()) {
     const Guard guard;
     // Another thread may give a handle again meanwhile.
     if (!asked || world.multiple) asked.emplace(n, requests);
     const bool helps = asked->needs_help();
-    if (!helps && !asked->any()) break;
-    Statuses told(n, statuses);
+    if (!helps && !asked->any()) {
+      in_library.begin();
+      break;
+    }
+    if (!told) told.emplace(n, statuses);
     if (!helps && !world.multiple) {
-      const int code = NEARPEAK_REAL(MPI_Waitall)(n, requests, told.data());
-      return end_several(*asked, told, n, nullptr, code);
+      const int code = NEARPEAK_REAL(MPI_Waitall)(n, requests, told->data());
+      return end_several(*asked, *told, n, nullptr, code);
     }
     // MPI_Testall of MPICH 5.0.2 says that these failed.
     by_one = asked->collective_again();
     if (by_one) break;
-    const int code = try_all(*asked, n, requests, &flag, told);
+    const int code = try_all(*asked, n, requests, &flag, *told);
     if (code != MPI_SUCCESS || flag != 0) return code;
   }
   pause.end();
@@ -314,11 +340,15 @@ int wait_all(int n, MPI_Request* requests, MPI_Status* statuses) {
 int wait_any(int n, MPI_Request* requests, int* which, MPI_Status* status) {
   MPI_Status own;
   MPI_Status& told = status == MPI_STATUS_IGNORE ? own : *status;
+  InLibrary in_library;
   Waiting pause;
   for (int flag = 0;; pause()) {
     const Guard guard;
     Asked asked(n, requests);
-    if (!asked.needs_help() && !asked.any()) break;
+    if (!asked.needs_help() && !asked.any()) {
+      in_library.begin();
+      break;
+    }
     const int code = try_any(asked, n, requests, which, &flag, told);
     if (code != MPI_SUCCESS || flag != 0) return code;
   }
@@ -327,11 +357,15 @@ int wait_any(int n, MPI_Request* requests, int* which, MPI_Status* status) {
 }
 
 int wait_some(int n, MPI_Request* requests, int* done, int* which, MPI_Status* statuses) {
+  InLibrary in_library;
   Waiting pause;
   for (;; pause()) {
     const Guard guard;
     Asked asked(n, requests);
-    if (!asked.needs_help() && !asked.any()) break;
+    if (!asked.needs_help() && !asked.any()) {
+      in_library.begin();
+      break;
+    }
     Statuses told(n, statuses);
     const int code = try_some(asked, n, requests, done, which, told);
     if (code != MPI_SUCCESS || *done != 0) return code;
@@ -457,7 +491,8 @@ void prepare(PostedReceive& receive) {
   make_ready(receive);
   Target& target = receive.target;
   // Its address may be another allocation's since.
-  if (target.on_device) target.place = world.devices.locate(target.data);
+  if (target.on_device)
+    target.place = world.devices.locate(find(target.data, target.n, target.type));
 }
 void prepare(StagedSend& send) {
   const Copies copies;

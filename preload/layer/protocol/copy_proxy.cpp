@@ -50,9 +50,11 @@ struct Asking {
 
   // Whom to ask; -1: nobody.
   int whom() {
-    if (!world.settings.copy_proxy || !world.accepts_envelopes.load(std::memory_order_relaxed))
+    // Where this rank serves nobody, its GPU runs kernels of several processes at once.
+    if (!world.settings.copy_proxy || !world.accepts_envelopes.load(std::memory_order_relaxed) ||
+        world.area().header().serves.load(std::memory_order_relaxed) == 0)
       return -1;
-    if (left == 0 || proxy < 0 || !takes_turns_with(proxy)) {
+    if (left == 0 || proxy < 0 || (proxy != world.rank && !takes_turns_with(proxy))) {
       proxy = lowest();
       left = kAgain;
     }
@@ -114,26 +116,25 @@ bool ask(int proxy, Way way, const RequestedMemory& from, const RequestedMemory&
   return true;
 }
 
-// Memory of this process, and whom to ask for a copy from or to it; -1: nobody.
+// Memory of this process, and whom to ask for a copy from or to it.
 struct Own {
-  int proxy = -1;
+  int proxy;
   RequestedMemory memory;
   ShownChunks::Kept kept;
 };
-Own own(const Located& place, const void* data, std::size_t bytes) {
-  Own asked;
-  if (!(place.shareable || place.is_chunk) || place.device != world.home) return asked;
+std::optional<Own> own(const Located& place, const void* data, std::size_t bytes) {
+  if (!(place.shareable || place.is_chunk) || place.device != world.home) return std::nullopt;
   const int proxy = asking.whom();
-  auto shown = proxy >= 0 ? show_to(proxy, place, data, bytes) : std::nullopt;
-  if (!shown) return asked;
-  asked.proxy = proxy;
-  asked.memory = {.rank = static_cast<std::uint32_t>(world.rank),
-                  .address = reinterpret_cast<std::uint64_t>(data),
-                  .allocation = shown->allocation,
-                  .offset = shown->offset,
-                  .handle = shown->exported};
-  asked.kept = std::move(shown->kept);
-  return asked;
+  if (proxy < 0) return std::nullopt;
+  auto shown = show_to(proxy, place, data, bytes);
+  if (!shown) return std::nullopt;
+  return Own{.proxy = proxy,
+             .memory = {.rank = static_cast<std::uint32_t>(world.rank),
+                        .address = reinterpret_cast<std::uint64_t>(data),
+                        .allocation = shown->allocation,
+                        .offset = shown->offset,
+                        .handle = shown->exported},
+             .kept = std::move(shown->kept)};
 }
 
 // What a rank offers; its memory can be this process's own, which has no handle in its slot.
@@ -228,8 +229,8 @@ void end_serving() {
 
 void copy_to_host(const Located& place, void* host, const void* from, std::size_t bytes) {
   if (bytes > 0 && bytes <= kCopyRequestRoom) {
-    const Own its = own(place, from, bytes);
-    if (its.proxy >= 0 && ask(its.proxy, Way::kToHost, its.memory, {}, bytes)) {
+    const std::optional<Own> its = own(place, from, bytes);
+    if (its && ask(its->proxy, Way::kToHost, its->memory, {}, bytes)) {
       std::memcpy(host, world.area().copy_request_room(), bytes);
       return;
     }
@@ -239,10 +240,10 @@ void copy_to_host(const Located& place, void* host, const void* from, std::size_
 
 void copy_to_device(const Located& place, void* to, const void* host, std::size_t bytes) {
   if (bytes > 0 && bytes <= kCopyRequestRoom) {
-    const Own its = own(place, to, bytes);
-    if (its.proxy >= 0) {
+    const std::optional<Own> its = own(place, to, bytes);
+    if (its) {
       std::memcpy(world.area().copy_request_room(), host, bytes);
-      if (ask(its.proxy, Way::kToDevice, {}, its.memory, bytes)) return;
+      if (ask(its->proxy, Way::kToDevice, {}, its->memory, bytes)) return;
     }
   }
   world.devices.copy_to_device(place, to, host, bytes);
@@ -251,9 +252,8 @@ void copy_to_device(const Located& place, void* to, const void* host, std::size_
 bool copied_to_device_by_proxy(const Located& place, void* to, int sender, const Slot& slot,
                                std::size_t bytes) {
   if (sender == world.rank || bytes == 0) return false;
-  const Own its = own(place, to, bytes);
-  return its.proxy >= 0 &&
-         ask(its.proxy, Way::kBetweenDevices, offered_of(sender, slot), its.memory, bytes);
+  const std::optional<Own> its = own(place, to, bytes);
+  return its && ask(its->proxy, Way::kBetweenDevices, offered_of(sender, slot), its->memory, bytes);
 }
 
 bool copied_to_host_by_proxy(void* host, int sender, const Slot& slot, std::size_t bytes) {

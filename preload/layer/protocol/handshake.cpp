@@ -347,6 +347,7 @@ void begin() {
   int given = 0;
   NEARPEAK_REAL(MPI_Query_thread)(&given);
   world.multiple = given == MPI_THREAD_MULTIPLE;
+  MemoryLock::expect(world.multiple);
   world.devices.tell_of_freed(
       [](std::uint32_t rank) {
         const auto& area = world.areas[rank];
@@ -389,6 +390,7 @@ void end() {
     end_serving();
     world.devices.abandon_reset();
     world.pieces.clear();
+    world.copy_helpers.reset();
     world.pinned.end();
     world.trial = {};
     world.devices.close_all();

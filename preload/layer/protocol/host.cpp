@@ -136,7 +136,11 @@ void bring_down(const Target& target, int sender, Slot& slot, std::size_t bytes)
 Pieces& pieces_of(int device) {
   Device& of = world.devices.device_of(device);  // first: after a reset there are none
   auto& pieces = world.pieces[device];
-  if (!pieces) pieces = std::make_unique<Pieces>(of);
+  if (!pieces) {
+    if (!world.copy_helpers && world.settings.copy_helpers > 0)
+      world.copy_helpers = std::make_unique<CopyHelpers>(world.settings.copy_helpers);
+    pieces = std::make_unique<Pieces>(of, world.copy_helpers.get());
+  }
   return *pieces;
 }
 

@@ -73,6 +73,9 @@ inline int class_of(int error) {
 
 // Of the message that was received.
 inline std::size_t bytes_of(const MPI_Status& status) {
+  int few = 0;  // MPI_UNDEFINED, which is below 0, of more than an int has
+  NEARPEAK_REAL(MPI_Get_count)(&status, calls::byte_type(), &few);
+  if (few >= 0) return static_cast<std::size_t>(few);
   MPI_Count bytes = 0;
   NEARPEAK_REAL(MPI_Get_elements_x)(&status, calls::byte_type(), &bytes);
   return bytes < 0 ? 0 : static_cast<std::size_t>(bytes);

@@ -86,40 +86,39 @@ Clock::time_point waits_from(const OfferedSend& send, Clock::time_point taken) {
 }
 
 // Where a receiver has the header and takes no part, it is in a call that the layer does not see.
-void look_at_parts(OfferedSend& send) {
+void look_at_parts(OfferedSend& send, Now& now) {
   const std::size_t before = send.parts->over;
   const bool over = all_sent(send);
   if (send.complete || !send.envelope_sent) return;
   if (over) return complete_for_application(send);
-  const auto now = Clock::now();
   auto& taken = offered.taken_at[send.receiver];
-  if (send.parts->over > before) taken = now;
-  if (send.awaited && now - waits_from(send, taken) > world.settings.patience) {
+  if (send.parts->over > before) taken = now();
+  if (send.awaited && now() - waits_from(send, taken) > world.settings.patience) {
     ++world.counts.set_aside_sends;
     complete_for_application(send);
   }
 }
 
-void look_at_offered(OfferedSend& send) {
+void look_at_offered(OfferedSend& send, Now& now) {
   if (!send.envelope_sent) {
     int done = 0;
     NEARPEAK_REAL(MPI_Test)(&send.envelope_request, &done, MPI_STATUS_IGNORE);
     send.envelope_sent = done != 0;
-    if (send.parts && send.envelope_sent) send.waiting_since = Clock::now();
+    if (send.parts && send.envelope_sent) send.waiting_since = now();
   }
-  if (send.parts) return look_at_parts(send);
+  if (send.parts) return look_at_parts(send, now);
+  if (send.complete || !send.envelope_sent) return;
   Slot& slot = slot_of(send);
   const State state = slot.state.load(std::memory_order_acquire);
-  if (send.complete || !send.envelope_sent) return;
   if (state == State::kTaken && !std::exchange(send.seen_taken, true))
-    offered.taken_at[send.receiver] = Clock::now();
+    offered.taken_at[send.receiver] = now();
   if (state == State::kDone) {
-    offered.taken_at[send.receiver] = Clock::now();
+    offered.taken_at[send.receiver] = now();
     complete_for_application(send);
   } else if (state == State::kShared) {
     help(send, slot);
   } else if (state == State::kOffered && send.awaited) {
-    const auto waited = Clock::now() - waits_from(send, offered.taken_at[send.receiver]);
+    const auto waited = now() - waits_from(send, offered.taken_at[send.receiver]);
     if (waited > patience_for(send)) set_aside(send);
   }
 }
@@ -167,18 +166,19 @@ void release_request(OfferedSend& send) {
   end_offered(send);
 }
 
-void advance_awaited(OfferedSend& send) {
+void advance_awaited(OfferedSend& send, Now& now) {
   if (send.complete) return;
   if (!send.awaited) {
     send.awaited = true;
-    send.waiting_since = Clock::now();
+    send.waiting_since = now();
   }
-  look_at_offered(send);
+  look_at_offered(send, now);
 }
 
 void advance_offered() {
-  offered.all.some([](OfferedSend& send) {
-    look_at_offered(send);
+  Now now;
+  offered.all.some([&](OfferedSend& send) {
+    look_at_offered(send, now);
     end_offered(send);
   });
 }

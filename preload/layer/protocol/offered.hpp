@@ -4,10 +4,23 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "layer/protocol/operations.hpp"
 
 namespace nearpeak::layer {
+
+// The time of one look at several sends, which asks the clock once.
+class Now {
+ public:
+  OfferedSend::Clock::time_point operator()() {
+    if (!time_) time_ = OfferedSend::Clock::now();
+    return *time_;
+  }
+
+ private:
+  std::optional<OfferedSend::Clock::time_point> time_;
+};
 
 // Keeps one whose envelope is being sent, until it is done: its caller has it until
 // release_offered(), or until it has a request.
@@ -18,7 +31,7 @@ void release_offered(OfferedSend& send);
 void release_request(OfferedSend& send);
 
 // Looks at one that somebody waits for.
-void advance_awaited(OfferedSend& send);
+void advance_awaited(OfferedSend& send, Now& now);
 // Looks at a few of them, in turn.
 void advance_offered();
 

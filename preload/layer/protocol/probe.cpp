@@ -19,14 +19,15 @@ using Content = std::array<char, kEnvelopeBytes>;
 
 struct Held {
   MPI_Comm comm;
-  int source;
-  int tag;
+  MPI_Status status;
+  MPI_Message matched;  // of one that is no envelope for certain: the MPI library still has it
   Content content;
 
   bool fits(int from, int wanted, MPI_Comm on) const {
-    return comm == on && (from == MPI_ANY_SOURCE || from == source) &&
-           (wanted == MPI_ANY_TAG || wanted == tag);
+    return comm == on && (from == MPI_ANY_SOURCE || from == status.MPI_SOURCE) &&
+           (wanted == MPI_ANY_TAG || wanted == status.MPI_TAG);
   }
+  bool in_library() const { return matched != calls::message_null(); }
   bool envelope() const { return begins_as_envelope(content.data(), world.nonce); }
   // Of the message.
   MPI_Count bytes() const {
@@ -42,7 +43,8 @@ struct Again {
 };
 
 struct All {
-  std::list<Held> held;  // in the order in which they came
+  // In the order in which they came. From a rank the MPI library has only later ones.
+  std::list<Held> held;
   std::map<MPI_Message, std::unique_ptr<Again>> again;
 };
 All& all = *new All;
@@ -53,8 +55,14 @@ std::list<Held>::iterator first_held(int from, int tag, MPI_Comm comm) {
 }
 
 void tell(const Held& held, MPI_Status& status) {
-  status.MPI_SOURCE = held.source;
-  status.MPI_TAG = held.tag;
+  if (held.in_library()) {
+    const int error = status.MPI_ERROR;
+    status = held.status;
+    status.MPI_ERROR = error;
+    return;
+  }
+  status.MPI_SOURCE = held.status.MPI_SOURCE;
+  status.MPI_TAG = held.status.MPI_TAG;
   NEARPEAK_REAL(MPI_Status_set_cancelled)(&status, 0);
   NEARPEAK_REAL(MPI_Status_set_elements_x)(&status, calls::byte_type(), held.bytes());
 }
@@ -65,20 +73,33 @@ bool may_be_envelope(const MPI_Status& status) {
          bytes_of(status) == kEnvelopeBytes;
 }
 
-Held received(MPI_Message one, MPI_Comm comm) {
-  Held held{.comm = comm, .source = 0, .tag = 0, .content = {}};
-  MPI_Status status;
-  NEARPEAK_REAL(MPI_Mrecv)
-  (held.content.data(), static_cast<int>(kEnvelopeBytes), calls::byte_type(), &one, &status);
-  held.source = status.MPI_SOURCE;
-  held.tag = status.MPI_TAG;
+// `status`: what a matched probe has told of it.
+Held held_of(MPI_Message one, MPI_Comm comm, const MPI_Status& status) {
+  Held held{.comm = comm, .status = status, .matched = one, .content = {}};
+  if (may_be_envelope(status)) NEARPEAK_REAL(MPI_Mrecv)
+  (held.content.data(), static_cast<int>(kEnvelopeBytes), calls::byte_type(), &held.matched,
+   &held.status);
   return held;
+}
+
+// Holds what has come from a rank up to the first message with this tag: a receive of any tag gets
+// those before it first.
+void hold_until(int source, int tag, MPI_Comm comm) {
+  for (;;) {
+    MPI_Message one{};
+    MPI_Status status;
+    int found = 0;
+    NEARPEAK_REAL(MPI_Improbe)(source, MPI_ANY_TAG, comm, &found, &one, &status);
+    if (found == 0) return;
+    all.held.push_back(held_of(one, comm, status));
+    if (status.MPI_TAG == tag) return;
+  }
 }
 
 std::unique_ptr<HeldReceive> deliver(const Held& held, const Target& target) {
   auto receive = std::make_unique<HeldReceive>(target, held.comm);
-  receive->status.source = held.source;
-  receive->status.tag = held.tag;
+  receive->status.source = held.status.MPI_SOURCE;
+  receive->status.tag = held.status.MPI_TAG;
   if (held.envelope())
     take(*receive, envelope_at(held.content.data()));
   else
@@ -104,10 +125,7 @@ int probe_now(int from, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {
     }
     const int code = NEARPEAK_REAL(MPI_Iprobe)(from, tag, comm, flag, &told);
     if (code != MPI_SUCCESS || *flag == 0 || !may_be_envelope(told)) return code;
-    MPI_Message one{};
-    int found = 0;
-    NEARPEAK_REAL(MPI_Improbe)(told.MPI_SOURCE, told.MPI_TAG, comm, &found, &one, &own);
-    if (found != 0) all.held.push_back(received(one, comm));
+    hold_until(told.MPI_SOURCE, told.MPI_TAG, comm);
   }
 }
 
@@ -138,10 +156,16 @@ int matched_probe_now(int from, int tag, MPI_Comm comm, int* flag, MPI_Message* 
   if (found != all.held.end()) {
     again->held = *found;
     all.held.erase(found);
+    if (again->held.in_library()) {
+      *one = again->held.matched;
+      tell(again->held, told);
+      *flag = 1;
+      return MPI_SUCCESS;
+    }
   } else {
     const int code = NEARPEAK_REAL(MPI_Improbe)(from, tag, comm, flag, one, &told);
     if (code != MPI_SUCCESS || *flag == 0 || !may_be_envelope(told)) return code;
-    again->held = received(*one, comm);
+    again->held = held_of(*one, comm, told);
   }
   NEARPEAK_REAL(MPI_Isend)
   (again->held.content.data(), static_cast<int>(kEnvelopeBytes), calls::byte_type(), 0, 1,
@@ -164,10 +188,18 @@ int matched_probe(int from, int tag, MPI_Comm comm, MPI_Message* one, MPI_Status
 
 std::unique_ptr<HeldReceive> receive_held(const Target& target, const Origin& origin) {
   const auto found = first_held(origin.from, origin.tag, origin.comm);
-  if (found == all.held.end()) return nullptr;
+  if (found == all.held.end() || found->in_library()) return nullptr;
   const Held held = *found;
   all.held.erase(found);
   return deliver(held, target);
+}
+
+MPI_Message take_held_message(const Origin& origin) {
+  const auto found = first_held(origin.from, origin.tag, origin.comm);
+  if (found == all.held.end()) return calls::message_null();
+  const MPI_Message one = found->matched;
+  all.held.erase(found);
+  return one;
 }
 
 std::unique_ptr<HeldReceive> receive_matched(const Target& target, MPI_Message* one) {

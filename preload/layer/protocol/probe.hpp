@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Probes, and messages that one has found to be envelopes: they are received to look at them, and
-// held until somebody receives them.
+// held until somebody receives them, together with those of the same rank that came before.
 #pragma once
 
 #include <memory>
@@ -17,8 +17,10 @@ int matched_probe_now(int from, int tag, MPI_Comm comm, int* flag, MPI_Message* 
 
 // Whether any message is held.
 bool holds_any();
-// Receives the first that fits; null where none does.
+// Receives the first that fits; null where none does, or the MPI library still has it.
 std::unique_ptr<HeldReceive> receive_held(const Target& target, const Origin& origin);
+// In the second case: by what it is received; message_null() where none fits.
+MPI_Message take_held_message(const Origin& origin);
 // Ends the job where one fits a persistent receive that is to be started: its request is the MPI
 // library's, which has not got the message.
 void check_not_held(const Origin& origin);

@@ -8,11 +8,12 @@
 namespace nearpeak::layer {
 
 Target target_of(const Incoming& in) {
+  const Type& type = type_of(in.type);
   Target target{.data = in.data,
                 .n = in.n,
                 .type = in.type,
-                .room = room_of(in.n, in.type),
-                .dense = type_of(in.type).dense,
+                .room = in.n <= 0 ? 0 : static_cast<std::size_t>(in.n * type.bytes),
+                .dense = type.dense,
                 .on_device = in.found.on_device};
   if (!target.on_device) return target;
   target.place = world.devices.locate(in.found);
@@ -33,6 +34,16 @@ void keep_posted(std::unique_ptr<PostedReceive> receive, MPI_Request request) {
     kept.started = false;
   else
     open_receive(kept);
+}
+
+int post_matched(const Target& target, const Origin& origin, MPI_Message one,
+                 MPI_Request* request) {
+  return post_receive(std::make_unique<PostedReceive>(target, origin), request,
+                      [&](void* where, MPI_Count n, MPI_Datatype type, MPI_Request* made) {
+                        const Elements elements(n, type);
+                        return NEARPEAK_REAL(MPI_Imrecv)(where, elements.n(), elements.type(), &one,
+                                                         made);
+                      });
 }
 
 int keep_held(std::unique_ptr<HeldReceive> receive, MPI_Request* request) {

@@ -104,12 +104,17 @@ int receive_again(const Incoming& in, Origin origin, MPI_Request* request, const
   return post_receive(std::move(receive), request, post);
 }
 
+// Begins the receive of a message of the MPI library's that is held.
+int post_matched(const Target& target, const Origin& origin, MPI_Message one, MPI_Request* request);
+
 template <typename Post>
 int receive_later(const Incoming& in, Origin origin, MPI_Request* request, const Post& post) {
   if (is_for_library(in, origin)) return post(in.data, in.n, in.type, request);
   const Guard guard;
   const Target target = target_of(in);
   if (auto held = receive_held(target, origin)) return keep_held(std::move(held), request);
+  if (const MPI_Message one = take_held_message(origin); one != calls::message_null())
+    return post_matched(target, origin, one, request);
   if (is_short(target) && !gives_room())
     return receive_unwatched(in, origin, request,
                              [&](MPI_Request* made) { return post(in.data, in.n, in.type, made); });
@@ -161,15 +166,22 @@ int receive(const Incoming& in, Origin origin, MPI_Status* status, const Post& p
   if (is_for_library(in, origin)) return now(in.data, in.n, in.type, status);
   MPI_Request request{};
   bool small = false;
+  InLibrary in_library;
   {
     const Guard guard;
     const Target target = target_of(in);
     if (const auto held = receive_held(target, origin)) return end_held(*held, status);
-    small = is_short(target) && !gives_room() && !busy();
-    const bool at_once = !small && !busy() && !world.multiple;
-    if (at_once && target.takes_envelope() && target.room <= INT_MAX)
-      return receive_now(target, origin, status, now);
-    if (!small) {
+    const MPI_Message one = take_held_message(origin);
+    small = one == calls::message_null() && is_short(target) && !gives_room() && !busy();
+    if (small) {
+      in_library.begin();
+    } else if (one != calls::message_null()) {
+      const int code = post_matched(target, origin, one, &request);
+      if (code != MPI_SUCCESS) return code;
+    } else {
+      const bool at_once = !busy() && !world.multiple;
+      if (at_once && target.takes_envelope() && target.room <= INT_MAX)
+        return receive_now(target, origin, status, now);
       const int code =
           post_receive(std::make_unique<PostedReceive>(target, origin), &request, post);
       if (code != MPI_SUCCESS) return code;

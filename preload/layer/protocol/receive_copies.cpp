@@ -10,14 +10,14 @@
 namespace nearpeak::layer {
 namespace {
 
-struct End {
+struct CopyEnd {
   Located place;
   char* data;
 };
 
 struct GatheredCopy {
   Receive* receive;
-  End to;
+  CopyEnd to;
   OfferedData from;
   std::size_t bytes;
 
@@ -30,11 +30,37 @@ struct GatheredCopy {
 struct ReceiveCopies {
   std::vector<Receive*> by_engine;     // in the order in which their copies began
   std::vector<GatheredCopy> gathered;  // on one device, for the next batch
+  std::vector<GatheredCopy> begun;     // those of the last one, for their memory
   std::size_t gathered_before = 0;     // at the look before
   std::vector<Receive*> in_batch;      // whose copies are under way,
+  std::vector<Receive*> ended;         // likewise for their memory
   int batch_device = 0;                // on this device
 };
-ReceiveCopies& copies = *new ReceiveCopies;
+ReceiveCopies& all_copies = *new ReceiveCopies;
+
+// What `from` has, which is empty then, while it is dealt with. Its memory is that of `before`, and
+// then for the next time: no vector is made for each batch.
+template <typename Type>
+class TakenOut {
+ public:
+  TakenOut(std::vector<Type>& from, std::vector<Type>& before) : before_(before) {
+    all_.swap(before);
+    all_.swap(from);
+  }
+  ~TakenOut() {
+    all_.clear();
+    all_.swap(before_);
+  }
+  TakenOut(const TakenOut&) = delete;
+  TakenOut& operator=(const TakenOut&) = delete;
+
+  const std::vector<Type>& operator*() const { return all_; }
+  const std::vector<Type>* operator->() const { return &all_; }
+
+ private:
+  std::vector<Type> all_;
+  std::vector<Type>& before_;
+};
 
 Located pinned() { return {.kind = BufferKind::kPinned}; }
 bool is_on_device(const Located& place) { return place.kind == BufferKind::kDevice; }
@@ -55,10 +81,10 @@ void note_done(Receive& receive, bool copied = true) {
 
 void begin_by_engine(Receive& receive, const Located& place, void* to, const void* from,
                      std::size_t bytes) {
-  if (copies.by_engine.size() == Devices::kLanes) wait_copy(*copies.by_engine.front());
+  if (all_copies.by_engine.size() == Devices::kLanes) wait_copy(*all_copies.by_engine.front());
   receive.is_copied = true;
   receive.copy_lane = world.devices.begin_copy(place, to, from, bytes);
-  copies.by_engine.push_back(&receive);
+  all_copies.by_engine.push_back(&receive);
 }
 
 // A kernel that is there, or the copy engine, is faster with one copy alone.
@@ -82,26 +108,26 @@ void copy_one(const GatheredCopy& one) {
 
 // The one before has ended.
 void begin_batch() {
-  if (copies.gathered.empty()) return;
-  const std::vector<GatheredCopy> gathered = std::exchange(copies.gathered, {});
-  if (gathered.size() == 1) return copy_one(gathered.front());
+  if (all_copies.gathered.empty()) return;
+  const TakenOut gathered(all_copies.gathered, all_copies.begun);
+  if (gathered->size() == 1) return copy_one(gathered->front());
   CopyBatch batch;
-  for (const GatheredCopy& one : gathered) {
+  for (const GatheredCopy& one : *gathered) {
     batch.add({one.to.data, one.from.data, one.bytes});
-    copies.in_batch.push_back(one.receive);
+    all_copies.in_batch.push_back(one.receive);
   }
-  copies.batch_device = gathered.front().device();
-  world.devices.begin_batch(copies.batch_device, batch);
+  all_copies.batch_device = gathered->front().device();
+  world.devices.begin_batch(all_copies.batch_device, batch);
   ++world.counts.batches;
-  world.counts.batched_receives += gathered.size();
+  world.counts.batched_receives += gathered->size();
 }
 
 // The next one goes on while the CPU does its part of this one.
 void end_and_begin_batch() {
-  const std::vector<Receive*> ended = std::exchange(copies.in_batch, {});
-  const bool copied = ended.empty() || world.devices.wait_batch(copies.batch_device);
+  const TakenOut ended(all_copies.in_batch, all_copies.ended);
+  const bool copied = ended->empty() || world.devices.wait_batch(all_copies.batch_device);
   begin_batch();
-  for (Receive* const receive : ended) note_done(*receive, copied);
+  for (Receive* const receive : *ended) note_done(*receive, copied);
 }
 
 bool gather(const GatheredCopy& one) {
@@ -114,10 +140,11 @@ bool gather(const GatheredCopy& one) {
   const Located& from = one.from.place;
   if (!world.devices.takes_batch(is_on_device(to) ? to : from, is_on_device(from) ? from : to))
     return false;
-  const bool other = !copies.gathered.empty() && copies.gathered.front().device() != one.device();
-  if (other || copies.gathered.size() == CopyBatch::kMost) end_and_begin_batch();
+  const bool other =
+      !all_copies.gathered.empty() && all_copies.gathered.front().device() != one.device();
+  if (other || all_copies.gathered.size() == CopyBatch::kMost) end_and_begin_batch();
   one.receive->is_copied = true;
-  copies.gathered.push_back(one);
+  all_copies.gathered.push_back(one);
   return true;
 }
 
@@ -160,16 +187,16 @@ bool begin_copy_to_device(Receive& receive, const HostMemory& from, std::size_t 
 }
 
 void advance_batches(bool may_come) {
-  const std::size_t gathered = copies.gathered.size();
-  const bool came = gathered != std::exchange(copies.gathered_before, gathered);
+  const std::size_t gathered = all_copies.gathered.size();
+  const bool came = gathered != std::exchange(all_copies.gathered_before, gathered);
   if (came && may_come) return;
-  if (copies.in_batch.empty() || world.devices.batch_ended(copies.batch_device))
+  if (all_copies.in_batch.empty() || world.devices.batch_ended(all_copies.batch_device))
     end_and_begin_batch();
 }
 
 void wait_copy(Receive& receive) {
   while (receive.is_copied) {
-    if (std::erase(copies.by_engine, &receive) > 0) {
+    if (std::erase(all_copies.by_engine, &receive) > 0) {
       note_done(receive, world.devices.wait_copy(receive.copy_lane));
     } else {
       end_and_begin_batch();
@@ -178,20 +205,21 @@ void wait_copy(Receive& receive) {
 }
 
 bool have_copies() {
-  return !copies.by_engine.empty() || !copies.gathered.empty() || !copies.in_batch.empty();
+  return !all_copies.by_engine.empty() || !all_copies.gathered.empty() ||
+         !all_copies.in_batch.empty();
 }
 
 void wait_copies() {
   while (have_copies()) {
-    while (!copies.by_engine.empty()) wait_copy(*copies.by_engine.front());
+    while (!all_copies.by_engine.empty()) wait_copy(*all_copies.by_engine.front());
     end_and_begin_batch();
   }
 }
 
 void note_ended_copies() {
-  for (std::size_t i = 0; i < copies.by_engine.size();) {
-    if (world.devices.copy_ended(copies.by_engine[i]->copy_lane))
-      wait_copy(*copies.by_engine[i]);
+  for (std::size_t i = 0; i < all_copies.by_engine.size();) {
+    if (world.devices.copy_ended(all_copies.by_engine[i]->copy_lane))
+      wait_copy(*all_copies.by_engine[i]);
     else
       ++i;
   }

@@ -100,7 +100,7 @@ void note_complete(Operation& operation, MPI_Status& status) {
   if (receive->started) correct(*receive, status);
 }
 
-int finished(Operation& operation, MPI_Status& status, int error) {
+int finished(Operation& operation, MPI_Status& status, int error, bool asked_for) {
   if (operation.persistent && !operation.started) return error;
   if (error == MPI_SUCCESS)
     settle(operation, status);
@@ -110,7 +110,7 @@ int finished(Operation& operation, MPI_Status& status, int error) {
     decline_short_envelopes();  // in MPI with fault tolerance it may be under way still
   if (auto* const receive = as<Receive>(&operation)) {
     await_message(*receive);
-    correct(*receive, status);
+    if (asked_for) correct(*receive, status);
   }
   const int own = error == MPI_SUCCESS ? operation.error : error;
   if (operation.persistent) {

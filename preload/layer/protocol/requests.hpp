@@ -25,8 +25,9 @@ void settle(Operation& operation, const MPI_Status& status);
 // The same for a request that stays: the message is there then, and the status says so.
 void note_complete(Operation& operation, MPI_Status& status);
 // The request of an operation was completed with this error by the MPI library: what is left is
-// done, the status corrected, the record dropped. Returns the error of the operation.
-int finished(Operation& operation, MPI_Status& status, int error);
+// done, the status corrected if the application asked for it, the record dropped. Returns the error
+// of the operation.
+int finished(Operation& operation, MPI_Status& status, int error, bool asked_for = true);
 
 // MPI_Request_free of a request that is known.
 void free_request(Operation& operation);

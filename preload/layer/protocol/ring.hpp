@@ -9,6 +9,8 @@ template <typename Operation>
 class Ring {
  public:
   bool empty() const { return first_ == nullptr; }
+  // Null where there is none.
+  Operation* first() const { return first_; }
   void add(Operation& operation) {
     operation.after = nullptr;
     operation.before = last_;
@@ -16,28 +18,28 @@ class Ring {
     last_ = &operation;
   }
   void remove(Operation& operation) {
+    if (next_ == &operation) next_ = operation.after;
     (operation.before == nullptr ? first_ : operation.before->after) = operation.after;
     (operation.after == nullptr ? last_ : operation.after->before) = operation.before;
     operation.before = operation.after = nullptr;
   }
-  // Does `what` with the first few, which are the last then, but for those that it removes.
+  // Does `what`, which may remove any, with the next few: those behind the few of the time before,
+  // and then from the first on.
   template <typename What>
   void some(const What& what) {
-    constexpr int kMost = 64;
-    Operation* const last = last_;
-    for (int i = 0; i < kMost && first_ != nullptr; ++i) {
-      Operation& operation = *first_;
-      remove(operation);
-      add(operation);
-      const bool end = &operation == last;
+    constexpr int kMost = 8;
+    if (next_ == nullptr) next_ = first_;
+    for (int i = 0; i < kMost && next_ != nullptr; ++i) {
+      Operation& operation = *next_;
+      next_ = operation.after;
       what(operation);
-      if (end) break;
     }
   }
 
  private:
   Operation* first_ = nullptr;
   Operation* last_ = nullptr;
+  Operation* next_ = nullptr;  // for some(); null: the first
 };
 
 }  // namespace nearpeak::layer

@@ -174,8 +174,7 @@ OfferedSend* offer(const Outgoing& message, Mode mode) {
   }
   Slot& slot = world.area().slot(index);
   show_in(slot, *shown);
-  slot.on_host = 0;
-  slot.pinned = 0;
+  if (slot.on_host != 0) slot.on_host = slot.pinned = 0;  // else the line stays the receiver's, too
   OfferedMemory memory;
   memory.place = message.place;
   memory.kept = std::move(shown->kept);
@@ -225,7 +224,8 @@ void await_offered(OfferedSend& send) {
   unsigned looks = 0;
   for (Waiting pause;; pause()) {
     const Guard guard;
-    advance_awaited(send);
+    Now now;
+    advance_awaited(send, now);
     if (busy()) advance();
     if (send.complete) return release_offered(send);
     if (++looks % kLooks == 0) progress();

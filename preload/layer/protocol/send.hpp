@@ -111,7 +111,15 @@ int send_from_host(Outgoing message, Mode mode, const Begin& begin, const Now& n
     }
   }
   // To nobody it waits for nothing: where the communicator was revoked it alone says so.
-  if (!busy() || message.to == MPI_PROC_NULL) return now();
+  if (message.to == MPI_PROC_NULL) return now();
+  InLibrary in_library;
+  bool is_alone = false;
+  {
+    const Guard guard;
+    is_alone = !busy();
+    if (is_alone) in_library.begin();
+  }
+  if (is_alone) return now();
   MPI_Request request{};
   const int code = begin(message.data, &request);
   return code == MPI_SUCCESS ? wait(&request, MPI_STATUS_IGNORE) : code;

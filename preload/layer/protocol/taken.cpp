@@ -172,9 +172,15 @@ bool begin_copy_up(PostedReceive& receive, std::size_t bytes) {
 
 // What it has received in memory of the layer's.
 void settle_from_host(PostedReceive& receive, const MPI_Status& status) {
-  const std::size_t bytes = bytes_of(status);
   const char* const memory = receive.host.get();
-  if (bytes == kEnvelopeBytes && begins_as_envelope(memory, world.nonce)) {
+  const bool begins = begins_as_envelope(memory, world.nonce);
+  if (!begins) {  // else it was not cancelled, as make_ready() has left no envelope there
+    int cancelled = 0;
+    NEARPEAK_REAL(MPI_Test_cancelled)(&status, &cancelled);
+    if (cancelled != 0) return;
+  }
+  const std::size_t bytes = bytes_of(status);
+  if (begins && bytes == kEnvelopeBytes) {
     take(receive, envelope_at(memory), Until::kUnderWay);
     if (!receive.persistent) receive.host.reset();
     return;
@@ -223,11 +229,31 @@ void close_receive(PostedReceive& receive) {
 void settle(PostedReceive& receive, const MPI_Status& status) {
   if (receive.settled || !receive.started) return;
   close_receive(receive);
-  if (!receive.host) return settle_in_place(receive, status);
-  int cancelled = 0;
-  NEARPEAK_REAL(MPI_Test_cancelled)(&status, &cancelled);
-  if (cancelled == 0) settle_from_host(receive, status);
+  if (receive.host)
+    settle_from_host(receive, status);
+  else
+    settle_in_place(receive, status);
 }
+
+namespace {
+
+// Has this CPU fetch the slot for itself while the library is asked: its sender has written it, and
+// to read it first and write it then would fetch it twice.
+void fetch_slot_of(const PostedReceive& receive) {
+  const Envelope envelope = envelope_at(receive.host ? receive.host.get() : receive.target.data);
+  if (envelope.rank >= world.areas.size() || envelope.slot >= kSlots) return;
+  const auto& area = world.areas[envelope.rank];
+  if (!area) return;
+  const Slot* const slot = &area->slot(envelope.slot);
+#ifdef __x86_64__
+  asm volatile("prefetchw %0" ::"m"(slot->state));  // does nothing on CPUs that do not have it
+#else
+  constexpr int kToWrite = 1;
+  __builtin_prefetch(slot, kToWrite);
+#endif
+}
+
+}  // namespace
 
 bool have_open_receives() { return !open_receives.empty(); }
 
@@ -235,6 +261,7 @@ bool have_open_receives() { return !open_receives.empty(); }
 // after in this way.
 void advance_receive(PostedReceive& receive) {
   if (receive.persistent) return;
+  if (may_be_envelope(receive)) fetch_slot_of(receive);
   int done = 0;
   MPI_Status status;
   NEARPEAK_REAL(MPI_Request_get_status)(receive.request, &done, &status);
@@ -246,12 +273,18 @@ void advance_receives() {
   // envelope is asked after: of others MPICH 5 raises an error of the message here, and not on the
   // communicator. It receives one message each time: as long as they come in the order of their
   // receives, it goes on.
-  bool goes_on = true;
-  open_receives.some([&](PostedReceive& receive) {
-    if (goes_on && !may_be_envelope(receive)) {
-      have_library_go_on();
-      goes_on = may_be_envelope(receive);
-    }
+  const Devices::Look look(world.devices);
+  constexpr int kMost = 64;
+  PostedReceive* next = open_receives.first();
+  for (int i = 0; i < kMost && next != nullptr; ++i) {
+    PostedReceive& receive = *next;
+    next = receive.after;
+    if (!may_be_envelope(receive)) have_library_go_on();
+    if (!may_be_envelope(receive)) break;
+    advance_receive(receive);
+  }
+  // Those that come before others.
+  open_receives.some([](PostedReceive& receive) {
     if (may_be_envelope(receive)) advance_receive(receive);
   });
   advance_batches(have_open_receives());

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -53,7 +54,7 @@ class Window {
   std::uint64_t last() const;
   // The accesses to a rank, or to all, up to this one are complete: what they have received goes to
   // the device.
-  static constexpr int kAll = -1;
+  static constexpr int kAll = std::numeric_limits<int>::min();  // MPI_PROC_NULL may be -1
   void complete(int rank, std::uint64_t until);
 
   std::vector<Part> parts;  // by rank of the window; none where all memory is the host's

@@ -27,6 +27,7 @@ constexpr unsigned long kMostKernelUs = 1000000;
 // Some copies of a persistent copy kernel; little beside the turn of a context.
 constexpr unsigned long kMoverPatienceUs = 20;
 constexpr unsigned long kMostMoverPatienceUs = 1000000;
+constexpr unsigned long kMostHelpers = 16;
 constexpr unsigned long kMostSeconds = 86400;
 
 unsigned long number(const char* variable, unsigned long least, unsigned long most,
@@ -104,6 +105,7 @@ Settings settings_of_environment() {
   settings.by_length = report > 1;
   settings.keeps_code = is_first("NEARPEAK_LAYER_CODE", "kept", "fresh");
   settings.host = host_way();
+  settings.copy_helpers = number("NEARPEAK_LAYER_HELPERS", 0, kMostHelpers, 0);
   settings.awaits_default_stream = !is_first("NEARPEAK_LAYER_STREAM", "none", "legacy");
   settings.folder = folder();
   return settings;
@@ -116,7 +118,7 @@ std::string told(const Settings& settings) {
   return "NEARPEAK_LAYER_HOST=" + std::string(kHostWays[static_cast<int>(settings.host)]) +
          named("INLINE", settings.inline_bytes) + named("LONG", settings.long_bytes) +
          named("BETWEEN", settings.between_bytes) + named("KERNEL", settings.kernel.count()) +
-         named("PATIENCE", settings.patience.count()) +
+         named("PATIENCE", settings.patience.count()) + named("HELPERS", settings.copy_helpers) +
          " NEARPEAK_LAYER_MOVER=" + (settings.copy_proxy ? "on" : "off");
 }
 

@@ -28,6 +28,7 @@ struct Settings {
   bool by_length = false;  // it tells of each length
   bool keeps_code = true;  // of kernels, in files
   HostWay host = HostWay::kPieces;
+  std::size_t copy_helpers = 0;        // threads of each rank
   bool awaits_default_stream = false;  // before a call uses memory of a device
   std::string folder;                  // that containers share, for sockets
 };

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "calls/real.hpp"
+#include "layer/copy/copy_helpers.hpp"
 #include "layer/copy/default_stream.hpp"
 #include "layer/copy/devices.hpp"
 #include "layer/copy/file_server.hpp"
@@ -86,6 +87,7 @@ struct World {
   Devices devices;
   DefaultStream default_stream;
   PinnedCache pinned{devices};
+  std::unique_ptr<CopyHelpers> copy_helpers;
   std::map<int, std::unique_ptr<Pieces>> pieces;  // by device
   int home = 0;  // the device that opens the memory of other ranks, where it accepts envelopes
   Trial trial;   // (opening.hpp)
@@ -137,8 +139,10 @@ void say(const std::string& line);
 [[noreturn]] void end_job(const std::string& line);
 // Calls the error handler of a communicator, or of MPI_COMM_WORLD; returns the error.
 int raise(MPI_Comm comm, int error);
-// The call is not done with these buffers: says so, and raises an error of this class.
-int refuse(const char* call, const char* what, int error = MPI_ERR_UNSUPPORTED_OPERATION);
+// The call is not done with these buffers: says so, and raises an error of this class, by the
+// handler of the file where the call is of one.
+int refuse(const char* call, const char* what, int error = MPI_ERR_UNSUPPORTED_OPERATION,
+           const MPI_File* file = nullptr);
 
 // Who copies for a message from here on, for the report.
 class Copies {

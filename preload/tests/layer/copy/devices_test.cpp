@@ -10,7 +10,9 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
+#include <memory>
 
 #include "group/shared.hpp"
 #include "tests/accel/fake.hpp"
@@ -135,6 +137,15 @@ TEST_CASE("devices of the layer: after a reset of a device nothing of before is 
     CHECK(std::exchange(abandoned, -1) == 1);
     CHECK(std::exchange(again, -1) == 1);
   }
+  // Each look asks once.
+  for (int i = 0; i < 2; ++i) {
+    REQUIRE(reset(1) == 0);
+    const Devices::Look look(devices);
+    use();
+    use();
+    CHECK(std::exchange(abandoned, -1) == 1);
+    CHECK(std::exchange(again, -1) == 1);
+  }
   {
     // Room of before goes nowhere, though room of afterwards may have its address.
     const auto cuda = FakeCuda::load();
@@ -185,6 +196,28 @@ TEST_CASE("devices of the layer: kernels need no memory of a device that is busy
     CHECK(devices.reduces(place, Combination{}, std::size_t{1} << 20));
   }
   devices.close_all();
+}
+
+TEST_CASE("devices of the layer: a copy may begin in pinned memory of the host and end behind it") {
+  constexpr std::size_t kPage = 4096, kBytes = 10 * kPage;
+  const FakeCuda fake;
+  Devices devices;
+  std::string why;
+  REQUIRE(devices.load(why));
+  const auto cuda = FakeCuda::load();
+  Device& device = cuda->device(0);
+  const SlotBuffer memory(device.memory(BufferKind::kDevice), kBytes, 1);
+  const Located place = devices.locate(memory.slot(0));
+  const std::unique_ptr<void, decltype(&std::free)> pages(std::aligned_alloc(kPage, kBytes + kPage),
+                                                          std::free);
+  char* const host = static_cast<char*>(pages.get()) + 3;
+  std::memset(pages.get(), 'a', kBytes + kPage);
+  const auto pinned = device.registration()->register_memory(pages.get(), 2 * kPage);
+  CHECK_THROWS_AS(device.copy(memory.slot(0), host, kBytes), AcceleratorError);
+  devices.copy_to_device(place, memory.slot(0), host, kBytes);
+  std::memset(host, 'b', kBytes);
+  devices.copy_to_host(place, host, memory.slot(0), kBytes);
+  CHECK(std::count(host, host + kBytes, 'a') == kBytes);
 }
 
 TEST_CASE("devices of the layer: several long copies are under way at once") {

@@ -22,6 +22,10 @@ char byte_at(std::size_t i, int seed) { return static_cast<char>(i * 31 + (i >> 
 }  // namespace
 
 TEST_CASE("pieces: a message of many comes whole, up and down, of pinned memory and other") {
+  CopyHelpers two(2);
+  CopyHelpers* helpers = nullptr;
+  SUBCASE("by one thread") {}
+  SUBCASE("with helpers") { helpers = &two; }
   const FakeCuda fake;
   const auto cuda = FakeCuda::load();
   Device& device = cuda->device(0);
@@ -29,7 +33,7 @@ TEST_CASE("pieces: a message of many comes whole, up and down, of pinned memory 
   std::vector<char> sent(kMessage), got(kMessage, 0);
   for (std::size_t i = 0; i < kMessage; ++i) sent[i] = byte_at(i, 3);
   {
-    Pieces pieces(device);
+    Pieces pieces(device, helpers);
     Mover up(pieces,
              {.direction = Direction::kToDevice, .device = there.slot(0), .host = &sent[0]});
     up.move(0, 5 * kPieceBytes);

@@ -55,6 +55,15 @@ TEST_CASE("a ring of many: some are looked at, and the others the next time") {
   CHECK(first.front() == 0);
   CHECK(first.size() < all.size());
   CHECK(numbers_of_some(ring).front() == static_cast<int>(first.size()));
+  // Those behind stay in their order, and none is left out where the next one is removed.
+  CHECK(ring.first() == &all[0]);
+  const std::size_t next = 2 * first.size();
+  ring.remove(all[next]);
+  CHECK(numbers_of_some(ring).front() == static_cast<int>(next) + 1);
+  ring.some([&](Numbered& each) {
+    if (each.after != nullptr) ring.remove(*each.after);
+  });
+  CHECK(ring.first() == &all[0]);
 }
 
 }  // namespace nearpeak::layer

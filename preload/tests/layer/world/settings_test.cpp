@@ -24,6 +24,7 @@ TEST_CASE("the layer: what the environment says") {
   const Variable between("NEARPEAK_LAYER_BETWEEN", "524288");
   const Variable code("NEARPEAK_LAYER_CODE", "fresh");
   const Variable stream("NEARPEAK_LAYER_STREAM", "legacy");
+  const Variable helpers("NEARPEAK_LAYER_HELPERS", "3");
   const Settings settings = settings_of_environment();
   CHECK_FALSE(settings.off);
   CHECK(settings.required);
@@ -44,7 +45,7 @@ TEST_CASE("the layer: what the environment says") {
   CHECK(told(settings) ==
         "NEARPEAK_LAYER_HOST=kept NEARPEAK_LAYER_INLINE=61 NEARPEAK_LAYER_LONG=1000000 "
         "NEARPEAK_LAYER_BETWEEN=524288 NEARPEAK_LAYER_KERNEL=0 NEARPEAK_LAYER_PATIENCE=0 "
-        "NEARPEAK_LAYER_MOVER=off");
+        "NEARPEAK_LAYER_HELPERS=3 NEARPEAK_LAYER_MOVER=off");
 }
 
 TEST_CASE("the layer: where the environment says nothing") {
