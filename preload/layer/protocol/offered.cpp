@@ -117,9 +117,13 @@ void look_at_offered(OfferedSend& send, Now& now) {
     complete_for_application(send);
   } else if (state == State::kShared) {
     help(send, slot);
+    now = {};
   } else if (state == State::kOffered && send.awaited) {
     const auto waited = now() - waits_from(send, offered.taken_at[send.receiver]);
-    if (waited > patience_for(send)) set_aside(send);
+    if (waited > patience_for(send)) {
+      set_aside(send);
+      now = {};
+    }
   }
 }
 

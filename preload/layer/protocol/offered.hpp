@@ -10,7 +10,7 @@
 
 namespace nearpeak::layer {
 
-// The time of one look at several sends, which asks the clock once.
+// The time of one look at several sends, which asks the clock once, and again after a copy.
 class Now {
  public:
   OfferedSend::Clock::time_point operator()() {
