@@ -23,7 +23,7 @@ bool any_on_device(Arguments... arguments) {
 template <typename... Arguments>
 const MPI_File* file_of(const Arguments&... arguments) {
   const MPI_File* file = nullptr;
-  const auto look = [&file](const auto& argument) {
+  [[maybe_unused]] const auto look = [&file](const auto& argument) {
     if constexpr (std::is_same_v<std::remove_cvref_t<decltype(argument)>, MPI_File>)
       file = &argument;
   };
