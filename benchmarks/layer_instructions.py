@@ -39,7 +39,7 @@ DRIVER, KERNELS = "libfakecuda.so", "fake-kernels"
 
 @dataclass
 class Costs:
-    """What callgrind has counted."""
+    """The counts of callgrind for one rank."""
 
     own: Counter[str] = field(default_factory=Counter)  # instructions by object
     driver: int = 0  # those of calls into the driver
@@ -115,7 +115,7 @@ def launch(library: Library, layer: Path, fakes: Path, words: list[str], folder:
 
 
 def lines(size: int, folder: Path, layer: str, messages: int, windows: int) -> list[str]:
-    """Of the receiver, and of the sender."""
+    """Returns a line for the receiver, and one for the sender."""
     out = []
     for end, file in (("receiver", folder / "1"), ("sender", folder / "0")):
         costs = read(file)

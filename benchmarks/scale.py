@@ -362,7 +362,7 @@ def record(folder: Path, cluster: Made, *, unknown: bool) -> float:
 
 
 def _ranks(cluster: Made) -> Iterator[dict[str, object]]:
-    """The GPU of each rank, as far as it is read."""
+    """Yields the GPU of each rank, with its name alone: the results use nothing else of it."""
     for node in range(len(cluster.nodes)):
         name = "older" if node >= len(cluster.nodes) - cluster.cluster.older else "usual"
         for _ in range(cluster.cluster.gpus):

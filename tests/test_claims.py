@@ -145,7 +145,7 @@ def test_the_guide_to_the_layer_has_the_times_of_a_recorded_run() -> None:
 
 
 def test_the_tutorial_has_the_rates_of_sound_links() -> None:
-    """As `nearpeak machine` prints them."""
+    """`nearpeak machine` prints these rates."""
     page = (ROOT / "docs" / "tutorials" / "accept-a-node.md").read_text(encoding="utf-8")
     of_pcie = [[pci.link_gbs(generation, lanes) for lanes in (16, 8)] for generation in range(3, 7)]
     for generation, rates in enumerate(of_pcie, start=3):

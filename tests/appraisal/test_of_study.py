@@ -136,7 +136,7 @@ def test_who_touched_the_buffers_matters_everywhere() -> None:
 def test_known_hardware_decides_where_the_study_does_not(
     place: Place, buffers: str, gbs: float, machine: str, verdict: tuple[str, str]
 ) -> None:
-    """If it is on the same link: no study removes a verdict, and none gives that of another."""
+    """A study removes no verdict on its link, and gives none on another link."""
     results, observations = read(osu("Bandwidth", [(4 * MIB, gbs * 1e3)], buffers))
     [cell] = results.cells
     mine = msgspec.structs.replace(place, path=cell.place.path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which nodes stopped a launch."""
+"""The nodes that stopped a launch."""
 
 import sys
 
