@@ -14,7 +14,6 @@ namespace {
 
 struct AllBegun {
   std::vector<BegunCollective*> pending;  // that are not complete, in the order of their calls
-  int handed_over = 0;  // threads that wait in the MPI library, though something is under way
 };
 AllBegun& begun = *new AllBegun;
 
@@ -71,8 +70,7 @@ bool advance_begun() {
 
 // While a thread of this rank waits in the MPI library, nobody may be there to go on with it.
 bool may_offer(const Circle& circle, std::uint64_t number) {
-  return circle.is_open() && begun.handed_over == 0 && !is_in_library() &&
-         !circle.taken[CollectiveSync::lane_of(number)];
+  return circle.is_open() && !is_in_library() && !circle.taken[CollectiveSync::lane_of(number)];
 }
 
 bool can_offer(Circle& circle, std::uint64_t number, Exchange& exchange) {
@@ -201,7 +199,7 @@ void withdraw_all_of(MPI_Comm comm) {
 HandingOver::HandingOver() {
   {
     const Guard guard;
-    ++begun.handed_over;
+    in_library_.begin();
     if (begun.pending.empty()) return;
   }
   const auto until = std::chrono::steady_clock::now() + world.settings.patience;
@@ -212,11 +210,6 @@ HandingOver::HandingOver() {
     if (std::chrono::steady_clock::now() > until)
       withdraw_if([](const BegunCollective&) { return true; });
   }
-}
-
-HandingOver::~HandingOver() {
-  const Guard guard;
-  --begun.handed_over;
 }
 
 }  // namespace nearpeak::layer

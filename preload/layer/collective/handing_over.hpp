@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "layer/protocol/advance.hpp"
+
 namespace nearpeak::layer {
 
 // While a call waits in the MPI library, and this rank does not go on with collectives that it has
@@ -9,9 +11,11 @@ namespace nearpeak::layer {
 class HandingOver {
  public:
   HandingOver();
-  ~HandingOver();
   HandingOver(const HandingOver&) = delete;
   HandingOver& operator=(const HandingOver&) = delete;
+
+ private:
+  InLibrary in_library_;
 };
 
 }  // namespace nearpeak::layer

@@ -47,7 +47,6 @@ void Waiting::end() {
 }
 
 void InLibrary::begin() {
-  if (!world.multiple) return;
   begun_ = true;
   ++in_library;
 }

@@ -20,8 +20,8 @@ void advance_with(bool (*more)());
 // Lets the MPI library go on with messages of this rank. Who waits for others by shared memory
 // calls it now and then, as they may wait for such a message before they come to that.
 void progress();
-// While a thread waits in the MPI library alone, which begins when the layer has nothing under way.
-// Other threads begin no collective meanwhile that this rank would have to go on with.
+// While a thread waits in the MPI library, and does not go on with what this rank has begun. Other
+// threads begin no collective meanwhile that this rank would have to go on with.
 class InLibrary {
  public:
   InLibrary() = default;
@@ -29,7 +29,7 @@ class InLibrary {
   InLibrary(const InLibrary&) = delete;
   InLibrary& operator=(const InLibrary&) = delete;
 
-  // Nothing where one thread calls MPI. Who calls holds the guard; the end takes it.
+  // Who calls holds the guard; the end takes it.
   void begin();
 
  private:
