@@ -149,6 +149,15 @@ REPORT = """<testsuite><testcase name="nearpeak-tests" classname="nearpeak-tests
 PASSED = REPORT.format(status="run", element="", printed="")
 
 
+def judged_when_it_passes_alone(alone: ModuleType, folder: Path, report: str) -> int:
+    (folder / "sanitize.xml").write_text(report)
+
+    def passes(lane: str) -> None:
+        (folder / f"{lane}-alone.xml").write_text(PASSED)
+
+    return alone.judge(folder, ["sanitize"], passes)
+
+
 @pytest.mark.parametrize(
     ("status", "element", "printed"),
     [
@@ -165,9 +174,16 @@ def test_what_load_cannot_explain_is_not_excused(
     alone: ModuleType, tmp_path: Path, status: str, element: str, printed: str
 ) -> None:
     report = REPORT.format(status=status, element=element, printed=printed)
-    (tmp_path / "sanitize.xml").write_text(report)
+    assert judged_when_it_passes_alone(alone, tmp_path, report) == 1
 
-    def passes(lane: str) -> None:
-        (tmp_path / f"{lane}-alone.xml").write_text(PASSED)
 
-    assert alone.judge(tmp_path, ["sanitize"], passes) == 1
+def test_memory_that_a_test_asks_for_and_does_not_get_is_no_crash(
+    alone: ModuleType, tmp_path: Path
+) -> None:
+    report = REPORT.format(
+        status="fail",
+        element='<failure message="Failed"/>',
+        printed="==7==WARNING: AddressSanitizer failed to allocate 0x80000000001000 bytes\n"
+        "x.cpp:7: ERROR: CHECK( 1 == 2 )\n",
+    )
+    assert judged_when_it_passes_alone(alone, tmp_path, report) == 0
