@@ -34,6 +34,7 @@ class Cluster:
         self.host = np.ones((nodes, gpus))  # to host memory
         self.memory = np.ones((nodes, gpus))  # host memory of each rank
         self.switch = np.ones(nodes)  # between GPUs of a node
+        self.near = np.ones((nodes, gpus))  # of each GPU to the others of its node
 
     def times(self, pairs: Indices, _together: bool) -> tuple[Floats, Floats]:
         ends = self.gpus * self.adapters
@@ -47,7 +48,8 @@ class Cluster:
         near = np.where((gpu ^ other) == 1, 1.0, 1.4)  # two of them share a switch
         if host:
             return np.asarray(near * self.host[node, gpu] * self.memory[node, other])
-        both = self.gpus[node, gpu] * self.gpus[node, other]
+        ends = self.gpus * self.near
+        both = ends[node, gpu] * ends[node, other]
         return np.asarray(near * both * self.switch[node])
 
 
@@ -182,6 +184,47 @@ def test_a_gpu_that_is_usual_within_its_node_has_a_slow_nic(tmp_path: Path, gpus
     assert wording.conclusion(results) == "8 nodes: 1 slow NIC, NIC of GPU 1 of n3"
     out = printed(present(results))
     assert "Check its adapter, its cable and its leaf port: the GPU is as usual within" in out
+
+
+@pytest.mark.parametrize(("gpus", "fast"), [(2, 1), (3, 1), (4, 2), (8, 4)])
+@pytest.mark.parametrize("part", ["adapters", "gpus", "near", "host", "memory"])
+def test_half_of_a_node_may_be_faster_than_usual(
+    tmp_path: Path, gpus: int, fast: int, part: str
+) -> None:
+    """Then its usual parts are as fast as those of other nodes."""
+    cluster = Cluster(8, gpus)
+    getattr(cluster, part)[3, :fast] = 1 / 1.2
+    assert culprits(found(tmp_path, cluster)) == set()
+
+
+def test_one_fast_pair_of_three_gpus_makes_the_third_not_slow(tmp_path: Path) -> None:
+    cluster = Cluster(8, 3)
+
+    def inside(node: Indices, gpu: Indices, other: Indices, host: bool) -> Floats:
+        fast = (node == 3) & (gpu + other == 1) & (not host)
+        return Cluster.inside(cluster, node, gpu, other, host) / np.where(fast, 1.2, 1.0)
+
+    cluster.inside = inside  # type: ignore[method-assign]
+    assert culprits(found(tmp_path, cluster)) == set()
+
+
+def test_a_slow_part_is_named_in_a_faster_node(tmp_path: Path) -> None:
+    """As far as it is slower than those of other nodes; the map shows the same."""
+    cluster = Cluster(8, 4)
+    cluster.near[3] = 1 / 1.05
+    cluster.adapters[3] = cluster.host[3] = 1 / 1.1
+    cluster.adapters[3, 1] = cluster.host[3, 2] = 1.3
+    results = found(tmp_path, cluster)
+    assert culprits(results) == {"NIC of GPU 1 of node n3", "GPU 2 of node n3"}
+    assert [one.times for one in results.verdicts] == pytest.approx(
+        [1.3] * len(results.verdicts), rel=0.03
+    )
+    for mode, rail in (("together", 1), ("host", 2)):
+        [of_it] = [
+            one for one in results.rail_maps if (one.metric, one.mode) == ("latency_us", mode)
+        ]
+        assert of_it.rows[3][rail] == pytest.approx(1.3, rel=0.03)
+        assert of_it.rows[3][0] == pytest.approx(1 / 1.1, rel=0.03)
 
 
 def test_a_slow_nic_does_not_hide_a_node_that_is_slow_within(tmp_path: Path) -> None:
@@ -361,6 +404,10 @@ def test_what_rails_have_in_common_is_their_lower_median(number: int) -> None:
     assert apart is not None
     assert apart[0, 0].tolist() == [0.0] * (number - 1) + [1.0]
     assert rails.parts(values + 2.0).common.tolist() == [[2.0]]
+    faster = rails.parts(values - 2.0)
+    assert faster.common.tolist() == [[-2.0]]
+    assert faster.apart is not None
+    assert (faster.apart < 0).all()  # slower than the node's others, and not slow
     values[..., 0] = math.nan
     assert math.isfinite(float(rails.parts(values).common[0, 0]))
 

@@ -30,7 +30,9 @@ class Effects(NamedTuple):
 
     usual: float  # of the usual pair of GPUs, or of a GPU and host memory
     nodes: Floats  # of each node in each launch
-    gpus: Floats | None  # of each GPU beyond its node: nodes x launches x rails; None: not known
+    # of each GPU beyond its node if that is slow, else alone: nodes x launches x rails; None: not
+    # known
+    gpus: Floats | None
     memory: Floats | None  # the same of host memory of each rank
 
 
@@ -38,7 +40,7 @@ class _OfLaunch(NamedTuple):
     """The effects in a launch."""
 
     nodes: Floats
-    gpus: Floats  # nodes x rails, beyond the node; nan: not known
+    gpus: Floats  # nodes x rails, beyond a slow node; nan: not known
     memory: Floats  # the same of the ranks' host memory
 
 
@@ -87,7 +89,7 @@ class Within:
     def of_gpus(self) -> dict[tuple[Metric, Mode], Floats]:
         """Returns the excess of the messages of each GPU: nodes x launches x rails."""
         return {
-            key: effect.nodes[..., None] + effect.gpus
+            key: np.maximum(effect.nodes, 0.0)[..., None] + effect.gpus
             for key, effect in self._of.items()
             if effect.gpus is not None
         }
@@ -162,7 +164,7 @@ def _of_launch(relative: Floats, mode: Mode) -> _OfLaunch:
     if rails < DISTINGUISHED:  # a GPU is slow if all of its pairs are, and a node if all of it are
         gpus = _least(relative)
         common = _least(gpus)
-        return _OfLaunch(common, gpus - common[:, None], unknown)
+        return _OfLaunch(common, _beyond(gpus, common), unknown)
     node, gpu, other = np.nonzero(np.isfinite(relative) & np.tri(rails, k=-1, dtype=bool).T)
     if not len(node):
         return _OfLaunch(unknown[:, 0], unknown, unknown)
@@ -171,7 +173,13 @@ def _of_launch(relative: Floats, mode: Mode) -> _OfLaunch:
     fitted = additive.fit(pattern, values)
     halves = fitted.nodes.reshape(nodes, rails)  # a slow node is a half slow at both GPUs of a pair
     common = lower_median(halves)
-    return _OfLaunch(2 * common, halves - common[:, None], unknown)
+    return _OfLaunch(2 * common, _beyond(halves, 2 * common), unknown)
+
+
+def _beyond(parts: Floats, node: Floats) -> Floats:
+    """The excess of the parts of nodes (nodes x parts) beyond what is usual in their node, or in
+    all nodes if theirs is faster: a part is not slow for the faster ones beside it."""
+    return parts + (np.minimum(node, 0.0) - lower_median(parts))[:, None]
 
 
 def _least(values: Floats) -> Floats:
@@ -198,8 +206,8 @@ def _with_memory(relative: Floats) -> _OfLaunch:
     memory = np.where(by_gpus, gpus_first[1], memory)
     if relative.shape[1] == 2:
         gpus, memory = _least(relative), np.zeros_like(memory)
-    of_gpus, of_memory = lower_median(gpus), lower_median(memory)
-    return _OfLaunch(of_gpus + of_memory, gpus - of_gpus[:, None], memory - of_memory[:, None])
+    node = lower_median(gpus) + lower_median(memory)
+    return _OfLaunch(node, _beyond(gpus, node), _beyond(memory, node))
 
 
 def _polished(values: Floats) -> tuple[Floats, Floats]:

@@ -8,6 +8,8 @@ GPUs of one rail, so that each rail is a network of its own to the judgement.
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from nearpeak.arrays import Floats
 from nearpeak.errors import UserError
 from nearpeak.machine.machine import Machine
@@ -22,16 +24,19 @@ class Parts(NamedTuple):
     """Values divided into those of all rails, and those of each."""
 
     common: Floats  # of each subject in each launch
-    apart: Floats | None  # of each rail in addition: subjects x launches x rails; None: one rail
+    # of each rail in addition, or alone if most rails are faster than usual: subjects x launches x
+    # rails; None: one rail
+    apart: Floats | None
 
 
 def parts(values: Floats) -> Parts:
     """Divides values (subjects x launches x rails, nan: not measured). What rails have in common is
-    their median; of an even number the lower one, as what is usual is not slow."""
+    their median; of an even number the lower one, as what is usual is not slow. A rail is not
+    slow for the faster ones beside it."""
     if values.shape[2] == 1:
         return Parts(values[:, :, 0], None)
     common = lower_median(values)
-    return Parts(common, values - common[..., None])
+    return Parts(common, values - np.maximum(common, 0.0)[..., None])
 
 
 def choose(
