@@ -35,9 +35,14 @@ class Cluster:
         self.memory = np.ones((nodes, gpus))  # host memory of each rank
         self.switch = np.ones(nodes)  # between GPUs of a node
         self.near = np.ones((nodes, gpus))  # of each GPU to the others of its node
+        self.with_host = False  # pairs of nodes have host memory at one end, then at the other
+        self.unsteady = 0.0  # scatter within nodes, in addition
+        self.chance = np.random.default_rng(1)
 
     def times(self, pairs: Indices, _together: bool) -> tuple[Floats, Floats]:
         ends = self.gpus * self.adapters
+        if self.with_host:
+            ends = np.sqrt(self.gpus * self.memory) * self.adapters
         values = ends[pairs[:, 0]] * ends[pairs[:, 1]] * self.rails
         if self.link is not None:
             *ends, rail, factor = self.link
@@ -46,6 +51,7 @@ class Cluster:
 
     def inside(self, node: Indices, gpu: Indices, other: Indices, host: bool) -> Floats:
         near = np.where((gpu ^ other) == 1, 1.0, 1.4)  # two of them share a switch
+        near = near * np.exp(self.unsteady * self.chance.standard_normal(len(node)))
         if host:
             return np.asarray(near * self.host[node, gpu] * self.memory[node, other])
         ends = self.gpus * self.near
@@ -56,7 +62,7 @@ class Cluster:
 def found(folder: Path, cluster: Cluster, names: Sequence[str] = (), **more: object) -> Found:
     """`names`: of the GPUs of each node."""
     nodes, gpus = cluster.gpus.shape
-    of = made.chosen(nodes, **made.rails(gpus), **more)
+    of = made.chosen(nodes, **{**made.rails(gpus), **more})
     all_names = [name for name in names for _ in range(gpus)]
     return build(made.record(folder, of, cluster.times, inside=cluster.inside, gpus=all_names))
 
@@ -184,6 +190,78 @@ def test_a_gpu_that_is_usual_within_its_node_has_a_slow_nic(tmp_path: Path, gpus
     assert wording.conclusion(results) == "8 nodes: 1 slow NIC, NIC of GPU 1 of n3"
     out = printed(present(results))
     assert "Check its adapter, its cable and its leaf port: the GPU is as usual within" in out
+
+
+@pytest.mark.parametrize("others", [1, 2])
+@pytest.mark.parametrize("part", ["gpus", "adapters"])
+def test_of_a_gpu_that_is_not_judged_within_its_nic_may_be_slow(
+    tmp_path: Path, part: str, others: int
+) -> None:
+    """A kind of GPUs that too few nodes have."""
+    cluster = Cluster(8, 4)
+    getattr(cluster, part)[7, 2] = 1.3
+    results = found(tmp_path, cluster, older(cluster, others))
+    assert culprits(results) == {"GPU 2 or its NIC of node n7"}
+    assert wording.conclusion(results) == "8 nodes: 1 slow GPU-NIC pair, GPU 2 or its NIC of n7"
+    out = printed(present(results))
+    assert "the GPU is as usual" not in out
+    assert "Check its adapter, its cable and its leaf port, and the GPU: values within" in out
+
+
+@pytest.mark.parametrize("gpus", [2, 3, 8])
+@pytest.mark.parametrize("part", ["gpus", "adapters"])
+def test_the_scatter_within_nodes_may_leave_open_whether_the_gpu_is_slow(
+    tmp_path: Path, gpus: int, part: str
+) -> None:
+    cluster = Cluster(8, gpus)
+    cluster.unsteady = 0.5
+    getattr(cluster, part)[3, 1] = 1.2
+    assert culprits(found(tmp_path, cluster)) == {"GPU 1 or its NIC of node n3"}
+
+
+def host_to_gpu(nodes: int, gpus: int) -> Cluster:
+    cluster = Cluster(nodes, gpus)
+    cluster.with_host = True
+    return cluster
+
+
+@pytest.mark.parametrize("ranks", [[1], [0, 1, 2, 3]])
+def test_slow_host_memory_of_messages_to_it_is_no_slow_nic(
+    tmp_path: Path, ranks: list[int]
+) -> None:
+    cluster = host_to_gpu(8, 8)
+    cluster.memory[3, ranks] = 1.4
+    results = found(tmp_path, cluster, buffers="H,D")
+    assert culprits(results) == {f"host memory of rank {rank} of node n3" for rank in ranks}
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_of_two_gpus_slow_host_memory_of_messages_to_it_is_no_slow_nic(
+    tmp_path: Path, rank: int
+) -> None:
+    cluster = host_to_gpu(8, 2)
+    cluster.memory[3, rank] = 1.4
+    results = found(tmp_path, cluster, buffers="H,D")
+    assert culprits(results) == {f"GPU {1 - rank} or host memory of rank {rank} of node n3"}
+
+
+@pytest.mark.parametrize("gpus", [2, 4, 8])
+def test_a_nic_is_named_with_messages_to_host_memory(tmp_path: Path, gpus: int) -> None:
+    """Also one beside memory that is a little slow; else memory may be slow, too."""
+    cluster = host_to_gpu(8, gpus)
+    cluster.adapters[3, 1] = 1.4
+    assert culprits(found(tmp_path / "nic", cluster, buffers="H,D")) == {"NIC of GPU 1 of node n3"}
+    cluster.memory[3, 1] = 1.1
+    memory = "GPU 0 or host memory of rank 1" if gpus == 2 else "host memory of rank 1"
+    assert culprits(found(tmp_path / "both", cluster, buffers="H,D")) == {
+        "NIC of GPU 1 of node n3",
+        f"{memory} of node n3",
+    }
+    cluster = host_to_gpu(8, gpus)
+    cluster.adapters[3, 1], cluster.unsteady = 1.2, 0.5
+    assert culprits(found(tmp_path / "open", cluster, buffers="H,D")) == {
+        "GPU 1, its NIC or host memory of rank 1 of node n3"
+    }
 
 
 @pytest.mark.parametrize(("gpus", "fast"), [(2, 1), (3, 1), (4, 2), (8, 4)])

@@ -93,7 +93,12 @@ def build(recorded: Recorded, require: Sequence[str] = ()) -> Found:
         safe = {"rail", "node", "memory"} | ({"group", "link"} if is_whole else set())
         tested = [test for test in tested if test.kind in safe]
     verdicts = judge.verdicts(
-        tested, chosen.nodes, topology_used.levels, None if is_whole else judging, rails
+        tested,
+        chosen.nodes,
+        topology_used.levels,
+        None if is_whole else judging,
+        rails,
+        with_host="H" in chosen.buffers.split(","),
     )
     unclear = topology_used.source in ("", grouped.FIGURES) and judge.looks_grouped(
         fits, verdicts, chosen.nodes

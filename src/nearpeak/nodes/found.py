@@ -8,7 +8,7 @@ import msgspec
 from nearpeak.nodes.plan import Stage
 from nearpeak.terms.buffers import HOST
 
-SCHEMA = 5
+SCHEMA = 6
 # As records name them: the latency of small messages, and the bandwidth of large ones.
 Metric = Literal["latency_us", "bandwidth_gbs"]
 UNITS: dict[Metric, str] = {"latency_us": "us", "bandwidth_gbs": "GB/s"}
@@ -20,7 +20,7 @@ WITHIN: tuple[Mode, ...] = ("inside", "host")
 # A rail is slow everywhere, a group within, an uplink from a group to all others, a route between
 # two groups. Memory is that of the host for one rank.
 Kind = Literal["rail", "group", "uplink", "route", "node", "memory", "link"]
-Part = Literal["GPU", "NIC", "GPU or memory"]
+Part = Literal["GPU", "NIC", "GPU or NIC", "GPU or memory"]
 
 
 class Launched(msgspec.Struct, kw_only=True, frozen=True):
@@ -94,8 +94,9 @@ class Verdict(msgspec.Struct, kw_only=True, frozen=True):
     groups: list[str] = []  # names of the group, or of both ends of the route
     # index of the rail that is slow there, beyond all rails; null: all rails, or there is one
     rail: int | None = None
-    # of a node on one rail: `GPU` if slow within the node, too, else `NIC`; `GPU or memory`: of two
-    # GPUs, slow with host memory alone; null: else
+    # of a node on one rail: `GPU` if slow within the node, too; `NIC` if surely less so; `GPU or
+    # NIC`: values within the node leave it open, and with `H,D` host memory, too; `GPU or memory`:
+    # of two GPUs, slow with host memory alone; null: else
     part: Part | None = None
 
 

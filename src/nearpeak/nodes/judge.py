@@ -9,13 +9,13 @@ after it test them: luck that selected one cannot also confirm it.
 import math
 from collections.abc import Iterator, Sequence
 
-import msgspec
 import numpy as np
 
 from nearpeak.arrays import Floats
-from nearpeak.nodes.found import BETWEEN, Kind, Metric, Mode, Part, Verdict
+from nearpeak.nodes.found import BETWEEN, Kind, Metric, Verdict
 from nearpeak.nodes.journal import Pairs
 from nearpeak.nodes.pairs import medians, numbers, only, select_rail, times
+from nearpeak.nodes.parts import Parts
 from nearpeak.nodes.tested import Fits, Fitted, Tested
 from nearpeak.nodes.topology import Level
 from nearpeak.statistics.additive import holm
@@ -42,8 +42,11 @@ def verdicts(
     levels: Sequence[Level],
     again: Sequence[Pairs] | None,
     rails: int = 1,
+    *,
+    with_host: bool = False,
 ) -> list[Verdict]:
-    """Returns all that is slow. `again`: launches that also measured some pairs alone."""
+    """Returns all that is slow. `again`: launches that also measured some pairs alone; `with_host`:
+    messages between GPUs' nodes have host memory at one end."""
     slow = [
         one
         for family in FAMILIES
@@ -52,29 +55,7 @@ def verdicts(
         )
     ]
     in_order = sorted(slow, key=lambda verdict: (ORDER.index(verdict.kind), -verdict.times))
-    return _with_parts(in_order, rails)
-
-
-def _with_parts(slow: Sequence[Verdict], rails: int) -> list[Verdict]:
-    """Says which part of a node is slow on one rail. The GPU is so within its node, too; of two
-    GPUs, their pair may be. Else it is the NIC."""
-    modes: dict[tuple[str, int | None], set[Mode]] = {}
-    for verdict in slow:
-        if verdict.kind == "node":
-            modes.setdefault((verdict.nodes[0], verdict.rail), set()).add(verdict.mode)
-
-    def part(verdict: Verdict) -> Part | None:
-        if verdict.kind != "node" or verdict.rail is None:
-            return None
-        [node] = verdict.nodes
-        slow_in = set(modes[node, verdict.rail])
-        if rails == 2:
-            slow_in |= modes.get((node, None), set()) & {"inside"}
-            if slow_in == {"host"}:
-                return "GPU or memory"
-        return "GPU" if slow_in - {*BETWEEN} else "NIC"
-
-    return [msgspec.structs.replace(verdict, part=part(verdict)) for verdict in slow]
+    return [*Parts(in_order, tested, nodes, rails, with_host=with_host).named(in_order)]
 
 
 def _of_family(

@@ -43,6 +43,10 @@ _WAYS = {
         "Check its adapter, its cable and its leaf port: the GPU is as usual within its node."
         " On the node:"
     ),
+    "GPU or NIC": (
+        "Check its adapter, its cable and its leaf port, and the GPU: values within the node do not"
+        " tell which it is. On the node:"
+    ),
     "GPU or memory": "Take its node out of jobs, and check the GPU, and CPUs and memory there:",
     "memory": "Take its node out of jobs, and check its CPUs and memory there:",
 }

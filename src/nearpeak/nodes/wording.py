@@ -21,9 +21,13 @@ from nearpeak.nodes.topology import plural
 from nearpeak.numbers import count, listed, number, unit
 from nearpeak.statistics.nested import DISTINGUISHED
 
-_PARTS: tuple[Part, ...] = ("GPU", "NIC", "GPU or memory")
+_PARTS: tuple[Part, ...] = ("GPU", "NIC", "GPU or NIC", "GPU or memory")
 _KINDS = [one for kind in ORDER for one in ([kind, *_PARTS] if kind == "node" else [kind])]
-_NOUNS = {"memory": "host memory", "GPU or memory": "GPU-memory pair"}
+_NOUNS = {
+    "memory": "host memory",
+    "GPU or NIC": "GPU-NIC pair",
+    "GPU or memory": "GPU-memory pair",
+}
 _NAMED = 3  # slow nodes, or links, that the conclusion names
 MODE_TITLES = {
     "together": "all pairs of a round at the same time",
@@ -111,13 +115,17 @@ def subject(results: Found, verdict: Verdict) -> str:
 
 
 def _part_of_node(results: Found, verdict: Verdict) -> str:
-    """`GPU 2`, `NIC of GPU 2`, `host memory of rank 2`, `GPU 0 or host memory of rank 1`; empty if
-    something else is slow. Ranks have the numbers of their GPUs."""
+    """`GPU 2`, `NIC of GPU 2`, `GPU 2 or its NIC`, `host memory of rank 2`, `GPU 0 or host memory
+    of rank 1`; empty if something else is slow. Ranks have the numbers of their GPUs."""
     if verdict.rail is None:
         return ""
     gpu, *others = [results.rails[verdict.rail].gpu, *(rail.gpu for rail in results.rails)]
     other = next((number for number in others if number != gpu), "")
+    may_be_memory = "H" in results.buffers.split(",")
     texts = {
+        "GPU or NIC": f"GPU {gpu}, its NIC or host memory of rank {gpu}"
+        if may_be_memory
+        else f"GPU {gpu} or its NIC",
         "GPU": f"GPU {gpu}",
         "NIC": f"NIC of GPU {gpu}",
         "GPU or memory": f"GPU {gpu} or host memory of rank {other}",
