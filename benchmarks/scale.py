@@ -381,7 +381,8 @@ def _round(number: int, pairs: Pairs, values: Floats) -> Round:
 
 def named(found: dict[str, Any], cluster: Made) -> set[Named]:
     """Returns everything that nodes.json calls slow in any metric. A group is that of its first
-    node."""
+    node. A slow GPU is found if it is named alone, or together with its NIC or host memory; its NIC
+    alone is named in error."""
     numbers = {name: number for number, name in enumerate(found["nodes"])}
     groups = [
         {group["name"]: int(of[group["nodes"][0]]) for group in level["groups"]}
@@ -393,7 +394,8 @@ def named(found: dict[str, Any], cluster: Made) -> set[Named]:
         ends = tuple(sorted(index[name] for name in verdict["groups"] or verdict["nodes"]))
         kind = verdict["kind"] if not verdict["level"] else f"{verdict['kind']} of level 2"
         if verdict["rail"] is not None:
-            kind = {"node": "GPU", "rail": "rail"}.get(kind, f"{kind} of a rail")
+            part = "NIC" if verdict["part"] == "NIC" else "GPU"
+            kind = {"node": part, "rail": "rail"}.get(kind, f"{kind} of a rail")
             ends = (*ends, verdict["rail"])
         said.add((kind, ends))
     return said
