@@ -5,6 +5,7 @@ import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from xml.etree import ElementTree
 
 import msgspec
 import numpy as np
@@ -17,6 +18,7 @@ from nearpeak.errors import UserError
 from nearpeak.nodes import plan, rails, wording
 from nearpeak.nodes.build import build
 from nearpeak.nodes.found import Found
+from nearpeak.nodes.outcomes import to_junit
 from nearpeak.nodes.present import present, repeat
 from nearpeak.nodes.rounds import lines, lines_inside
 
@@ -190,6 +192,59 @@ def test_a_gpu_that_is_usual_within_its_node_has_a_slow_nic(tmp_path: Path, gpus
     assert wording.conclusion(results) == "8 nodes: 1 slow NIC, NIC of GPU 1 of n3"
     out = printed(present(results))
     assert "Check its adapter, its cable and its leaf port: the GPU is as usual within" in out
+
+
+def is_passed(results: Found) -> bool:
+    """True if the page and JUnit say that nothing is slow."""
+    root = ElementTree.fromstring(to_junit(results))
+    [case] = [one for one in root.iter("testcase") if one.get("name", "").startswith("no node")]
+    said = 'class="healthy"' in render(present(results))
+    assert said == (case.find("skipped") is None and case.find("failure") is None)
+    return said
+
+
+def test_three_nodes_do_not_pass_as_only_their_rails_are_judged(tmp_path: Path) -> None:
+    cluster = Cluster(3, 8)
+    cluster.adapters[1, 0], cluster.memory[1] = 1.6, 2.0
+    results = found(tmp_path, cluster)
+    assert results.tests > 0
+    assert wording.conclusion(results).startswith("3 nodes: no rail is slow; too few to judge ")
+    assert not results.bad
+    assert not is_passed(results)
+
+
+@pytest.mark.parametrize(
+    ("few", "named"),
+    [
+        (1, "n7 is not judged within, as too few nodes have its GPUs"),
+        (2, "n6 and n7 are not judged within, as too few nodes have their GPUs"),
+        (4, ""),
+    ],
+)
+def test_nodes_with_other_gpus_do_not_pass_unless_they_are_judged_within(
+    tmp_path: Path, few: int, named: str
+) -> None:
+    cluster = Cluster(8, 4)
+    names = older(cluster, few)
+    cluster.memory[7] = 1.0 if few == 4 else 2.0
+    results = found(tmp_path, cluster, names)
+    assert wording.conclusion(results) == "8 nodes: " + "; ".join(
+        filter(None, ["no node and no link is slow", named])
+    )
+    assert is_passed(results) == (few == 4)
+
+
+def test_many_nodes_that_are_not_judged_within_are_counted(tmp_path: Path) -> None:
+    names = ["new"] * 4 + ["old"] * 2 + ["older"] * 2
+    said = wording.conclusion(found(tmp_path, Cluster(8, 2), names))
+    assert "; 4 nodes are not judged within, as too few nodes have their GPUs" in said
+
+
+def test_nodes_with_one_gpu_each_are_not_judged_within_at_all(tmp_path: Path) -> None:
+    results = found(tmp_path, Cluster(8, 1), ["new"] * 6 + ["old"] * 2)
+    assert wording.conclusion(results) == "8 nodes: no node and no link is slow"
+    assert "judged" not in wording.kinds(results)
+    assert is_passed(results)
 
 
 @pytest.mark.parametrize("others", [1, 2])

@@ -46,7 +46,7 @@ def drawing(results: Found) -> Drawing:
 def _culprits(board: Element, results: Found) -> None:
     worst = {what: verdicts[0] for what, verdicts in wording.culprits(results).items()}
     if not worst:
-        if results.tests and results.complete and not results.bad:
+        if results.judged and results.complete and not results.bad:
             text = "No node and no link is slow" if len(results.rails) == 2 else "Nothing is slow"
             SubElement(board, "div", {"class": "healthy"}).text = text
         return

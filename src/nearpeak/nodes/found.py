@@ -6,6 +6,7 @@ from typing import Literal
 import msgspec
 
 from nearpeak.nodes.plan import Stage
+from nearpeak.statistics.nested import DISTINGUISHED
 from nearpeak.terms.buffers import HOST
 
 SCHEMA = 6
@@ -205,6 +206,18 @@ class Found(msgspec.Struct, kw_only=True):
     def mapped(self) -> list[str]:
         """The names of the nodes in the order of the rows of maps."""
         return [self.nodes[node] for node in self.order]
+
+    @property
+    def not_within(self) -> list[str]:
+        """The names of nodes that are not judged within: too few have the same GPUs."""
+        few = [kind for kind in self.kinds if len(kind.nodes) < DISTINGUISHED]
+        names = [self.nodes[node] for kind in few for node in sorted(kind.nodes)]
+        return names if len(self.rails) > 1 else []
+
+    @property
+    def judged(self) -> bool:
+        """True if all nodes and links were judged, so that nothing else is slow."""
+        return bool(self.tests) and self.distinguished and not self.not_within
 
     @property
     def one_by_one(self) -> bool:

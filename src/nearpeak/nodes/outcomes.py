@@ -19,7 +19,7 @@ def _tests(results: Found) -> Iterator[Outcome]:
     unfinished, wrong = wording.unfinished(results), wording.wrong(results)
     yield Outcome(who, "all launches ended well", unfinished, kind="launches")
     yield Outcome(who, "all data was right", wrong, kind="data", details="\n".join(results.wrong))
-    judged = results.verdicts or results.unclear or results.tests
+    judged = results.verdicts or results.unclear or results.judged
     yield Outcome(
         who,
         "no node and no link is slow",

@@ -15,7 +15,7 @@ CLEARLY_LESS = 0.5
 
 
 class Parts:
-    """What is slow within nodes, and how slow the other parts may be at most."""
+    """Verdicts within nodes, and bounds of how slow their other parts are."""
 
     def __init__(
         self,

@@ -19,7 +19,6 @@ from nearpeak.nodes.grouped import FIGURES
 from nearpeak.nodes.judge import ORDER
 from nearpeak.nodes.topology import plural
 from nearpeak.numbers import count, listed, number, unit
-from nearpeak.statistics.nested import DISTINGUISHED
 
 _PARTS: tuple[Part, ...] = ("GPU", "NIC", "GPU or NIC", "GPU or memory")
 _KINDS = [one for kind in ORDER for one in ([kind, *_PARTS] if kind == "node" else [kind])]
@@ -81,7 +80,7 @@ def kinds(results: Found) -> str:
     empty if all nodes are alike."""
     parts = [
         f"{count(len(kind.nodes), 'node')} with {listed(kind.gpus)}"
-        + " (too few to be judged within)" * (len(kind.nodes) < DISTINGUISHED)
+        + " (too few to be judged within)" * (results.nodes[kind.nodes[0]] in results.not_within)
         for kind in results.kinds
     ]
     return f"Nodes differ in their GPUs: {', '.join(parts)}." if parts else ""
@@ -268,9 +267,19 @@ def _judgement(results: Found) -> str:
         return "nothing could be judged so far, as too few launches have ended"
     if not results.verdicts:
         unfinished = "" if results.complete else " in what was measured so far"
-        rails = "; rails are not judged, as of two neither is usual" * (len(results.rails) == 2)
-        return f"no node and no link is slow{unfinished}{rails}"
+        rails = "rails are not judged, as of two neither is usual" * (len(results.rails) == 2)
+        parts = [f"no node and no link is slow{unfinished}", rails, _not_within(results)]
+        return "; ".join(filter(None, parts))
     return "; ".join(_slow(results))
+
+
+def _not_within(results: Found) -> str:
+    """`n6 and n7 are not judged within, ...`; empty if all nodes are."""
+    names = results.not_within
+    which = count(len(names), "node") if len(names) > _NAMED else listed(names)
+    are, their = ("is", "its") if len(names) == 1 else ("are", "their")
+    text = f"{which} {are} not judged within, as too few nodes have {their} GPUs"
+    return text if names else ""
 
 
 def _unclear(results: Found) -> str:
