@@ -12,10 +12,11 @@ import scipy
 
 from nearpeak.arrays import Indices
 from nearpeak.errors import UserError
+from nearpeak.grouping import grouped
 from nearpeak.nodes import rounds
 from nearpeak.nodes.rounds import Round
 from nearpeak.nodes.topology import NONE, Level, plural
-from nearpeak.numbers import count, in_short
+from nearpeak.numbers import count, in_short, listed
 from nearpeak.statistics.levels import ERROR_RATE
 from nearpeak.terms.buffers import HOST
 from nearpeak.terms.private import FreeText, HostName, Public
@@ -354,10 +355,12 @@ def _rails(chosen: Chosen) -> Iterator[str]:
     if not chosen.rails:
         return
     numbers = ", ".join(rail.gpu for rail in chosen.rails)
-    named = [f"GPU {rail.gpu} with {rail.adapter}" for rail in chosen.rails if rail.adapter]
     gpus = f"{'GPU' if len(chosen.rails) == 1 else 'GPUs'} {numbers}; the library chooses adapters"
-    all_named = len(named) == len(chosen.rails)
-    yield f"rails:      {len(chosen.rails)}: {', '.join(named) if all_named else gpus}"
+    if any(rail.adapter for rail in chosen.rails):
+        named = [(rail.gpu, rail.adapter or "the library's choice") for rail in chosen.rails]
+        gpus = ", ".join(f"GPU {gpu} with {adapter}" for gpu, adapter in named)
+    yield f"rails:      {len(chosen.rails)}: {gpus}"
+    yield from _shared(chosen.rails)
     first = planned(chosen)[0]
     if first.inside:
         yield (
@@ -366,6 +369,19 @@ def _rails(chosen: Chosen) -> Iterator[str]:
         )
     else:
         yield "within:     nothing, as that takes two GPUs or more"
+
+
+def _shared(rails: Sequence[Rail]) -> Iterator[str]:
+    """Yields a line of each adapter that has more GPUs than another one."""
+    by_adapter = grouped([rail for rail in rails if rail.adapter], lambda rail: rail.adapter)
+    fewest = min(map(len, by_adapter.values()), default=0)
+    for adapter, sharing in by_adapter.items():
+        if len(sharing) > fewest:
+            gpus = listed([rail.gpu for rail in sharing])
+            yield (
+                f"shared:     {adapter}, by GPUs {gpus}; other adapters have fewer GPUs: if one"
+                " is down or slow on this node, give --adapters"
+            )
 
 
 def _groups(chosen: Chosen) -> Iterator[str]:
