@@ -508,6 +508,29 @@ def test_a_plan_says_what_its_launches_cannot_find(
     assert misses == [text for text in [line] if text]
 
 
+@pytest.mark.parametrize(("gpus", "loss"), [(2, 17), (3, 22), (4, 16), (8, 14)])
+def test_the_plan_of_gpus_also_says_the_loss_that_it_finds_within_nodes(
+    gpus: int, loss: int
+) -> None:
+    """Of fewer values than between nodes."""
+    [line] = [
+        text
+        for text in plan.summary(made.chosen(8, **made.rails(gpus)))
+        if text.startswith("finds:")
+    ]
+    assert line == (
+        "finds:      a node or a NIC that takes 7 % longer, a link 17 %, and within a node a GPU"
+        f" {loss} %, in 90 % of runs, if values scatter by 6 %"
+    )
+
+
+def test_the_plan_of_one_gpu_finds_nothing_within_nodes() -> None:
+    [line] = [
+        text for text in plan.summary(made.chosen(8, **made.rails(1))) if text.startswith("finds:")
+    ]
+    assert line.startswith("finds:      a node that takes 7 % longer, and a link 17 %, in 90 % ")
+
+
 def test_a_plan_of_few_rails_says_how_many_launches_find_a_slow_one() -> None:
     of = made.chosen(64, launches=4, **made.rails(3))
     [line] = [text for text in plan.summary(of) if text.startswith("misses:")]

@@ -52,6 +52,9 @@ FOUND, SCATTER = 0.9, 0.06
 NODE_MARGIN, MARGIN = 1.05, 1.1
 # Values of each GPU in a launch, of messages within its node.
 VALUES_INSIDE = 8
+# Standard deviations of these: so few values scatter as far as the margin, and a launch counts
+# against a GPU only if it is beyond most others.
+BEYOND = 1.96
 # Guesses for the estimate. A round: its buffers and their first use. A launch: its start, and that
 # of each rank.
 ROUND_SECONDS, GPU_ROUND_SECONDS = 0.02, 0.06
@@ -116,8 +119,9 @@ class Measures(msgspec.Struct, kw_only=True, frozen=True):
 class Finds(NamedTuple):
     """The smallest losses that most runs find: times as long."""
 
-    node: float
+    node: float  # or a NIC of it
     link: float
+    gpu: float | None  # within its node; None: nodes have one or none
 
 
 class Cost(NamedTuple):
@@ -215,17 +219,27 @@ def repeats_inside(chosen: Chosen) -> int:
 
 def finds(chosen: Chosen) -> Finds:
     """Estimates the smallest loss that most runs find: one that is beyond the margin in every
-    launch."""
+    launch, within nodes also beyond the scatter of others."""
     every_pair = is_whole(chosen)
     launches = len([one for one in planned(chosen) if one.stage in ("whole", "again")])
-    far = float(scipy.special.ndtri(FOUND ** (1 / launches)))
     of_pair = repeats(chosen) if every_pair else REPEATED
     of_node = of_pair * (len(chosen.nodes) - 1 if every_pair else AGAIN_ROUNDS)
-    node, link = (
-        margin * math.exp(far * (1.2533 if values > 2 else 1.0) * SCATTER / math.sqrt(values))
-        for margin, values in ((NODE_MARGIN, of_node), (MARGIN, of_pair))
+    # Of three GPUs, one is slow if both of its pairs are.
+    of_gpu = repeats_inside(chosen) * (1 if chosen.per_node == 3 else chosen.per_node - 1)
+
+    def least(margin: float, values: int, deviations: float) -> float:
+        error = (1.2533 if values > 2 else 1.0) * SCATTER / math.sqrt(values)
+        return margin * math.exp(deviations * error)
+
+    in_all, in_all_within = (
+        float(scipy.special.ndtri(FOUND ** (1 / number)))
+        for number in (launches, len(planned(chosen)))
     )
-    return Finds(node, link)
+    return Finds(
+        node=least(NODE_MARGIN, of_node, in_all),
+        link=least(MARGIN, of_pair, in_all),
+        gpu=least(NODE_MARGIN, of_gpu, in_all_within + BEYOND) if of_gpu else None,
+    )
 
 
 def cost(chosen: Chosen, launches: Sequence[Measures]) -> Cost:
@@ -280,10 +294,16 @@ def summary(chosen: Chosen) -> list[str]:
     )
     if number > LEAST_NODES:
         losses = finds(chosen)
+        node, link, gpu = (100 * ((loss or 1) - 1) for loss in losses)
+        what = f"a node that takes {node:.0f} % longer, and a link {link:.0f} %"
+        if losses.gpu is not None:
+            what = (
+                f"a node or a NIC that takes {node:.0f} % longer, a link {link:.0f} %, and within a"
+                f" node a GPU {gpu:.0f} %"
+            )
         lines.append(
-            f"finds:      a node that takes {100 * (losses.node - 1):.0f} % longer, and a link"
-            f" {100 * (losses.link - 1):.0f} %, in {100 * FOUND:.0f} % of runs, if values scatter"
-            f" by {100 * SCATTER:.0f} %"
+            f"finds:      {what}, in {100 * FOUND:.0f} % of runs, if values scatter by"
+            f" {100 * SCATTER:.0f} %"
         )
     return [*lines, *_missed(chosen)]
 
