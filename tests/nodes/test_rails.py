@@ -97,7 +97,8 @@ def test_nodes_with_older_gpus_are_compared_with_each_other(tmp_path: Path, gpus
     results = found(tmp_path / "known", cluster, names)
     assert culprits(results) == set()
     assert wording.kinds(results) == (
-        "Nodes differ in their GPUs: 8 nodes with new, 4 nodes with old."
+        "Nodes differ in their GPUs: 8 nodes with new, 4 nodes with old. Between nodes, all are"
+        " compared together."
     )
     cluster.gpus[10, 1] = cluster.host[10, 1] = 2.0
     assert "n10" in " ".join(culprits(found(tmp_path / "slow", cluster, names)))
@@ -372,6 +373,8 @@ def test_a_slow_rail_is_named_and_no_node(tmp_path: Path) -> None:
     cluster.rails[3] = 1.25
     results = found(tmp_path, cluster)
     assert culprits(results) == {"rail 3"}
+    out = " ".join(printed(present(results)).split())
+    assert "It may be farther from its GPU by design." in out
     assert {verdict.rail for verdict in results.verdicts} == {3}
     [curve] = [c for c in results.curves if (c.metric, c.mode) == ("latency_us", "together")]
     assert curve.rails == pytest.approx([2.0, 2.0, 2.0, 2.5], rel=0.02)

@@ -32,7 +32,10 @@ MOST, LISTED = 8, 2000  # verdicts in the answer and behind it; nodes.json has a
 ACTED = 2  # nodes and links of which the answer says what to do
 NAMED = 8  # nodes in a command
 _CHECKS: dict[Kind, str] = {
-    "rail": "Check what its adapters share: their switch, firmware and settings, their PCIe place.",
+    "rail": (
+        "Check what its adapters share: their switch, firmware and settings, their PCIe place. It"
+        " may be farther from its GPU by design."
+    ),
     "group": "Check what its nodes share: its switch, its power, its image.",
     "uplink": "Check its cables and ports to the switches above: some may be down.",
     "route": "Check the cables and the routes between the two.",

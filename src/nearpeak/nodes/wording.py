@@ -83,7 +83,8 @@ def kinds(results: Found) -> str:
         + " (too few to be judged within)" * (results.nodes[kind.nodes[0]] in results.not_within)
         for kind in results.kinds
     ]
-    return f"Nodes differ in their GPUs: {', '.join(parts)}." if parts else ""
+    between = "Between nodes, all are compared together."
+    return f"Nodes differ in their GPUs: {', '.join(parts)}. {between}" if parts else ""
 
 
 def of_rails(results: Found) -> str:
