@@ -95,9 +95,8 @@ class Verdict(msgspec.Struct, kw_only=True, frozen=True):
     groups: list[str] = []  # names of the group, or of both ends of the route
     # index of the rail that is slow there, beyond all rails; null: all rails, or there is one
     rail: int | None = None
-    # of a node on one rail: `GPU` if slow within the node, too; `NIC` if surely less so; `GPU or
-    # NIC`: values within the node leave it open, and with `H,D` host memory, too; `GPU or memory`:
-    # of two GPUs, slow with host memory alone; null: else
+    # of a node on one rail: `GPU` if slow within, too; `NIC` if surely not; `GPU or NIC`: either;
+    # `GPU or memory`: of two GPUs, slow with host memory; null: else
     part: Part | None = None
 
 
