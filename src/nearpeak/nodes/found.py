@@ -95,8 +95,8 @@ class Verdict(msgspec.Struct, kw_only=True, frozen=True):
     groups: list[str] = []  # names of the group, or of both ends of the route
     # index of the rail that is slow there, beyond all rails; null: all rails, or there is one
     rail: int | None = None
-    # of a node on one rail: `GPU` if slow within, too; `NIC` if surely not; `GPU or NIC`: either;
-    # `GPU or memory`: of two GPUs, slow with host memory; null: else
+    # of a rail of a node: `GPU` if slow within, `NIC` if surely not, `GPU or NIC`: unclear; `GPU or
+    # memory`: of two GPUs, slow with host memory; null: else
     part: Part | None = None
 
 
