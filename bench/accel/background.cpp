@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "accel/background.hpp"
 
-#include <pthread.h>
 #include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <stdexcept>
 #include <utility>
 #include <vector>
+
+#include "accel/quiet_thread.hpp"
 
 namespace nearpeak {
 namespace {
@@ -54,15 +54,11 @@ Background::Background(std::function<std::string()> make)
     unfinished.all.push_back(this);
   }
   outlives_libraries();
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
   try {
-    thread_ = std::thread([this] { run(); });
+    thread_ = quiet_thread([this] { run(); });
   } catch (const std::exception&) {  // there are no more threads: at once, then
     run();
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 Background::~Background() {

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "layer/copy/copy_helpers.hpp"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <csignal>
 #include <cstdint>
 #include <exception>
 #include <system_error>
 #include <thread>
 #include <utility>
+
+#include "accel/quiet_thread.hpp"
 
 namespace nearpeak::layer {
 namespace {
@@ -30,7 +29,7 @@ class CopyHelpers::Helper {
   enum class State : std::uint32_t { kIdle, kAsked, kCopying, kDone, kEnding };
 
  public:
-  Helper() : thread_([this] { run(); }) {}
+  Helper() : thread_(quiet_thread([this] { run(); })) {}
   ~Helper() {
     set(State::kEnding);
     thread_.join();
@@ -96,14 +95,10 @@ class CopyHelpers::Helper {
 };
 
 CopyHelpers::CopyHelpers(std::size_t threads) {
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
   try {
     while (helpers_.size() < threads) helpers_.push_back(std::make_unique<Helper>());
   } catch (const std::system_error&) {
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 CopyHelpers::~CopyHelpers() = default;

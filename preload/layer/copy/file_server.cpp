@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -12,13 +11,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <cstddef>
 #include <cstring>
 #include <iterator>
 #include <mutex>
 #include <system_error>
 #include <utility>
+
+#include "accel/quiet_thread.hpp"
 
 namespace nearpeak::layer {
 namespace {
@@ -278,17 +278,7 @@ FileServer::FileServer(const std::vector<std::string>& folders)
     if (paths < Doors::kPaths && open_door(path, true)) put_text(doors_.paths.at(paths++), path);
   }
   if (open_.empty()) throw std::system_error(errno, std::generic_category(), "socket");
-  // Signals are the application's threads'.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  try {
-    thread_ = std::thread([this] { serve(); });
-  } catch (...) {
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    throw;
-  }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  thread_ = quiet_thread([this] { serve(); });
 }
 
 FileServer::~FileServer() {

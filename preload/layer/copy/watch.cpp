@@ -4,16 +4,17 @@
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
 #include <poll.h>
-#include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
-#include <csignal>
 #include <cstdint>
+#include <system_error>
 #include <utility>
+
+#include "accel/quiet_thread.hpp"
 
 namespace nearpeak::layer {
 
@@ -45,12 +46,12 @@ bool Watch::start() {
     close(std::exchange(kernel_, -1));
     return false;
   }
-  // Signals are the application's threads'.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  listener_ = std::thread([this] { listen(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  try {
+    listener_ = quiet_thread([this] { listen(); });
+  } catch (const std::system_error&) {  // there are no more threads
+    close(std::exchange(kernel_, -1));
+    return false;
+  }
   return true;
 }
 
