@@ -198,6 +198,91 @@ void wrong_counts() {
   MPI_Comm_free(&comm);
 }
 
+// With MPI_BOTTOM displacements are addresses, also of types without gaps. Before there is any type
+// with some.
+void absolute() {
+  constexpr int kBytes = 5000;
+  const int periodic = 1, next = (rank + 1) % size, last = (rank + size - 1) % size;
+  MPI_Comm ring;
+  MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &periodic, 0, &ring);
+  const MPI_Datatype types[]{MPI_BYTE, MPI_BYTE};
+  const int n[]{kBytes, kBytes};
+  for (const char* kinds : {"DD", "DH", "HD", "HH"})
+    for (const bool of_one : {false, true}) {  // rank alone; the others have a buffer
+      const bool bottom = !of_one || rank == 0;
+      Buffer out(kinds[0], kBytes), in(kinds[1], 2 * kBytes);
+      MPI_Aint from = 0, to = 0;
+      MPI_Get_address(out.data(), &from);
+      MPI_Get_address(in.data(), &to);
+      if (!bottom) from = to = 0;
+      const void* const data = bottom ? MPI_BOTTOM : out.data();
+      void* const got = bottom ? MPI_BOTTOM : in.data();
+      const MPI_Aint places[]{from, from}, in_places[]{to, to + kBytes};
+      MPI_Request request;
+      int seed = 0;
+      const auto fill = [&] {
+        out.fill(rank + ++seed);
+        in.fill(-1);
+      };
+      // The same goes to both neighbours.
+      const auto check = [&] {
+        in.read();
+        const int from_whom[]{last, next};
+        for (const int i : {0, 1})
+          CHECK(std::memcmp(in.bytes().data() + kBytes * i, pattern_of(from_whom[i] + seed),
+                            kBytes) == 0);
+      };
+      fill();
+      MPI_Neighbor_alltoallw(data, n, places, types, got, n, in_places, types, ring);
+      check();
+      fill();
+      MPI_Ineighbor_alltoallw(data, n, places, types, got, n, in_places, types, ring, &request);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+      check();
+#if MPI_VERSION >= 4
+      MPI_Neighbor_alltoallw_init(data, n, places, types, got, n, in_places, types, ring,
+                                  MPI_INFO_NULL, &request);
+      for (int start = 0; start < 2; ++start) {
+        fill();
+        MPI_Start(&request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        check();
+      }
+      MPI_Request_free(&request);
+      // Of one buffer each: MPICH calls two of MPI_BOTTOM the same.
+      const auto ranks = static_cast<std::size_t>(size);
+      const int part = kBytes / size;
+      const std::vector<MPI_Count> each(ranks, part);
+      const std::vector<MPI_Aint> there(ranks, from), zero(ranks, 0);
+      std::vector<MPI_Aint> here, behind;
+      for (int i = 0; i < size; ++i) {
+        here.push_back(to + i * part);
+        behind.push_back(i * part);
+      }
+      const auto check_all = [&] {
+        in.read();
+        for (int i = 0; i < size; ++i)
+          CHECK(std::memcmp(in.bytes().data() + i * part, pattern_of(i + seed),
+                            static_cast<std::size_t>(part)) == 0);
+      };
+      fill();
+      MPI_Alltoallv_c(data, each.data(), there.data(), MPI_BYTE, in.data(), each.data(),
+                      behind.data(), MPI_BYTE, MPI_COMM_WORLD);
+      check_all();
+      MPI_Alltoallv_init_c(out.data(), each.data(), zero.data(), MPI_BYTE, got, each.data(),
+                           here.data(), MPI_BYTE, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+      for (int start = 0; start < 2; ++start) {
+        fill();
+        MPI_Start(&request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        check_all();
+      }
+      MPI_Request_free(&request);
+#endif
+    }
+  MPI_Comm_free(&ring);
+}
+
 // Elements that begin `offset` bytes from the address that a call is given.
 class Elsewhere {
  public:
@@ -422,6 +507,7 @@ int main(int argc, char** argv) {
   Cases cases{{"asked", asked},
               {"buffered_again", buffered_again},
               {"wrong_counts", wrong_counts},
+              {"absolute", absolute},
               {"elsewhere", elsewhere},
               {"bottom", bottom},
               {"attached", attached},
