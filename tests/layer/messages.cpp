@@ -1839,16 +1839,21 @@ void regular() {
 
 // What the layer does not do with device buffers is an error with a line, and no crash.
 void refused() {
-  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   Buffer buffer('D', 1000);
+  // An error of the communicator, or of the window.
+  MPI_Comm returning;
+  MPI_Comm_dup(MPI_COMM_WORLD, &returning);
+  MPI_Comm_set_errhandler(returning, MPI_ERRORS_RETURN);
   MPI_Request request;
-  CHECK(class_of(MPI_Precv_init(buffer.data(), 1, 100, MPI_BYTE, 0, kTag, MPI_COMM_WORLD,
-                                MPI_INFO_NULL, &request)) == MPI_ERR_UNSUPPORTED_OPERATION);
-  CHECK(class_of(MPI_Buffer_attach(buffer.data(), 1000)) == MPI_ERR_BUFFER);
+  CHECK(class_of(MPI_Precv_init(buffer.data(), 1, 100, MPI_BYTE, 0, kTag, returning, MPI_INFO_NULL,
+                                &request)) == MPI_ERR_UNSUPPORTED_OPERATION);
   MPI_Win window;
   MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+  MPI_Win_set_errhandler(window, MPI_ERRORS_RETURN);
   CHECK(class_of(MPI_Win_attach(window, buffer.data(), 1000)) == MPI_ERR_UNSUPPORTED_OPERATION);
   MPI_Win_free(&window);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  CHECK(class_of(MPI_Buffer_attach(buffer.data(), 1000)) == MPI_ERR_BUFFER);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
   // In place, and nothing at all, are no buffers.
   int sum = 1;
@@ -1859,10 +1864,6 @@ void refused() {
 #ifndef OPEN_MPI  // for which it is an error
   MPI_Recv(nullptr, 0, MPI_DATATYPE_NULL, MPI_PROC_NULL, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 #endif
-  // An error of the communicator.
-  MPI_Comm returning;
-  MPI_Comm_dup(MPI_COMM_WORLD, &returning);
-  MPI_Comm_set_errhandler(returning, MPI_ERRORS_RETURN);
   for (void* const data : {buffer.data(), static_cast<void*>(&sum)}) {
     CHECK(class_of(MPI_Send(data, 1, MPI_DATATYPE_NULL, rank, 0, returning)) == MPI_ERR_TYPE);
     CHECK(class_of(MPI_Recv(data, 1, MPI_DATATYPE_NULL, rank, 0, returning, MPI_STATUS_IGNORE)) ==

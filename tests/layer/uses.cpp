@@ -487,10 +487,13 @@ void attached() {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   const Elsewhere its(reinterpret_cast<MPI_Aint>(buffer.data()), 1000);
   MPI_Request request;
-  CHECK(class_of(MPI_Psend_init(MPI_BOTTOM, 1, 1, its.type(), 0, kTag, MPI_COMM_WORLD,
-                                MPI_INFO_NULL, &request)) == MPI_ERR_UNSUPPORTED_OPERATION);
+  MPI_Comm returning;
+  MPI_Comm_dup(MPI_COMM_WORLD, &returning);
+  MPI_Comm_set_errhandler(returning, MPI_ERRORS_RETURN);
+  CHECK(class_of(MPI_Psend_init(MPI_BOTTOM, 1, 1, its.type(), 0, kTag, returning, MPI_INFO_NULL,
+                                &request)) == MPI_ERR_UNSUPPORTED_OPERATION);
+  MPI_Comm_free(&returning);
   // Its own handler returns.
-  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
   MPI_File file;
   MPI_File_open(MPI_COMM_SELF, "/dev/null", MPI_MODE_WRONLY, MPI_INFO_NULL, &file);
   CHECK(class_of(MPI_File_write(file, MPI_BOTTOM, 1, its.type(), MPI_STATUS_IGNORE)) ==

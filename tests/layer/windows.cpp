@@ -549,11 +549,14 @@ void refused() {
   void* pool = nullptr;
   Buffer plain('D', 100);
   CHECK(cuda("cuMemAllocAsync", &pool, std::size_t{100}, stream) == 0);
-  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  // By the handler of its communicator.
+  MPI_Comm returning;
+  MPI_Comm_dup(MPI_COMM_WORLD, &returning);
+  MPI_Comm_set_errhandler(returning, MPI_ERRORS_RETURN);
   MPI_Win window;
-  CHECK(class_of(MPI_Win_create(rank == 0 ? pool : plain.data(), 100, 1, MPI_INFO_NULL,
-                                MPI_COMM_WORLD, &window)) == MPI_ERR_UNSUPPORTED_OPERATION);
-  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+  CHECK(class_of(MPI_Win_create(rank == 0 ? pool : plain.data(), 100, 1, MPI_INFO_NULL, returning,
+                                &window)) == MPI_ERR_UNSUPPORTED_OPERATION);
+  MPI_Comm_free(&returning);
   CHECK(cuda("cuMemFreeAsync", pool, stream) == 0);
 }
 
