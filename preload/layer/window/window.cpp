@@ -263,9 +263,12 @@ int free_window(MPI_Win* window) {
   // one has it open.
   if (const Window* const known = known_window(*window)) known->close();
   // The library has the stand-in until then, and may give the handle again from then on.
-  const std::unique_ptr<Window> kept(known_window(*window));
-  windows.drop(*window);
-  return NEARPEAK_REAL(MPI_Win_free)(window);
+  const MPI_Win handle = *window;
+  std::unique_ptr<Window> kept(known_window(handle));
+  windows.drop(handle);
+  const int code = NEARPEAK_REAL(MPI_Win_free)(window);
+  if (code != MPI_SUCCESS && kept) keep_window(handle, std::move(kept));
+  return code;
 }
 
 bool is_dynamic(MPI_Win window) {
