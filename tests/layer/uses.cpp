@@ -198,6 +198,32 @@ void wrong_counts() {
   MPI_Comm_free(&comm);
 }
 
+// A receive whose send was wrong takes no message.
+void wrong_ranks() {
+  Buffer out('D', 1000), in('D', 1000);
+  out.fill(rank);
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_SELF, &comm);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  CHECK(class_of(MPI_Sendrecv(out.data(), 1000, MPI_BYTE, 1, kTag, in.data(), 1000, MPI_BYTE, 0,
+                              kTag, comm, MPI_STATUS_IGNORE)) == MPI_ERR_RANK);
+  CHECK(class_of(MPI_Sendrecv_replace(in.data(), 1000, MPI_BYTE, 1, kTag, 0, kTag, comm,
+                                      MPI_STATUS_IGNORE)) == MPI_ERR_RANK);
+#if MPI_VERSION >= 4 || OMPI_MAJOR_VERSION >= 5
+  MPI_Request both;
+  CHECK(class_of(MPI_Isendrecv(out.data(), 1000, MPI_BYTE, 1, kTag, in.data(), 1000, MPI_BYTE, 0,
+                               kTag, comm, &both)) == MPI_ERR_RANK);
+#endif
+  MPI_Request request;
+  Buffer right('D', 1000);
+  MPI_Irecv(right.data(), 1000, MPI_BYTE, 0, kTag, comm, &request);
+  MPI_Send(out.data(), 1000, MPI_BYTE, 0, kTag, comm);
+  int done = 0;
+  for (int i = 0; i < 10000 && done == 0; ++i) MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+  CHECK(done == 1 && right.has(rank, 1000) && in.has(-1, 1000));
+  MPI_Comm_free(&comm);
+}
+
 // With MPI_BOTTOM displacements are addresses, also of types without gaps. Before there is any type
 // with some.
 void absolute() {
@@ -484,7 +510,6 @@ void to_another() {
 // What is refused with a buffer on a device is so too where a datatype leads there.
 void attached() {
   Buffer buffer('D', 1000);
-  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   const Elsewhere its(reinterpret_cast<MPI_Aint>(buffer.data()), 1000);
   MPI_Request request;
   MPI_Comm returning;
@@ -510,6 +535,7 @@ int main(int argc, char** argv) {
   Cases cases{{"asked", asked},
               {"buffered_again", buffered_again},
               {"wrong_counts", wrong_counts},
+              {"wrong_ranks", wrong_ranks},
               {"absolute", absolute},
               {"elsewhere", elsewhere},
               {"bottom", bottom},
