@@ -156,8 +156,9 @@ class TestWays:
 
     def test_threads_that_have_a_cpu_each(self, application: Any) -> None:
         """Of three ranks, which take turns on CPUs, they seldom come to the same place at once."""
-        done = application.run("--multiple", "waited_beside")
-        assert done.good() == ["waited_beside"], done.err
+        cases = ["waited_beside", "probed_beside"]
+        done = application.run("--multiple", *cases)
+        assert done.good() == cases, done.err
 
     def test_threads_that_use_a_device_for_the_first_time(self, application: Any) -> None:
         for case in ("joined", "probed_before"):
