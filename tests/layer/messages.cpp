@@ -1012,6 +1012,62 @@ void restarted(char kind) {
   if (rank == 1) MPI_Request_free(&request);
 }
 
+// A persistent receive gets what a probe has passed over.
+void started_behind() {
+  constexpr int kFirst = 1, kSecond = 2;
+  int seed = 0;
+  for (const auto& kind : kKinds)
+    for (const std::size_t before : {std::size_t{10}, std::size_t{1000}})
+      for (const bool at_once : {false, true}) {
+        seed += 2;
+        if (rank == 0) {
+          Buffer first(kind[1], before), second('D', 1000);
+          first.fill(seed);
+          second.fill(seed + 1);
+          MPI_Request requests[2];
+          MPI_Isend(first.data(), length(before), MPI_BYTE, 1, kFirst, MPI_COMM_WORLD,
+                    &requests[0]);
+          MPI_Isend(second.data(), 1000, MPI_BYTE, 1, kSecond, MPI_COMM_WORLD, &requests[1]);
+          MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+        } else if (rank == 1) {
+          Buffer in(kind[0], before), second(kind[0], 1000);
+          MPI_Status status;
+          MPI_Request request;
+          MPI_Recv_init(in.data(), length(before), MPI_BYTE, 0, kFirst, MPI_COMM_WORLD, &request);
+          MPI_Probe(0, kSecond, MPI_COMM_WORLD, &status);
+          check(status, 1000, 0, kSecond);
+          if (at_once) MPI_Start(&request);
+          MPI_Recv(second.data(), 1000, MPI_BYTE, 0, kSecond, MPI_COMM_WORLD, &status);
+          check(status, 1000, 0, kSecond);
+          CHECK(second.has(seed + 1, 1000));
+          if (!at_once) MPI_Start(&request);
+          MPI_Wait(&request, &status);
+          check(status, before, 0, kFirst);
+          CHECK(in.has(seed, before));
+          MPI_Request_free(&request);
+        }
+        barrier();
+      }
+}
+
+// One that is made after the probe does not: the program ends, and says why.
+void made_behind() {
+  int first = 0;
+  if (rank == 0) {
+    Buffer second('D', 1000);
+    MPI_Request request;
+    MPI_Send(&first, 1, MPI_INT, 1, 1, MPI_COMM_WORLD);
+    MPI_Isend(second.data(), 1000, MPI_BYTE, 1, 2, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  } else if (rank == 1) {
+    MPI_Request request;
+    MPI_Probe(0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Recv_init(&first, 1, MPI_INT, 0, 1, MPI_COMM_WORLD, &request);
+    MPI_Start(&request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  }
+}
+
 void sent_again() {
   for (const std::size_t bytes : {std::size_t{20}, kLong}) {
     Buffer buffer('D', bytes);
@@ -1442,6 +1498,15 @@ void collectives() {
     ALIKE(Alltoallv, Ialltoallv, data, two, at, type, in, two, at, type, MPI_COMM_WORLD);
     ALIKE(Alltoallw, Ialltoallw, data, two, away, types, in, two, away, types, MPI_COMM_WORLD);
   }
+#ifndef OPEN_MPI  // for which it is an error
+  // Where nothing goes the types are none.
+  std::vector<int> none(ranks, 0);
+  std::vector<MPI_Datatype> unset(ranks);
+  none[static_cast<std::size_t>(rank)] = kN;
+  unset[static_cast<std::size_t>(rank)] = MPI_INT;
+  ALIKE(Alltoallw, Ialltoallw, data, none.data(), away, unset.data(), in, none.data(), away,
+        unset.data(), MPI_COMM_WORLD);
+#endif
   for (int root = 0; root < 2; ++root) {
     ALIKE(Reduce, Ireduce, data, in, kN, MPI_INT, MPI_MAX, root, MPI_COMM_WORLD);
     ALIKE(Reduce, Ireduce, rank == root ? MPI_IN_PLACE : data, in, kN, MPI_INT, MPI_MAX, root,
@@ -1774,16 +1839,21 @@ void regular() {
 
 // What the layer does not do with device buffers is an error with a line, and no crash.
 void refused() {
-  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   Buffer buffer('D', 1000);
+  // An error of the communicator, or of the window.
+  MPI_Comm returning;
+  MPI_Comm_dup(MPI_COMM_WORLD, &returning);
+  MPI_Comm_set_errhandler(returning, MPI_ERRORS_RETURN);
   MPI_Request request;
-  CHECK(class_of(MPI_Precv_init(buffer.data(), 1, 100, MPI_BYTE, 0, kTag, MPI_COMM_WORLD,
-                                MPI_INFO_NULL, &request)) == MPI_ERR_UNSUPPORTED_OPERATION);
-  CHECK(class_of(MPI_Buffer_attach(buffer.data(), 1000)) == MPI_ERR_BUFFER);
+  CHECK(class_of(MPI_Precv_init(buffer.data(), 1, 100, MPI_BYTE, 0, kTag, returning, MPI_INFO_NULL,
+                                &request)) == MPI_ERR_UNSUPPORTED_OPERATION);
   MPI_Win window;
   MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+  MPI_Win_set_errhandler(window, MPI_ERRORS_RETURN);
   CHECK(class_of(MPI_Win_attach(window, buffer.data(), 1000)) == MPI_ERR_UNSUPPORTED_OPERATION);
   MPI_Win_free(&window);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  CHECK(class_of(MPI_Buffer_attach(buffer.data(), 1000)) == MPI_ERR_BUFFER);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
   // In place, and nothing at all, are no buffers.
   int sum = 1;
@@ -1794,10 +1864,6 @@ void refused() {
 #ifndef OPEN_MPI  // for which it is an error
   MPI_Recv(nullptr, 0, MPI_DATATYPE_NULL, MPI_PROC_NULL, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 #endif
-  // An error of the communicator.
-  MPI_Comm returning;
-  MPI_Comm_dup(MPI_COMM_WORLD, &returning);
-  MPI_Comm_set_errhandler(returning, MPI_ERRORS_RETURN);
   for (void* const data : {buffer.data(), static_cast<void*>(&sum)}) {
     CHECK(class_of(MPI_Send(data, 1, MPI_DATATYPE_NULL, rank, 0, returning)) == MPI_ERR_TYPE);
     CHECK(class_of(MPI_Recv(data, 1, MPI_DATATYPE_NULL, rank, 0, returning, MPI_STATUS_IGNORE)) ==
@@ -1839,6 +1905,51 @@ void threads() {
   other.join();
 }
 
+// So that this thread and the other one of its rank have a CPU each.
+void leave_cpu() {
+  cpu_set_t all;
+  std::memset(&all, 0xff, sizeof(all));
+  CHECK(sched_setaffinity(0, sizeof(all), &all) == 0);
+}
+
+// One thread probes for messages of devices, while the other one receives short ones of the host
+// that come between them.
+void probed_beside() {
+  if (!several_threads() || rank > 1) return;
+  constexpr int kRounds = 3000;
+  constexpr int kShort = kTag + 1, kProbed = kTag + 2;
+  constexpr std::size_t kBytes = 100;
+  Buffer buffer('D', kBytes);
+  if (rank == 1) {
+    for (int i = 0; i < kRounds; ++i) {
+      MPI_Send(&i, 1, MPI_INT, 0, kShort, MPI_COMM_WORLD);
+      MPI_Send(buffer.data(), length(kBytes), MPI_BYTE, 0, kProbed, MPI_COMM_WORLD);
+    }
+    return;
+  }
+  std::thread other([&] {
+    take_same_device();
+    leave_cpu();
+    for (int i = 0; i < kRounds; ++i) {
+      MPI_Probe(1, kProbed, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      MPI_Recv(buffer.data(), length(kBytes), MPI_BYTE, 1, kProbed, MPI_COMM_WORLD,
+               MPI_STATUS_IGNORE);
+    }
+  });
+  for (int i = 0; i < kRounds; ++i) {
+    int in = -1;
+    if (i % 2 == 0) {
+      MPI_Recv(&in, 1, MPI_INT, 1, kShort, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else {
+      MPI_Request request;
+      MPI_Irecv(&in, 1, MPI_INT, 1, kShort, MPI_COMM_WORLD, &request);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    CHECK(in == i);
+  }
+  other.join();
+}
+
 // One thread frees communicators, while what is known of another one's requests grows.
 void freed_beside() {
   if (!several_threads()) return;
@@ -1859,13 +1970,6 @@ void freed_beside() {
   MPI_Waitall(static_cast<int>(kMost), requests.data(), MPI_STATUSES_IGNORE);
   ended = true;
   other.join();
-}
-
-// So that this thread and the other one of its rank have a CPU each.
-void leave_cpu() {
-  cpu_set_t all;
-  std::memset(&all, 0xff, sizeof(all));
-  CHECK(sched_setaffinity(0, sizeof(all), &all) == 0);
 }
 
 // A request that one thread waits for ends, and another one's gets its handle: rank 1 takes the
@@ -2300,6 +2404,7 @@ int main(int argc, char** argv) {
               {"crossed", crossed},
               {"several", several},
               {"persistent", persistent},
+              {"started_behind", started_behind},
               {"sent_again", sent_again},
               {"types", types},
               {"cancelled", cancelled},
@@ -2318,6 +2423,7 @@ int main(int argc, char** argv) {
               {"regular", regular},
               {"refused", refused},
               {"threads", threads},
+              {"probed_beside", probed_beside},
               {"freed_beside", freed_beside},
               {"waited_beside", waited_beside},
               {"deleted", deleted},
@@ -2332,6 +2438,7 @@ int main(int argc, char** argv) {
               {"not_started", not_started}};
   // Which end the program.
   cases["left_behind"] = left_behind;
+  cases["made_behind"] = made_behind;
   cases["killed"] = killed;
   cases["abandoned"] = abandoned;
   return run(argc, argv, cases, become_able);

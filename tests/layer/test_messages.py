@@ -88,6 +88,13 @@ def test_nodes_that_do_not_say_which_they_are(application: Any, two_hosts: Any) 
     assert [counts[1] for counts in SENT.findall(done.err)] == ["0", "0"]
 
 
+def test_a_persistent_receive_that_a_probe_has_taken_the_message_from(application: Any) -> None:
+    """It is told, and does not wait for ever."""
+    done = application.run("made_behind")
+    assert done.code != 0
+    assert any("MPI_Start of a receive whose message a probe" in line for line in done.said())
+
+
 @pytest.mark.parametrize("application", ["mpich"], indirect=True)
 class TestWays:
     """Where device memory cannot be shared, all goes through host memory."""
@@ -149,8 +156,9 @@ class TestWays:
 
     def test_threads_that_have_a_cpu_each(self, application: Any) -> None:
         """Of three ranks, which take turns on CPUs, they seldom come to the same place at once."""
-        done = application.run("--multiple", "waited_beside")
-        assert done.good() == ["waited_beside"], done.err
+        cases = ["waited_beside", "probed_beside"]
+        done = application.run("--multiple", *cases)
+        assert done.good() == cases, done.err
 
     def test_threads_that_use_a_device_for_the_first_time(self, application: Any) -> None:
         for case in ("joined", "probed_before"):

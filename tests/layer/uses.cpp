@@ -198,6 +198,117 @@ void wrong_counts() {
   MPI_Comm_free(&comm);
 }
 
+// A receive whose send was wrong takes no message.
+void wrong_ranks() {
+  Buffer out('D', 1000), in('D', 1000);
+  out.fill(rank);
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_SELF, &comm);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  CHECK(class_of(MPI_Sendrecv(out.data(), 1000, MPI_BYTE, 1, kTag, in.data(), 1000, MPI_BYTE, 0,
+                              kTag, comm, MPI_STATUS_IGNORE)) == MPI_ERR_RANK);
+  CHECK(class_of(MPI_Sendrecv_replace(in.data(), 1000, MPI_BYTE, 1, kTag, 0, kTag, comm,
+                                      MPI_STATUS_IGNORE)) == MPI_ERR_RANK);
+#if MPI_VERSION >= 4 || OMPI_MAJOR_VERSION >= 5
+  MPI_Request both;
+  CHECK(class_of(MPI_Isendrecv(out.data(), 1000, MPI_BYTE, 1, kTag, in.data(), 1000, MPI_BYTE, 0,
+                               kTag, comm, &both)) == MPI_ERR_RANK);
+#endif
+  MPI_Request request;
+  Buffer right('D', 1000);
+  MPI_Irecv(right.data(), 1000, MPI_BYTE, 0, kTag, comm, &request);
+  MPI_Send(out.data(), 1000, MPI_BYTE, 0, kTag, comm);
+  int done = 0;
+  for (int i = 0; i < 10000 && done == 0; ++i) MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+  CHECK(done == 1 && right.has(rank, 1000) && in.has(-1, 1000));
+  MPI_Comm_free(&comm);
+}
+
+// With MPI_BOTTOM displacements are addresses, also of types without gaps. Before there is any type
+// with some.
+void absolute() {
+  constexpr int kBytes = 5000;
+  const int periodic = 1, next = (rank + 1) % size, last = (rank + size - 1) % size;
+  MPI_Comm ring;
+  MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &periodic, 0, &ring);
+  const MPI_Datatype types[]{MPI_BYTE, MPI_BYTE};
+  const int n[]{kBytes, kBytes};
+  for (const char* kinds : {"DD", "DH", "HD", "HH"})
+    for (const bool of_one : {false, true}) {  // rank alone; the others have a buffer
+      const bool bottom = !of_one || rank == 0;
+      Buffer out(kinds[0], kBytes), in(kinds[1], 2 * kBytes);
+      MPI_Aint from = 0, to = 0;
+      MPI_Get_address(out.data(), &from);
+      MPI_Get_address(in.data(), &to);
+      if (!bottom) from = to = 0;
+      const void* const data = bottom ? MPI_BOTTOM : out.data();
+      void* const got = bottom ? MPI_BOTTOM : in.data();
+      const MPI_Aint places[]{from, from}, in_places[]{to, to + kBytes};
+      MPI_Request request;
+      int seed = 0;
+      const auto fill = [&] {
+        out.fill(rank + ++seed);
+        in.fill(-1);
+      };
+      // The same goes to both neighbours.
+      const auto check = [&] {
+        in.read();
+        const int from_whom[]{last, next};
+        for (const int i : {0, 1})
+          CHECK(std::memcmp(in.bytes().data() + kBytes * i, pattern_of(from_whom[i] + seed),
+                            kBytes) == 0);
+      };
+      fill();
+      MPI_Neighbor_alltoallw(data, n, places, types, got, n, in_places, types, ring);
+      check();
+      fill();
+      MPI_Ineighbor_alltoallw(data, n, places, types, got, n, in_places, types, ring, &request);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+      check();
+#if MPI_VERSION >= 4
+      MPI_Neighbor_alltoallw_init(data, n, places, types, got, n, in_places, types, ring,
+                                  MPI_INFO_NULL, &request);
+      for (int start = 0; start < 2; ++start) {
+        fill();
+        MPI_Start(&request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        check();
+      }
+      MPI_Request_free(&request);
+      // Of one buffer each: MPICH calls two of MPI_BOTTOM the same.
+      const auto ranks = static_cast<std::size_t>(size);
+      const int part = kBytes / size;
+      const std::vector<MPI_Count> each(ranks, part);
+      const std::vector<MPI_Aint> there(ranks, from), zero(ranks, 0);
+      std::vector<MPI_Aint> here, behind;
+      for (int i = 0; i < size; ++i) {
+        here.push_back(to + i * part);
+        behind.push_back(i * part);
+      }
+      const auto check_all = [&] {
+        in.read();
+        for (int i = 0; i < size; ++i)
+          CHECK(std::memcmp(in.bytes().data() + i * part, pattern_of(i + seed),
+                            static_cast<std::size_t>(part)) == 0);
+      };
+      fill();
+      MPI_Alltoallv_c(data, each.data(), there.data(), MPI_BYTE, in.data(), each.data(),
+                      behind.data(), MPI_BYTE, MPI_COMM_WORLD);
+      check_all();
+      MPI_Alltoallv_init_c(out.data(), each.data(), zero.data(), MPI_BYTE, got, each.data(),
+                           here.data(), MPI_BYTE, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+      for (int start = 0; start < 2; ++start) {
+        fill();
+        MPI_Start(&request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        check_all();
+      }
+      MPI_Request_free(&request);
+#endif
+    }
+  MPI_Comm_free(&ring);
+}
+
 // Elements that begin `offset` bytes from the address that a call is given.
 class Elsewhere {
  public:
@@ -399,13 +510,15 @@ void to_another() {
 // What is refused with a buffer on a device is so too where a datatype leads there.
 void attached() {
   Buffer buffer('D', 1000);
-  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   const Elsewhere its(reinterpret_cast<MPI_Aint>(buffer.data()), 1000);
   MPI_Request request;
-  CHECK(class_of(MPI_Psend_init(MPI_BOTTOM, 1, 1, its.type(), 0, kTag, MPI_COMM_WORLD,
-                                MPI_INFO_NULL, &request)) == MPI_ERR_UNSUPPORTED_OPERATION);
+  MPI_Comm returning;
+  MPI_Comm_dup(MPI_COMM_WORLD, &returning);
+  MPI_Comm_set_errhandler(returning, MPI_ERRORS_RETURN);
+  CHECK(class_of(MPI_Psend_init(MPI_BOTTOM, 1, 1, its.type(), 0, kTag, returning, MPI_INFO_NULL,
+                                &request)) == MPI_ERR_UNSUPPORTED_OPERATION);
+  MPI_Comm_free(&returning);
   // Its own handler returns.
-  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
   MPI_File file;
   MPI_File_open(MPI_COMM_SELF, "/dev/null", MPI_MODE_WRONLY, MPI_INFO_NULL, &file);
   CHECK(class_of(MPI_File_write(file, MPI_BOTTOM, 1, its.type(), MPI_STATUS_IGNORE)) ==
@@ -422,6 +535,8 @@ int main(int argc, char** argv) {
   Cases cases{{"asked", asked},
               {"buffered_again", buffered_again},
               {"wrong_counts", wrong_counts},
+              {"wrong_ranks", wrong_ranks},
+              {"absolute", absolute},
               {"elsewhere", elsewhere},
               {"bottom", bottom},
               {"attached", attached},

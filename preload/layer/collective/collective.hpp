@@ -75,8 +75,10 @@ inline Needed writes(bool keeps, MPI_Count n, MPI_Datatype type) {
 template <typename Count, typename Place>
 std::vector<Part> parts(int ranks, const Count* n, const Place* places, MPI_Datatype type) {
   std::vector<Part> out;
-  for (int i = 0; i < ranks; ++i)
-    out.push_back({static_cast<MPI_Aint>(places[i] * type_of(type).extent), n[i], type});
+  for (int i = 0; i < ranks; ++i) {
+    const auto place = n[i] > 0 ? static_cast<MPI_Aint>(places[i] * type_of(type).extent) : 0;
+    out.push_back({place, n[i], type});
+  }
   return out;
 }
 // So many bytes.
@@ -93,7 +95,7 @@ MPI_Count sum(int ranks, const Count* n) {
   return all;
 }
 
-// What a call gives, and where it receives; null: there is none.
+// What a call gives, and where it receives. Null: there is none, or it is MPI_BOTTOM.
 struct Buffers {
   const void* data;
   void* in;
@@ -106,7 +108,7 @@ struct FoundBuffers {
   // `needs()`: what the call does with them, and so where their elements are.
   template <typename Needs>
   FoundBuffers(const Buffers& buffers, const Needs& needs) {
-    if (!types_stray()) {
+    if (!types_stray() && buffers.data != nullptr && buffers.in != nullptr) {
       data = find(buffers.data);
       in = find(buffers.in);
       return;

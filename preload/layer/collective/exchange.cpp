@@ -69,7 +69,7 @@ bool show(Circle& circle, std::uint64_t number, Exchange& exchange, std::size_t 
 }
 
 bool is_here(Own& buffer, const Exchange& exchange) {
-  if (buffer.at == nullptr) return true;
+  if (buffer.at == nullptr) return !buffer.found.on_device;  // else it is MPI_BOTTOM
   if (!buffer.found.on_device) return false;
   buffer.place = world.devices.locate(buffer.found);
   accept_envelopes(buffer.place.device);

@@ -222,8 +222,9 @@ std::shared_ptr<const Runs> runs_of(MPI_Datatype type) {
 }
 
 Span span_of(MPI_Count n, MPI_Datatype type) {
+  if (n <= 0) return {};  // of so many there may be no type
   const Type& of = type_of(type);
-  if (n <= 0 || of.bytes == 0) return {};
+  if (of.bytes == 0) return {};
   const auto last = static_cast<MPI_Aint>((n - 1) * of.extent);
   return {of.span.low + std::min<MPI_Aint>(last, 0), of.span.high + std::max<MPI_Aint>(last, 0)};
 }

@@ -2,6 +2,7 @@
 // Every function of MPI that moves data, waits or frees (calls/calls.inc), and some that ask
 // (asked.inc), with the name of the library's: this one is loaded before it.
 
+#include <concepts>
 #include <exception>
 #include <type_traits>
 
@@ -19,17 +20,29 @@ bool any_on_device(Arguments... arguments) {
   return any_buffer<true>([](const Found& found) { return found.on_device; }, arguments...);
 }
 
-// The file among the arguments of a call; null where there is none.
-template <typename... Arguments>
-const MPI_File* file_of(const Arguments&... arguments) {
-  const MPI_File* file = nullptr;
-  [[maybe_unused]] const auto look = [&file](const auto& argument) {
-    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(argument)>, MPI_File>)
-      file = &argument;
-  };
-  (look(arguments), ...);
-  return file;
+// Calls the error handler of what a refused call is of: by its type a file alone is told from
+// others, as handles are numbers in some ABIs.
+template <auto kFunction, typename... Others>
+void raise_of(For<kFunction>, int error, Others...) {
+  raise(calls::comm_world(), error);
 }
+template <auto kFunction, std::same_as<MPI_File> File, typename... Others>
+void raise_of(For<kFunction>, int error, File file, Others...) {
+  NEARPEAK_REAL(MPI_File_call_errhandler)(file, error);
+}
+inline void raise_of(For<&MPI_Win_attach>, int error, MPI_Win window, void*, MPI_Aint) {
+  NEARPEAK_REAL(MPI_Win_call_errhandler)(window, error);
+}
+#if NEARPEAK_MPI_LEVEL >= 40
+#define RAISES_OF_COMM(function, constness)                                                      \
+  inline void raise_of(For<&function>, int error, constness void*, int, MPI_Count, MPI_Datatype, \
+                       int, int, MPI_Comm comm, MPI_Info, MPI_Request*) {                        \
+    raise(comm, error);                                                                          \
+  }
+RAISES_OF_COMM(MPI_Psend_init, const)
+RAISES_OF_COMM(MPI_Precv_init, )
+#undef RAISES_OF_COMM
+#endif
 
 // The error class of a buffer that is refused.
 template <auto kFunction>
@@ -73,18 +86,25 @@ struct Call {
         return intercept_at_start(For<kFunction>{}, arguments...);
       } else if constexpr (requires { intercept(For<kFunction>{}, arguments...); }) {
         if (world.on) return intercept(For<kFunction>{}, arguments...);
-        if (world.ended && any_on_device(arguments...))
-          return refuse(name, kAtEnd, error_of<kFunction>());
+        if (world.ended && any_on_device(arguments...)) return refused(kAtEnd, arguments...);
         return real(arguments...);
       } else {
         if ((world.on || world.ended) && any_on_device(arguments...))
-          return refuse(name, world.on ? kWithDevice : kAtEnd, error_of<kFunction>(),
-                        file_of(arguments...));
+          return refused(world.on ? kWithDevice : kAtEnd, arguments...);
         return real(arguments...);
       }
     } catch (const std::exception& error) {
       end_job(std::string(name) + ": " + error.what());
     }
+  }
+
+ private:
+  template <typename... Arguments>
+  int refused(const char* what, Arguments... arguments) const {
+    constexpr int kError = error_of<kFunction>();
+    refuse(name, what);
+    raise_of(For<kFunction>{}, kError, arguments...);
+    return kError;
   }
 };
 

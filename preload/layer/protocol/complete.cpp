@@ -508,6 +508,7 @@ void prepare(ShadowedCall& call) {
 }
 void prepare(Operation* operation) {
   if (auto* const receive = as<PostedReceive>(operation)) prepare(*receive);
+  if (auto* const receive = as<ShortReceive>(operation)) check_not_held(receive->origin);
   if (auto* const send = as<StagedSend>(operation)) prepare(*send);
   if (auto* const call = as<ShadowedCall>(operation)) prepare(*call);
 }

@@ -7,15 +7,10 @@ namespace nearpeak::layer {
 namespace {
 
 std::uint64_t unchecked_receives = 0;
-std::uint64_t receives_without_room = 0;
 
 }  // namespace
 
 bool has_unchecked_receives() { return unchecked_receives > 0; }
-
-WithoutRoom::WithoutRoom() { ++receives_without_room; }
-WithoutRoom::~WithoutRoom() { --receives_without_room; }
-bool has_receives_without_room() { return receives_without_room > 0; }
 
 Receive::~Receive() {
   if (owns_type_) free_type(&target.type);

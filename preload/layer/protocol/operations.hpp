@@ -7,6 +7,7 @@
 #include <array>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -138,23 +139,40 @@ struct Receive : Operation {
   bool owns_type_ = false;
 };
 
-// Counts receives under way that have less room than an envelope needs.
-class WithoutRoom {
+// Counts those of its kind.
+template <typename Kind>
+class Counted {
  public:
-  WithoutRoom();
-  ~WithoutRoom();
-  WithoutRoom(const WithoutRoom&) = delete;
-  WithoutRoom& operator=(const WithoutRoom&) = delete;
-};
-bool has_receives_without_room();
+  Counted() { ++count; }
+  ~Counted() { --count; }
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
 
-// One of those that is the MPI library's alone.
+  static bool any() { return count > 0; }
+
+ private:
+  static inline std::uint64_t count = 0;
+};
+// Receives under way that have less room than an envelope needs.
+struct WithoutRoom final : Counted<WithoutRoom> {};
+// Persistent receives.
+struct StartedAgain final : Counted<StartedAgain> {};
+
+// One without room that is the MPI library's alone.
 struct ShortReceive final : Operation {
-  explicit ShortReceive(MPI_Comm on) : Operation(Kind::kShortReceive, on) {}
+  explicit ShortReceive(const Origin& from)
+      : Operation(Kind::kShortReceive, from.comm), origin(from) {}
 
   static constexpr bool covers(Kind kind) { return kind == Kind::kShortReceive; }
+  void be_persistent() {
+    persistent = true;
+    started = false;
+    started_again.emplace();
+  }
 
+  Origin origin;
   WithoutRoom without_room;
+  std::optional<StartedAgain> started_again;
 };
 
 // What an envelope overwrites where the application wants the message: of a shorter one all behind
@@ -188,6 +206,10 @@ struct PostedReceive final : Receive, Reused<PostedReceive> {
   bool accepts_envelope() const { return !unchecked_; }
   // It is received where fewer bytes have room.
   void lack_room() { without_room_.emplace(); }
+  void be_persistent() {
+    persistent = true;
+    started_again_.emplace();
+  }
 
   Origin origin;
   HostMemory host;          // where it is received, if not where the application wants it
@@ -199,6 +221,7 @@ struct PostedReceive final : Receive, Reused<PostedReceive> {
  private:
   bool unchecked_ = false;
   std::optional<WithoutRoom> without_room_;
+  std::optional<StartedAgain> started_again_;
 };
 
 // Whether receives are under way that no envelope may come to, begun before this rank accepted

@@ -43,7 +43,8 @@ struct Again {
 };
 
 struct All {
-  // In the order in which they came. From a rank the MPI library has only later ones.
+  // In the order in which they came. From a rank the MPI library has only later ones, but for those
+  // that came while there were persistent receives.
   std::list<Held> held;
   std::map<MPI_Message, std::unique_ptr<Again>> again;
 };
@@ -83,13 +84,14 @@ Held held_of(MPI_Message one, MPI_Comm comm, const MPI_Status& status) {
 }
 
 // Holds what has come from a rank up to the first message with this tag: a receive of any tag gets
-// those before it first.
+// those before it first. Where a persistent receive may wait for one of those, this message alone.
 void hold_until(int source, int tag, MPI_Comm comm) {
+  const int which = StartedAgain::any() ? tag : MPI_ANY_TAG;
   for (;;) {
     MPI_Message one{};
     MPI_Status status;
     int found = 0;
-    NEARPEAK_REAL(MPI_Improbe)(source, MPI_ANY_TAG, comm, &found, &one, &status);
+    NEARPEAK_REAL(MPI_Improbe)(source, which, comm, &found, &one, &status);
     if (found == 0) return;
     all.held.push_back(held_of(one, comm, status));
     if (status.MPI_TAG == tag) return;
@@ -217,8 +219,8 @@ std::unique_ptr<HeldReceive> receive_matched(const Target& target, MPI_Message* 
 void check_not_held(const Origin& origin) {
   if (first_held(origin.from, origin.tag, origin.comm) != all.held.end())
     end_job(
-        "MPI_Start of a receive whose message a probe has found before is not done for "
-        "messages from devices: receive it by MPI_Recv, or do not probe for it");
+        "MPI_Start of a receive whose message a probe has found is not done: receive it by "
+        "MPI_Recv, or, if the probe was for another tag, make the receive before the probe");
 }
 
 }  // namespace nearpeak::layer

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Probes, and messages that one has found to be envelopes: they are received to look at them, and
-// held until somebody receives them, together with those of the same rank that came before.
+// held until somebody receives them, together with those of the same rank that came before, unless
+// there are persistent receives.
 #pragma once
 
 #include <memory>

@@ -21,9 +21,15 @@ Target target_of(const Incoming& in) {
   return target;
 }
 
-void note_short_receive(MPI_Request request, MPI_Comm comm) {
+void note_short_receive(MPI_Request request, const Origin& origin) {
   count_short_receive();
-  keep(std::make_unique<ShortReceive>(comm), request);
+  keep(std::make_unique<ShortReceive>(origin), request);
+}
+
+void note_short_receive_again(MPI_Request request, const Origin& origin) {
+  auto receive = std::make_unique<ShortReceive>(origin);
+  receive->be_persistent();
+  keep(std::move(receive), request);
 }
 
 void keep_posted(std::unique_ptr<PostedReceive> receive, MPI_Request request) {

@@ -45,16 +45,17 @@ inline bool is_for_library(const Incoming& in, const Origin& origin) {
 
 Target target_of(const Incoming& in);
 // Notes one that the MPI library has begun without room for an envelope.
-void note_short_receive(MPI_Request request, MPI_Comm comm);
-// Begins one that is the MPI library's alone, by begin(request).
+void note_short_receive(MPI_Request request, const Origin& origin);
+// The same of a persistent one.
+void note_short_receive_again(MPI_Request request, const Origin& origin);
+// Begins one that is the MPI library's alone, by begin(request). Who calls holds the guard since it
+// looked: a probe of another thread could take what it waits for.
 template <typename Begin>
 int receive_unwatched(const Incoming& in, const Origin& origin, MPI_Request* request,
                       const Begin& begin) {
   const int code = begin(request);
-  if (code == MPI_SUCCESS && watches_short_receives() && !is_for_library(in, origin)) {
-    const Guard guard;
-    note_short_receive(*request, origin.comm);
-  }
+  if (code == MPI_SUCCESS && watches_short_receives() && !is_for_library(in, origin))
+    note_short_receive(*request, origin);
   return code;
 }
 // Keeps a receive that was posted.
@@ -98,9 +99,13 @@ int receive_again(const Incoming& in, Origin origin, MPI_Request* request, const
   const Target target = target_of(in);
   // A probe that finds an envelope receives it, and the persistent receive does not get it then.
   decline_short_envelopes();
-  if (is_short(target) && !gives_room()) return post(in.data, in.n, in.type, request);
+  if (is_short(target) && !gives_room()) {
+    const int code = post(in.data, in.n, in.type, request);
+    if (code == MPI_SUCCESS) note_short_receive_again(*request, origin);
+    return code;
+  }
   auto receive = std::make_unique<PostedReceive>(target, origin);
-  receive->persistent = true;
+  receive->be_persistent();
   return post_receive(std::move(receive), request, post);
 }
 
@@ -165,30 +170,29 @@ int receive(const Incoming& in, Origin origin, MPI_Status* status, const Post& p
             const Now& now) {
   if (is_for_library(in, origin)) return now(in.data, in.n, in.type, status);
   MPI_Request request{};
-  bool small = false;
-  InLibrary in_library;
   {
     const Guard guard;
     const Target target = target_of(in);
     if (const auto held = receive_held(target, origin)) return end_held(*held, status);
     const MPI_Message one = take_held_message(origin);
-    small = one == calls::message_null() && is_short(target) && !gives_room() && !busy();
-    if (small) {
-      in_library.begin();
-    } else if (one != calls::message_null()) {
-      const int code = post_matched(target, origin, one, &request);
-      if (code != MPI_SUCCESS) return code;
+    const bool small = one == calls::message_null() && is_short(target) && !gives_room() && !busy();
+    if (small && !world.multiple) return now(in.data, in.n, in.type, status);
+    int code = MPI_SUCCESS;
+    if (one != calls::message_null()) {
+      code = post_matched(target, origin, one, &request);
+    } else if (small) {
+      code = post(in.data, in.n, in.type, &request);
     } else {
       const bool at_once = !busy() && !world.multiple;
       if (at_once && target.takes_envelope() && target.room <= INT_MAX)
         return receive_now(target, origin, status, now);
-      const int code =
-          post_receive(std::make_unique<PostedReceive>(target, origin), &request, post);
-      if (code != MPI_SUCCESS) return code;
+      code = post_receive(std::make_unique<PostedReceive>(target, origin), &request, post);
     }
+    if (code != MPI_SUCCESS) return code;
   }
-  // Without the guard: what it waits for may come only when another thread has gone on.
-  return small ? now(in.data, in.n, in.type, status) : wait(&request, status);
+  // Without the guard: what it waits for may come only when another thread has gone on. With it
+  // until here: a probe of another thread may take a message that no receive has been begun for.
+  return wait(&request, status);
 }
 
 // Of a matched probe.

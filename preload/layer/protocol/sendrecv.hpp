@@ -14,6 +14,13 @@
 
 namespace nearpeak::layer {
 
+// Ends a receive whose send was not begun.
+inline void drop_receive(MPI_Request& request) {
+  if (request == calls::request_null()) return;
+  NEARPEAK_REAL(MPI_Cancel)(&request);
+  wait(&request, MPI_STATUS_IGNORE);
+}
+
 // Gives it a request, which is complete when both of its own are.
 int keep_sendrecv(std::unique_ptr<SendReceive> both, MPI_Request* request);
 
@@ -23,7 +30,10 @@ int sendrecv(const BeginReceive& receive, const BeginSend& send, MPI_Status* sta
   std::array<MPI_Request, 2> requests{calls::request_null(), calls::request_null()};
   int code = receive(&requests[0]);
   if (code == MPI_SUCCESS) code = send(&requests[1]);
-  if (code != MPI_SUCCESS) return code;
+  if (code != MPI_SUCCESS) {
+    drop_receive(requests[0]);
+    return code;
+  }
   // One after the other, so that an error is that of the receive: each takes what the other needs.
   code = wait(&requests[1], MPI_STATUS_IGNORE);
   const int received = wait(&requests[0], status);
@@ -46,7 +56,9 @@ int sendrecv_later(HostMemory copy, MPI_Comm comm, MPI_Request* request,
   auto both = std::make_unique<SendReceive>(std::move(copy), comm);
   int code = receive(&both->receiving);
   if (code == MPI_SUCCESS) code = send(&both->sending);
-  return code == MPI_SUCCESS ? keep_sendrecv(std::move(both), request) : code;
+  if (code == MPI_SUCCESS) return keep_sendrecv(std::move(both), request);
+  drop_receive(both->receiving);
+  return code;
 }
 
 }  // namespace nearpeak::layer

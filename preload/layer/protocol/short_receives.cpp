@@ -36,7 +36,7 @@ void note_short_message(int sender, std::size_t bytes) {
   const bool near = sender >= 0 && sender != world.rank &&
                     world.areas[static_cast<std::size_t>(sender)] != nullptr;
   if (!near || world.settings.inline_bytes >= kEnvelopeBytes || !world.accepts_envelopes.load() ||
-      has_receives_without_room())
+      WithoutRoom::any())
     return;
   world.gives_room = true;
   world.area().header().gives_room.store(1, std::memory_order_release);

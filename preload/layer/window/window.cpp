@@ -48,6 +48,11 @@ MPI_Op bitwise_or() {
 #endif
 }
 
+int refused(const Given& given, unsigned char why) {
+  refuse("MPI_Win_create", text_of(why));
+  return raise(given.comm, MPI_ERR_UNSUPPORTED_OPERATION);
+}
+
 unsigned char any_of(unsigned char own, MPI_Comm comm) {
   unsigned char all = 0;
   NEARPEAK_REAL(MPI_Allreduce)(&own, &all, 1, calls::byte_type(), bitwise_or(), comm);
@@ -177,7 +182,7 @@ std::unique_ptr<Window> agree_on_window(const Given& given, int& code) {
   int ranks = 0;
   NEARPEAK_REAL(MPI_Comm_size)(given.comm, &ranks);
   if (!of_this_world(given.comm, ranks)) {
-    if (found.on_device) code = refuse("MPI_Win_create", text_of(kNodes));
+    if (found.on_device) code = refused(given, kNodes);
     return nullptr;
   }
   if (any_of(found.on_device ? 1 : 0, given.comm) == 0) return nullptr;
@@ -190,7 +195,7 @@ std::unique_ptr<Window> agree_on_window(const Given& given, int& code) {
   (&own, kBytes, calls::byte_type(), all.data(), kBytes, calls::byte_type(), given.comm);
   const unsigned char why = any_of(hindrances(*window, all), given.comm);
   if (why != 0) {
-    code = refuse("MPI_Win_create", text_of(why));
+    code = refused(given, why);
     return nullptr;
   }
   for (const Said& said : all) window->parts.push_back(said.part);
@@ -258,9 +263,12 @@ int free_window(MPI_Win* window) {
   // one has it open.
   if (const Window* const known = known_window(*window)) known->close();
   // The library has the stand-in until then, and may give the handle again from then on.
-  const std::unique_ptr<Window> kept(known_window(*window));
-  windows.drop(*window);
-  return NEARPEAK_REAL(MPI_Win_free)(window);
+  const MPI_Win handle = *window;
+  std::unique_ptr<Window> kept(known_window(handle));
+  windows.drop(handle);
+  const int code = NEARPEAK_REAL(MPI_Win_free)(window);
+  if (code != MPI_SUCCESS && kept) keep_window(handle, std::move(kept));
+  return code;
 }
 
 bool is_dynamic(MPI_Win window) {

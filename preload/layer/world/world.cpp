@@ -67,15 +67,12 @@ int raise(MPI_Comm comm, int error) {
   return error;
 }
 
-int refuse(const char* call, const char* what, int error, const MPI_File* file) {
+void refuse(const char* call, const char* what) {
   say("rank " + std::to_string(world.rank) + ": " + call + " is not done " + what +
       ": give it host memory (docs/how-to/layer.md has the limits)");
   int over = 0;
   NEARPEAK_REAL(MPI_Finalized)(&over);
   if (over != 0) std::abort();  // there is nobody to tell, and MPI_COMM_WORLD is no more
-  if (file == nullptr) return raise(calls::comm_world(), error);
-  NEARPEAK_REAL(MPI_File_call_errhandler)(*file, error);
-  return error;
 }
 
 Found find_span(const void* buffer, const Span& span) {

@@ -139,10 +139,8 @@ void say(const std::string& line);
 [[noreturn]] void end_job(const std::string& line);
 // Calls the error handler of a communicator, or of MPI_COMM_WORLD; returns the error.
 int raise(MPI_Comm comm, int error);
-// The call is not done with these buffers: says so, and raises an error of this class, by the
-// handler of the file where the call is of one.
-int refuse(const char* call, const char* what, int error = MPI_ERR_UNSUPPORTED_OPERATION,
-           const MPI_File* file = nullptr);
+// The call is not done with these buffers: says so. Who calls raises the error.
+void refuse(const char* call, const char* what);
 
 // Who copies for a message from here on, for the report.
 class Copies {
