@@ -5,7 +5,7 @@
 
 #include "benchmark/check_memory.hpp"
 #include "benchmark/slots.hpp"
-#include "group/host_memory.hpp"
+#include "group/machine.hpp"
 
 namespace nearpeak {
 namespace {
@@ -110,17 +110,11 @@ void CollectiveCase::wait_if_late() {
   }
 }
 
-// Hosts have a clock each.
 std::optional<Mismatch> CollectiveCase::left_too_soon() const {
-  struct Moments {
-    std::uint64_t host;
-    std::int64_t came_ns;
-    std::int64_t left_ns;
-  };
-  const Moments mine{host_hash(), came_ns_, left_ns_};
-  for (const Moments& other : group_.gather(mine))
-    if (other.host == mine.host && mine.left_ns < other.came_ns)
-      return Mismatch{.slot = 0, .byte = 0, .expected = 1, .got = 0};
+  const Stay mine{std::hash<std::string>()(clock_key()), came_ns_, left_ns_};
+  for (const Stay& other : group_.gather(mine))
+    if (other.clock == mine.clock && mine.left_ns < other.came_ns)
+      return Mismatch{.slot = 0, .byte = 0, .expected = 0, .got = 0, .left_early = true};
   return std::nullopt;
 }
 

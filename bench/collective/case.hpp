@@ -31,6 +31,13 @@ struct CollectiveBuffers {
   bool overwritten = false;                  // in place: what was sent is gone afterwards
 };
 
+// When a rank came to an operation and when it left it, by its clock.
+struct Stay {
+  std::uint64_t clock;  // the same for ranks that read the same time
+  std::int64_t came_ns;
+  std::int64_t left_ns;
+};
+
 // One size of an operation on this rank, but for the calls.
 class CollectiveCase : public Case {
  public:

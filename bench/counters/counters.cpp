@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "counters/counters.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <sstream>
 
+#include "group/machine.hpp"
 #include "sampling/clock.hpp"
 
 namespace nearpeak {
@@ -18,18 +15,7 @@ namespace {
 constexpr double kGlance = 0.5;      // of the time in which a counter may wrap
 constexpr std::size_t kPerLink = 4;  // numbers that ranks tell each other: as in Counters::read()
 
-// The same in all containers of a machine, and on no other machine, unlike the host's name and the
-// number of the first network namespace.
-std::string machine_key(const CounterScope& scope) {
-  std::ifstream file(scope.root + "/proc/sys/kernel/random/boot_id");
-  std::string boot;
-  if (file >> boot) return boot;
-  std::array<char, 256> host{};
-  gethostname(host.data(), host.size() - 1);
-  return host.data();
-}
-
-// Of the network namespace, on its machine.
+// Of the network namespace, on its machine: the first one has the same number on all machines.
 std::string namespace_key(const CounterScope& scope) {
   std::error_code none;
   return std::filesystem::read_symlink(scope.root + "/proc/self/ns/net", none).string();
@@ -51,7 +37,7 @@ struct RankScope {
 };
 
 std::vector<RankScope> places_of(Group& group, const CounterScope& scope) {
-  const std::string machine = machine_key(scope);
+  const std::string machine = machine_key(scope.root);
   const std::string gpu = scope.gpu.empty() ? "" : machine + " " + gpu_key(scope);
   const auto texts = group.gather(machine + '\n' + machine + ' ' + namespace_key(scope) + '\n' +
                                   gpu + '\n' + scope.gpu + '\n' + scope.pci);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "group/host_memory.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <fstream>
 #include <functional>
 #include <limits>
 #include <map>
+
+#include "group/machine.hpp"
 
 namespace nearpeak {
 namespace {
@@ -26,11 +26,7 @@ std::uint64_t available_memory() {
   return std::numeric_limits<std::uint64_t>::max();
 }
 
-std::uint64_t host_hash() {
-  char name[256] = {};
-  gethostname(name, sizeof name - 1);
-  return std::hash<std::string>()(name);
-}
+std::uint64_t host_hash() { return std::hash<std::string>()(machine_key()); }
 
 std::string why_too_much(const std::vector<MemoryNeed>& ranks, const std::string& owner,
                          double share) {

@@ -21,7 +21,7 @@ struct MemoryNeed {
 // Bytes that programs of this host can still have; the most where the kernel does not say.
 std::uint64_t available_memory();
 
-std::uint64_t host_hash();  // of the name of this host
+std::uint64_t host_hash();  // of this machine, the same in all of its containers
 
 // Why it does not fit into the given share of what is available; empty where it does. `owner`: what
 // has the memory, "host".

@@ -37,6 +37,8 @@ struct Mismatch {
   unsigned got;
   std::size_t whole = 0;  // bytes of the slot, where they are not those of a message
   bool between = false;   // it lies between blocks of the message: nothing was to be written there
+  // No byte is wrong: this rank left an operation that moves no data before another came to it.
+  bool left_early = false;
 };
 
 // A piece of slot 0 of what a sender has: `bytes` from byte `from` on, of `whole` in the slot.

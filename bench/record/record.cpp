@@ -204,9 +204,11 @@ void RecordWriter::samples(const CaseResult& result) {
 void RecordWriter::wrong_data(const CaseName& name, const WrongData& wrong) {
   Json out = problem_json(name, "wrong data", to_text(wrong, name.size_bytes));
   out["rank"] = wrong.rank;
-  out["byte"] = wrong.where.byte;
-  out["expected"] = wrong.where.expected;
-  out["got"] = wrong.where.got;
+  if (!wrong.where.left_early) {
+    out["byte"] = wrong.where.byte;
+    out["expected"] = wrong.where.expected;
+    out["got"] = wrong.where.got;
+  }
   line(text_of(out));
 }
 
@@ -272,6 +274,9 @@ void RecordWriter::wrong_pair(int sender, std::size_t size_bytes, const WrongDat
 }
 
 std::string to_text(const WrongData& wrong, std::size_t size_bytes) {
+  if (wrong.where.left_early)
+    return "rank " + std::to_string(wrong.rank) +
+           " left the operation before another rank came to it";
   const std::size_t whole = wrong.where.whole != 0 ? wrong.where.whole : size_bytes;
   const bool gap = wrong.where.byte >= whole;
   return "rank " + std::to_string(wrong.rank) + " received wrong data: byte " +

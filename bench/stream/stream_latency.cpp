@@ -77,6 +77,8 @@ class StreamPingPong final : private Ends, public PairCase<Channel> {
         phases_(channel.enqueues() ? Names{"with work", "alone"}
                                    : Names{"with work", "alone", "synchronise"}) {}
 
+  // With the work and without, and in a batch or not.
+  std::optional<LinkBytes> payload() const override { return std::nullopt; }
   void run(std::uint64_t n) override {
     phases_.clear();
     phases_.start();

@@ -5,6 +5,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pytest
 from mpi_launches import one_library
 
 from nearpeak.libraries.families import all_families
@@ -137,7 +138,13 @@ def test_of_several_metrics_the_first_has_the_bytes(launcher: Any) -> None:
     assert payload[1] == 0
 
 
-def test_operations_without_one_payload_have_bytes_alone(launcher: Any) -> None:
-    done = launcher.run("allreduce", "--sizes", "64K", *QUICK)
-    (record,) = done.of("samples")
-    assert record["counted"]["payload"] is None
+@pytest.mark.parametrize("name", ["allreduce", "isend_irecv", "stream_latency"])
+def test_operations_without_one_payload_have_bytes_alone(
+    launcher: Any, fake_nvrtc: Path, name: str
+) -> None:
+    env = {"NEARPEAK_NVRTC_LIBRARY": str(fake_nvrtc)}
+    done = launcher.run(
+        name, "--buffers", "D", "--sizes", "64K", *QUICK, fake="reachable=1", env=env
+    )
+    assert done.measured() == {name}
+    assert done.of("samples")[0]["counted"]["payload"] is None

@@ -444,6 +444,15 @@ def test_between_hosts_every_rank_ends_what_never_does(launched: Any) -> None:
         assert errors[0].startswith(f"nearpeak-native: process 0: {waiting}")
 
 
+def test_between_hosts_nccl_lets_ranks_go_before_each_operation(launched: Any) -> None:
+    """Whoever left a barrier of sockets first would be timed while it waits for the others."""
+    words = ("bcast", "--sizes", "8", *QUICK, "--limit-s", "0.2")
+    with ThreadPoolExecutor() as pool:
+        ends = pool.map(lambda number: launched(*words, fake=f"fails={number}"), (7, 8))
+    failed = {errors[1].removeprefix("nearpeak-native: process 1: ") for _, errors, _ in ends}
+    assert failed == {f"nccl{call}: unhandled cuda error\n" for call in ("AllReduce", "Broadcast")}
+
+
 def test_a_graph_that_never_ends_is_given_up(launched: Any) -> None:
     """NCCL's abort waits for the graphs that have calls of the communicator."""
     words = ("allreduce", "--calls", "graph", "--sizes", "8", *QUICK, "--limit-s", "0.2")

@@ -93,7 +93,7 @@ class Rank {
 
   int run() {
     if (const int status = open(); status != kGood) return status;
-    NcclGroup group(group_, api_, *device_, wait_s());
+    NcclGroup group(group_, api_, *device_, wait_s(), !command_.peer.empty());
     Memory& plain = device_->memory(BufferKind::kDevice);
     local_.emplace(group.communicator(), plain);
     symmetric_.emplace(group, group.communicator(), plain);

@@ -250,6 +250,7 @@ void add(char* to, const char* more, std::size_t count) {
 }
 
 void add(int type, char* to, const char* more, std::size_t count) {
+  if (type == 0) return add<signed char>(to, more, count);
   if (type == 2) return add<std::int32_t>(to, more, count);
   if (type == 7) return add<float>(to, more, count);
   if (type == 8) return add<double>(to, more, count);

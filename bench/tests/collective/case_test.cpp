@@ -178,6 +178,53 @@ TEST_CASE("of an operation that moves no data every rank comes late in one of th
   CHECK(Unordered(context_of(group, 0)).fewest_rounds() <= 100);
 }
 
+namespace {
+
+// Two ranks of one host name, of which the other has been there as this one has, so much later.
+class Two final : public Group {
+ public:
+  Two(std::int64_t later_ns, bool same_clock) : later_ns_(later_ns), same_clock_(same_clock) {}
+  int rank() const override { return kLeaderRank; }
+  int size() const override { return 2; }
+  void barrier() override {}
+  void broadcast(void*, std::size_t) override {}
+  void gather(const void* mine, std::size_t bytes, void* all) override {
+    for (int rank = 0; rank < 2; ++rank)
+      std::memcpy(static_cast<char*>(all) + static_cast<std::size_t>(rank) * bytes, mine, bytes);
+    if (!has_run) return;
+    auto& other = static_cast<Stay*>(all)[1];
+    if (!same_clock_) ++other.clock;
+    other.came_ns += later_ns_;
+    other.left_ns += later_ns_;
+  }
+  using Group::broadcast;
+  using Group::gather;
+  bool has_run = false;  // what ranks say next is when they were there
+
+ private:
+  const std::int64_t later_ns_;
+  const bool same_clock_;
+};
+
+std::optional<Mismatch> wrong_of(Two group) {
+  Unordered made(context_of(group, 0));
+  made.begin_round(1, Part::kAll);
+  made.run(1);
+  group.has_run = true;
+  return made.wrong(1, Part::kAll);
+}
+
+}  // namespace
+
+TEST_CASE("who left before another came is told, if both have one clock") {
+  constexpr std::int64_t kHourNs = 3'600'000'000'000;
+  const auto early = wrong_of({kHourNs, true});
+  REQUIRE(early);
+  CHECK(early->left_early);
+  CHECK_FALSE(wrong_of({kHourNs, false}));
+  CHECK_FALSE(wrong_of({0, true}));
+}
+
 TEST_CASE("nothing does not rotate") {
   OneOfMany group(0, 2);
   CaseContext context = context_of(group, 0);

@@ -19,6 +19,33 @@ const CaseName kName{.benchmark = "pair",
 
 }  // namespace
 
+namespace {
+
+constexpr Mismatch kEarly{.slot = 0, .byte = 0, .expected = 0, .got = 0, .left_early = true};
+
+}  // namespace
+
+TEST_CASE("wrong data says what is wrong") {
+  const auto text = [](const Mismatch& where) { return to_text({1, where}, 64); };
+  CHECK(text({.slot = 2, .byte = 3, .expected = 4, .got = 5}) ==
+        "rank 1 received wrong data: byte 3 of 64 in buffer 2 is 5, not 4");
+  CHECK(text({.slot = 0, .byte = 64, .expected = 4, .got = 5}) ==
+        "rank 1 received wrong data: byte 64 of 64 in buffer 0 is 5, not 4 (written behind the "
+        "message)");
+  CHECK(text(kEarly) == "rank 1 left the operation before another rank came to it");
+}
+
+TEST_CASE("a rank that left early received no wrong byte") {
+  const RecordFile file;
+  RecordWriter(file.path()).wrong_data(kName, {1, kEarly});
+  const auto problems = file.records("problem");
+  REQUIRE(problems.size() == 1);
+  CHECK(problems[0]["status"] == "wrong data");
+  CHECK(problems[0]["rank"] == 1);
+  for (const char* const field : {"byte", "expected", "got"})
+    CHECK_FALSE(problems[0].contains(field));
+}
+
 TEST_CASE("a samples record holds everything that was measured") {
   const RecordFile file;
   CaseResult result;

@@ -54,7 +54,7 @@ class Communicator {
   // nccl-tests: of what waits for a rank that is gone the stream never ends.
   void synchronize() const;
 
-  // A byte of the device for messages that are empty, one each way: NCCL may leave those out.
+  // A byte of the device for what is empty, one each way: NCCL may leave that out.
   char* empty_out() const { return empty_.slot(0); }
   char* empty_in() const { return empty_.slot(1); }
 
@@ -80,12 +80,22 @@ class Communicator {
 // group of MPI.
 class NcclGroup final : public Group {
  public:
-  NcclGroup(Group& group, const Api& api, Device& device, double limit_s)
-      : group_(group), communicator_(api, group, device, limit_s) {}
+  // `by_sockets`: how the ranks of the group meet.
+  NcclGroup(Group& group, const Api& api, Device& device, double limit_s, bool by_sockets)
+      : group_(group), by_sockets_(by_sockets), communicator_(api, group, device, limit_s) {}
 
   int rank() const override { return group_.rank(); }
   int size() const override { return group_.size(); }
-  void barrier() override { group_.barrier(); }
+  // Ranks leave sockets one after the other, and the first would be timed while it waits in NCCL
+  // for the last: there NCCL lets them go together.
+  void barrier() override {
+    group_.barrier();
+    if (!by_sockets_) return;
+    const Communicator& comm = communicator_;
+    comm.call("ncclAllReduce", comm.api().ncclAllReduce, comm.empty_out(), comm.empty_in(), 1,
+              kInt8, kSum);
+    comm.synchronize();
+  }
   void broadcast(void* data, std::size_t bytes) override { group_.broadcast(data, bytes); }
   void gather(const void* mine, std::size_t bytes, void* all) override {
     group_.gather(mine, bytes, all);
@@ -97,6 +107,7 @@ class NcclGroup final : public Group {
 
  private:
   Group& group_;
+  const bool by_sockets_;
   const Communicator communicator_;
 };
 

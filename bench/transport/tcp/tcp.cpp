@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <limits>
 #include <stdexcept>
 
 #include "group/socket.hpp"
@@ -156,7 +157,9 @@ class TcpTransport final : public Transport {
           (sending_[lane].over() ? 0 : POLLOUT) | (receiving_[lane].over() ? 0 : POLLIN);
       polled_.push_back({events == 0 ? -1 : files_[lane], static_cast<short>(events), 0});
     }
-    const int limit_ms = method_.idle == Idle::kSleeps ? static_cast<int>(patience_s_ * 1e3) : 0;
+    constexpr double kMostMs = std::numeric_limits<int>::max();
+    const int limit_ms =
+        method_.idle == Idle::kSleeps ? static_cast<int>(std::min(patience_s_ * 1e3, kMostMs)) : 0;
     while (poll(polled_.data(), polled_.size(), limit_ms) == 0) {
       if (limit_ms > 0) silent();
       heard_nothing();

@@ -189,7 +189,9 @@ class ProblemRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="probl
     status: Literal["wrong data", "skipped", "aborted: too slow"]
     message: FreeText  # what happened, for people
     rank: int | None = None  # wrong data: rank that received it; else null
-    byte: int | None = None  # wrong data: offset of the first bad byte in the message; else null
+    # wrong data: offset of the first bad byte in the message; null also where a rank left a barrier
+    # early
+    byte: int | None = None
     expected: int | None = None  # wrong data: that byte as sent; else null
     got: int | None = None  # wrong data: that byte as received; else null
     # too slow: the faster of its two iterations, in the unit of the benchmark's main metric; else

@@ -135,7 +135,8 @@ TEST_CASE("a rank that dies ends the other, with one line that says so") {
     };
     const pid_t leader = launch("0");
     const pid_t other = launch("1");
-    while (file.records("environment").empty()) usleep(1000);
+    for (int i = 0; i < 60'000 && file.records("environment").empty(); ++i) usleep(1000);
+    CHECK(file.records("environment").size() == 1);
     kill(other, SIGKILL);
     CHECK(await_process(leader) == kFailed);
     await_process(other);
