@@ -217,3 +217,5 @@ def test_who_leaves_a_barrier_too_soon_is_seen(launcher: Any, faulty: Path) -> N
     lines = [("barrier", "--calls", "nonblocking"), ("ibarrier",)]
     for line, done in zip(lines, launcher.run_each(lines, *QUICK, code=3, env=env), strict=True):
         assert not done.of("samples"), line
+        (problem,) = done.of("problem")
+        assert problem["message"].endswith(" left the operation before another rank came to it")
