@@ -1916,7 +1916,7 @@ void leave_cpu() {
 // that come between them.
 void probed_beside() {
   if (!several_threads() || rank > 1) return;
-  constexpr int kRounds = 3000;
+  constexpr int kRounds = 500;
   constexpr int kShort = kTag + 1, kProbed = kTag + 2;
   constexpr std::size_t kBytes = 100;
   Buffer buffer('D', kBytes);
