@@ -93,10 +93,13 @@ def run_tree(
         _reaping_orphans(),
     ):
 
-        def look() -> bool:
-            segments.look()
+        def cut() -> None:
             if errors is None:  # others follow what they read
                 bound(log)
+
+        def look() -> bool:
+            segments.look()
+            cut()
             return tick()
 
         try:
@@ -120,9 +123,8 @@ def run_tree(
             if end != "exited":
                 process.terminate()
             grace = LEFTOVER_GRACE_SECONDS if end == "exited" else grace_seconds
-            _end_rest(process, before, grace)
-            if errors is None:
-                bound(log)
+            _end_rest(process, before, grace, cut)
+            cut()
     return Outcome(end, process.returncode, time.monotonic() - started)
 
 
@@ -155,15 +157,20 @@ def _watch(
 
 
 def _end_rest(
-    process: subprocess.Popen[bytes], before: set[psutil.Process], grace_seconds: float
+    process: subprocess.Popen[bytes],
+    before: set[psutil.Process],
+    grace_seconds: float,
+    tick: Callable[[], None],
 ) -> None:
-    """Waits `grace_seconds` for the tree to end, then kills what is left of it, and reaps it."""
+    """Waits `grace_seconds` for the tree to end, then kills what is left of it, and reaps it.
+    Meanwhile it calls `tick`."""
     deadline = time.monotonic() + grace_seconds
     while (rest := _alive(process, before)) and time.monotonic() < deadline + KILL_SECONDS:
         if time.monotonic() >= deadline:
             for child in rest:
                 with contextlib.suppress(psutil.Error):
                     child.kill()
+        tick()
         time.sleep(0.02)
     process.poll()
 
@@ -188,23 +195,23 @@ def _alive(process: subprocess.Popen[bytes], before: set[psutil.Process]) -> lis
 
 def bound(log: Path) -> None:
     """Keep the beginning and the end of a log that is too long, and note how much was left out.
-    Writers may append meanwhile. On a full disk the log stays unmodified."""
+    Writers may append meanwhile. As they may be faster, nothing of that is kept, and what comes
+    while the end is moved is not counted."""
     with contextlib.suppress(OSError), log.open("r+b") as file:
         size = os.fstat(file.fileno()).st_size
         if size <= LOG_BYTES:
             return
         file.seek(LOG_ENDS_BYTES)
         earlier = _LEFT_OUT.match(file.read(100))
-        left_out = size - 2 * LOG_ENDS_BYTES
+        file.seek(size - LOG_ENDS_BYTES)
+        end = file.read(LOG_ENDS_BYTES)
+        left_out = os.fstat(file.fileno()).st_size - 2 * LOG_ENDS_BYTES
         if earlier:
             left_out += int(earlier[1]) - len(earlier[0])
-        file.seek(size - LOG_ENDS_BYTES)
-        end = file.read()
-        while appended := file.read():  # meanwhile
-            end += appended
-        file.truncate(LOG_ENDS_BYTES)
-    with contextlib.suppress(OSError), log.open("ab") as file:
+        # In place, so that what is appended comes after it.
+        file.seek(LOG_ENDS_BYTES)
         file.write(b"\n[nearpeak: %d bytes left out]\n" % left_out + end)
+        file.truncate()
 
 
 @contextlib.contextmanager
