@@ -3,10 +3,12 @@
 
 import errno
 import os
+import pkgutil
 import resource
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,9 @@ from nearpeak.journal import (
     cannot_write,
     whole_lines,
 )
+from nearpeak.machine import allocation
+from nearpeak.runs.lifecycle import interruptible
+from nearpeak.signals import handled
 
 RESUME = "nearpeak study --resume -o here"
 # Takes the lock, writes a line and a half, says so and waits to be killed.
@@ -293,6 +298,45 @@ def test_a_sealed_run_is_read_and_gone_on_with(tmp_path: Path) -> None:
     journal.close()
     assert SEALED.read(tmp_path) == [Begin(), Step(0), Step(1), Step(2)]
     assert SEALED.encode([Begin(), Step(0), Step(1)]) == b"".join(written)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("during", ["os.fsync", "nearpeak.journal._Chain.take"])
+def test_a_signal_while_a_line_is_written_comes_after_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, during: str, number: signal.Signals
+) -> None:
+    monkeypatch.setattr(allocation, "why_ending", lambda: None)
+    journal = RunJournal(SEALED, tmp_path, Begin())
+    real = pkgutil.resolve_name(during)
+
+    now = threading.Event()
+
+    def take_signal() -> None:  # any thread of a process may
+        now.wait()
+        signal.raise_signal(number)
+
+    thread = threading.Thread(target=take_signal)
+    thread.start()
+
+    def signalled(*arguments: Any) -> None:
+        now.set()
+        thread.join()
+        real(*arguments)
+
+    # Where tests run in the background of a shell, SIGINT is ignored.
+    with (
+        handled([signal.SIGINT], signal.default_int_handler),
+        interruptible(journal, lambda _: None) as interruption,
+        monkeypatch.context() as patched,
+    ):
+        patched.setattr(during, signalled)
+        journal.append(Step(0))
+        pytest.fail("the signal was lost")
+    assert interruption.signal == number
+    assert journal.records == [Begin(), Step(0)]
+    journal.close()
+    assert lines(tmp_path)[-1].startswith(b'{"record":"interrupted"')
+    assert SEALED.read(tmp_path) == [Begin(), Step(0)]
 
 
 @pytest.mark.parametrize("damage", ["changed", "dropped", "swapped", "garbage", "unsealed"])

@@ -20,6 +20,7 @@ from nearpeak.files import FULL, make_output
 from nearpeak.files import sync as sync_folder
 from nearpeak.locks import HeldError, Lock
 from nearpeak.numbers import printable
+from nearpeak.signals import held
 from nearpeak.terms.private import FreeText
 
 
@@ -412,8 +413,9 @@ class RunJournal(Generic[First, Line]):
 
         Every line is synced: a launch may take the machine down.
         """
-        self._append(record)
-        self.records.append(record)  # type: ignore[arg-type]  # a first line is a line
+        with held():  # else what is in the file is not what is here
+            self._append(record)
+            self.records.append(record)  # type: ignore[arg-type]  # a first line is a line
 
     def interrupt(self, reason: str) -> None:
         """Adds the line with the reason why the run ended early. CannotWriteError."""

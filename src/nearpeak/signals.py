@@ -28,17 +28,42 @@ class Ended(KeyboardInterrupt):
         self.number = number
 
 
+_held = False
+_came: int | None = None  # while it was held
+
+
 @contextlib.contextmanager
 def ending() -> Iterator[None]:
-    """Has SIGTERM, and SIGHUP unless it is ignored, raise Ended, as Ctrl-C raises
-    KeyboardInterrupt. Only in the main thread."""
+    """Has SIGINT, SIGTERM and SIGHUP raise Ended, but for those that are ignored. Only in the main
+    thread."""
 
     def end(number: int, _frame: FrameType | None) -> None:
-        raise Ended(number)
+        global _came
+        if not _held:
+            raise Ended(number)
+        _came = number
 
-    taken = [signal.SIGTERM, signal.SIGHUP]
+    taken = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
     with handled([n for n in taken if signal.getsignal(n) is not signal.SIG_IGN], end):
         yield
+
+
+@contextlib.contextmanager
+def held() -> Iterator[None]:
+    """Has Ended raised only after this context, so that what is done in it is done whole. Only in
+    the main thread, and not within itself.
+
+    To block signals would not do: any thread may take one, and Python handles it in the main one.
+    """
+    global _held, _came
+    _came = None
+    _held = True
+    try:
+        yield
+    finally:
+        _held = False
+        if _came is not None:
+            raise Ended(_came)
 
 
 def status_of(interrupt: KeyboardInterrupt) -> int:
