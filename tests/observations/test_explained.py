@@ -84,7 +84,9 @@ def test_a_study_without_any(tmp_path: Path) -> None:
     assert read_explanations(tmp_path) == []
 
 
-@pytest.mark.parametrize("whole", [b"{", b"[]", b""])
+@pytest.mark.parametrize(
+    "whole", [b"{", b"[]", b"", b'{"nearpeak":"\xff"}', b'{"z":' + 100_000 * b"["]
+)
 def test_a_damaged_file_is_named(by_hand: Any, tmp_path: Path, whole: bytes) -> None:
     keep(by_hand.explained(), tmp_path).write_bytes(whole)
     with pytest.raises(UserError, match=r"001\.json cannot be read"):

@@ -12,6 +12,7 @@ from typing import Literal
 
 import msgspec
 
+from nearpeak.decoding import UNDECODABLE
 from nearpeak.errors import UserError
 from nearpeak.files import make_inside, write_new
 from nearpeak.terms.identity import Who
@@ -301,7 +302,7 @@ def _read(folder: Path) -> Iterator[Explanation]:
     for file in sorted(folder.glob("*.json")):
         try:
             explanation = msgspec.json.decode(file.read_bytes(), type=Explanation)
-        except (OSError, msgspec.MsgspecError) as error:
+        except (OSError, *UNDECODABLE) as error:
             raise UserError(f"{file} cannot be read ({error}): remove it, explain anew") from None
         if explanation.schema != SCHEMA:
             raise UserError(
