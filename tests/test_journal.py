@@ -289,6 +289,13 @@ def sealed_run(folder: Path, steps: int) -> list[bytes]:
     return lines(folder)
 
 
+def test_a_line_that_is_nested_too_deeply_is_named(tmp_path: Path) -> None:
+    nested = b'{"record":"step","z":' + 100_000 * b"[" + b"\n"
+    (tmp_path / "lines").write_bytes(b'{"record":"begin"}\n' + nested)
+    with pytest.raises(UserError, match=r"cannot be believed \(line 2: maximum recursion depth"):
+        FORM.read(tmp_path)
+
+
 def test_a_sealed_run_is_read_and_gone_on_with(tmp_path: Path) -> None:
     written = sealed_run(tmp_path, 2)
     assert all(line.count(b'"seal":"') == 1 for line in written)

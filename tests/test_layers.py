@@ -16,7 +16,7 @@ import nearpeak
 
 ROOT = Path(nearpeak.__file__).parent
 LAYERS = [
-    {"arrays", "asking", "fields", "grouping", "markdown"},
+    {"arrays", "asking", "decoding", "fields", "grouping", "markdown"},
     {
         "clock",
         "statistics",

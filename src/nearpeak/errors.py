@@ -21,7 +21,7 @@ class RefusedError(Exception):
     exits with the program's `status`."""
 
     def __init__(self, status: int) -> None:
-        super().__init__(status)
+        super().__init__(f"its program ended with status {status}")
         self.status = status
 
 

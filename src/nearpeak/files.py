@@ -16,6 +16,7 @@ from nearpeak import owners
 from nearpeak.errors import UserError
 
 FULL = (errno.ENOSPC, errno.EDQUOT)  # a full disk, or a user's full quota
+NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS)  # of a disk without hard links
 # With less space than this, a failure is taken for that of a full disk.
 LEAST_FREE_BYTES = 64 * 1024
 
@@ -49,9 +50,9 @@ def put_whole(target: Path, data: bytes) -> None:
 
 
 @contextlib.contextmanager
-def replacing(target: Path) -> Iterator[BinaryIO]:
+def replacing(target: Path, *, new: bool = False) -> Iterator[BinaryIO]:
     """Yields a new file that replaces `target`, or what it links to, once it is complete and on the
-    disk. OSError.
+    disk; with `new` it replaces nothing. OSError, of which FileExistsError for a `new` one.
 
     It is opened below the folder's descriptor, by a random name, and never through a link: in a
     folder that others can write to, nobody can put another file in its place. PermissionError where
@@ -66,7 +67,10 @@ def replacing(target: Path) -> Iterator[BinaryIO]:
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
-            os.replace(temporary, target.name, src_dir_fd=folder, dst_dir_fd=folder)
+            if new:
+                _rename_new(temporary, target.name, folder)
+            else:
+                os.replace(temporary, target.name, src_dir_fd=folder, dst_dir_fd=folder)
         except BaseException:
             with contextlib.suppress(OSError):
                 os.unlink(temporary, dir_fd=folder)
@@ -87,6 +91,19 @@ def _landing(target: Path) -> Path:
             reason = f"others can exchange its folder, as {risk.why}; {risk.cure}"
             raise PermissionError(errno.EPERM, reason)
     return folder / absolute.name if risks else absolute.resolve()
+
+
+def _rename_new(name: str, new: str, folder: int) -> None:
+    """Renames a file, but not over another. FileExistsError."""
+    try:
+        os.link(name, new, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+    except OSError as error:
+        if error.errno not in NO_LINKS:
+            raise
+        os.close(_new(new, folder))
+        os.replace(name, new, src_dir_fd=folder, dst_dir_fd=folder)
+    else:
+        os.unlink(name, dir_fd=folder)
 
 
 def make_anew(file: Path) -> None:
@@ -209,6 +226,19 @@ def write_whole(target: Path, content: str | bytes) -> None:
         put_whole(target, content if isinstance(content, bytes) else content.encode())
     except OSError as error:
         raise _cannot_write(target, error) from error
+
+
+def write_new(target: Path, content: str) -> bool:
+    """Writes a text as UTF-8 to a new file, whole; False where there is one already. UserError when
+    it cannot be written."""
+    try:
+        with replacing(target, new=True) as file:
+            file.write(content.encode())
+    except FileExistsError:
+        return False
+    except OSError as error:
+        raise _cannot_write(target, error) from error
+    return True
 
 
 def check_target(target: Path) -> None:

@@ -15,6 +15,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
 
+from nearpeak.decoding import UNDECODABLE
 from nearpeak.errors import UserError
 from nearpeak.files import FULL, make_output
 from nearpeak.files import sync as sync_folder
@@ -330,7 +331,7 @@ class Form(Generic[First, Line]):
                 if chain:
                     chain.take(line)
                 yield decode(line)
-            except (msgspec.MsgspecError, ValueError) as error:
+            except UNDECODABLE as error:
                 problem = f"{file} cannot be believed (line {number}: {error})"
                 remedy = "start anew in another folder"
                 if chain and good:

@@ -29,3 +29,10 @@ def test_sizes_are_of_checks_that_look_at_messages_of_them(case: TrialCase, word
 def test_a_line_of_a_file_has_all_of_a_case() -> None:
     case = TrialCase("M,M", "allreduce", "managed-pool", 0, "inplace", 3)
     assert trials.line(case, SIZES) == "M,M managed-pool allreduce 0 inplace 8,4M"
+
+
+@pytest.mark.parametrize("value", [b'"\xff"}', 100_000 * b"["])
+def test_a_line_that_cannot_be_decoded_is_left_out(value: bytes) -> None:
+    job = trials.Job([TrialCase("H,H", "put")], lambda _: SIZES, lambda _: None, lambda *_: None)
+    job._take(b'{"record":"probe","z":' + value)
+    assert job.ended == []

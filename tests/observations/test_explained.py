@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Explanations in the folder of a study."""
 
+import errno
+import os
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +10,14 @@ import msgspec
 import pytest
 
 from nearpeak.errors import UserError
-from nearpeak.observations.explained import FOLDER, Span, keep, read_explanations, thinned
+from nearpeak.observations.explained import (
+    FOLDER,
+    Explanation,
+    Span,
+    keep,
+    read_explanations,
+    thinned,
+)
 
 
 def test_spans_that_cannot_be_seen_apart_are_one() -> None:
@@ -39,11 +48,45 @@ def test_each_is_kept_behind_the_others(by_hand: Any, tmp_path: Path) -> None:
     assert read_explanations(tmp_path) == [one, other]
 
 
+def test_a_copy_that_a_user_made_keeps_none_out(by_hand: Any, tmp_path: Path) -> None:
+    first = keep(by_hand.explained(), tmp_path)
+    first.with_name("001-before.json").write_bytes(first.read_bytes())
+    assert keep(by_hand.explained(), tmp_path).name == "002.json"
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_two_that_are_kept_at_once_are_both_kept(
+    by_hand: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool
+) -> None:
+    """The second is kept whole while the first is written; also on a disk without hard links."""
+    one, other = by_hand.explained(size=8), by_hand.explained(size=16)
+    second: list[Explanation] = [other]
+    fsync = os.fsync
+
+    def meanwhile(file: int) -> None:
+        fsync(file)
+        if second:
+            keep(second.pop(), tmp_path)
+
+    def no_link(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+    monkeypatch.setattr(os, "fsync", meanwhile)
+    if not links:
+        monkeypatch.setattr(os, "link", no_link)
+    (tmp_path / FOLDER).mkdir()
+    assert keep(one, tmp_path).name == "002.json"
+    assert read_explanations(tmp_path) == [other, one]
+    assert sorted(file.name for file in (tmp_path / FOLDER).iterdir()) == ["001.json", "002.json"]
+
+
 def test_a_study_without_any(tmp_path: Path) -> None:
     assert read_explanations(tmp_path) == []
 
 
-@pytest.mark.parametrize("whole", [b"{", b"[]", b""])
+@pytest.mark.parametrize(
+    "whole", [b"{", b"[]", b"", b'{"nearpeak":"\xff"}', b'{"z":' + 100_000 * b"["]
+)
 def test_a_damaged_file_is_named(by_hand: Any, tmp_path: Path, whole: bytes) -> None:
     keep(by_hand.explained(), tmp_path).write_bytes(whole)
     with pytest.raises(UserError, match=r"001\.json cannot be read"):

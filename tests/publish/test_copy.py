@@ -488,12 +488,18 @@ def test_a_trace(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("{", "is no trace"), ("{}", "is no trace"), (None, "there is no study in")],
+    [
+        (b"{", "is no trace"),
+        (b"{}", "is no trace"),
+        (b'{"nearpeak":"\xff"}', "is no trace"),
+        (b'{"z":' + 100_000 * b"[", "is no trace"),
+        (None, "there is no study in"),
+    ],
 )
-def test_a_file_that_is_no_trace(tmp_path: Path, text: str | None, message: str) -> None:
+def test_a_file_that_is_no_trace(tmp_path: Path, text: bytes | None, message: str) -> None:
     file = tmp_path / "trace.json"
     if text is not None:
-        file.write_text(text)
+        file.write_bytes(text)
     with pytest.raises(UserError, match=message):
         publish(file, tmp_path / "public")
     assert not (tmp_path / "public").exists()

@@ -24,6 +24,9 @@ from nearpeak.publish.look import look
         ("job", "SLURM_JOB_ID=8123456"),
         ("account", "SLURM_JOB_ACCOUNT=nuclear-weapons"),
         ("account", "uid=1001(user1)"),
+        ("full name", "gpu-b19.hpc.acme.com"),
+        ("full name", "gpu-b19.hpc.acme.com:8080"),
+        ("full name", "http://proxy.hpc.acme.com/wheels"),
         ("home", "/home/carol"),
         ("home", "~other/apollo"),
         ("user of a domain", "LAB\\\\user1"),
@@ -51,6 +54,8 @@ def test_what_is_named(tmp_path: Path, what: str, text: str) -> None:
         *("libmpi.so.40@VERSION", "/home/user1/dir1", "0x84000003", "openmpi@dmabuf-off.toml"),
         f'{{"digest":"{"0123456789abcdef" * 4}"}}',
         "UCX_TLS=rc UCX_X=64k A=1 X=value12 P=/dir1 TOKEN=(withheld) lower=x",
+        "https://docs.nvidia.com/x www.open-mpi.org, help-mpi-api.a.txt /opt/a.b.so 1.17.0.dev",
+        "host1.domain1 node1.c.domain1 /opt/mpi.a.bin/x",
         '"id":"837d0187fef74cccbc451b5fdc2019a3"',
     ],
 )

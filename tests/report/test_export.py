@@ -189,8 +189,19 @@ def test_latex_has_verdicts_fits_and_awareness_where_there_are_any(gpu: Results)
     assert to_latex(gpu).count(r"\begin{tabular}") == 2
 
 
-def test_a_text_is_no_formula(plain: Results) -> None:
-    for cell, name in zip(plain.cells, ("=1+1", "+1", "-1", "@a"), strict=False):
-        cell.who = Who(name)
+@pytest.mark.parametrize(
+    "name",
+    ["=1+1", "+1", "-1", "@a", "\t=1", "\n=1", "\uff1d1", "\uff0b1", "\uff0d1", "\uff20a"],
+)
+def test_a_text_is_no_formula(plain: Results, name: str) -> None:
+    """Also behind the end of a line, or with a full-width sign."""
+    plain.cells[0].who = Who(name)
     rows = list(csv.DictReader(io.StringIO(to_csv(plain), newline="")))
-    assert [row["library"] for row in rows[:4]] == ["'=1+1", "'+1", "'-1", "'@a"]
+    assert rows[0]["library"] == f"'{name}"
+
+
+def test_no_text_ends_its_row(plain: Results) -> None:
+    whole = len(list(csv.DictReader(io.StringIO(to_csv(plain), newline=""))))
+    plain.cells[0].who = Who("a\r=1")
+    rows = list(csv.DictReader(io.StringIO(to_csv(plain), newline="")))
+    assert (len(rows), rows[0]["library"]) == (whole, "a\n=1")

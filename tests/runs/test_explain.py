@@ -16,7 +16,7 @@ import msgspec
 import pytest
 from made_libraries import made_profile
 
-from nearpeak.errors import UserError
+from nearpeak.errors import RefusedError, UserError
 from nearpeak.explain import launches
 from nearpeak.explain.schema import schema
 from nearpeak.launching.single import Single
@@ -215,3 +215,45 @@ def test_what_cannot_be_looked_at_keeps_none_from_the_report(
     why = "nearpeak: latency of mpich@gone is not explained: unknown settings 'gone' of mpich"
     assert err.splitlines() == [why, why]
     assert made == [Path("s")]
+
+
+def refused_first(monkeypatch: pytest.MonkeyPatch, refusal: Exception) -> list[object]:
+    """Two messages to explain, of which the check of the first ends so. Returns what is kept."""
+    asked = [runs.Request("latency", f"mpich@{name}", "8") for name in ("one", "two")]
+    kept: list[object] = []
+    refusals = [refusal]
+
+    def check(*_: object) -> None:
+        if refusals:
+            raise refusals.pop()
+
+    monkeypatch.setattr(runs, "_worst", lambda *_: asked)
+    for each in ("_check_machine", "_check_plan"):
+        monkeypatch.setattr(runs, each, lambda _: None)
+    monkeypatch.setattr(runs.single, "choose", lambda *_, **__: None)
+    monkeypatch.setattr(runs, "check_words", check)
+    monkeypatch.setattr(runs, "_look", lambda *_, **__: SimpleNamespace(failed=[]))
+    monkeypatch.setattr(runs, "present", lambda *_, **__: None)
+    monkeypatch.setattr(runs.explained, "keep", lambda one, _: kept.append(one))
+    return kept
+
+
+REFUSED = "nearpeak: latency of mpich@one is not explained: its program ended with status 2"
+
+
+def test_what_a_program_refuses_keeps_none_from_the_report(
+    command: Nearpeak, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept, made = refused_first(monkeypatch, RefusedError(2)), list[Path]()
+    monkeypatch.setattr(runs, "_report_again", made.append)
+    code, _, err = command("explain", "--study", "s", "--worst", "2")
+    assert (code, err.splitlines()) == (1, [REFUSED])
+    assert (len(kept), made) == (1, [Path("s")])
+
+
+def test_what_a_program_refuses_keeps_none_from_a_study(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = refused_first(monkeypatch, RefusedError(2))
+    runs.add_worst(Path("s"), 2)
+    assert (len(kept), capsys.readouterr().err.splitlines()) == (1, [REFUSED])

@@ -104,6 +104,13 @@ def test_another_schema_is_bad_input(study: Any, standins: ModuleType, schema: i
         reopen(study.folder)
 
 
+@pytest.mark.parametrize("text", [b"{", b'"\xff"', b'{"z":' + 100_000 * b"["])
+def test_a_plan_that_cannot_be_decoded_is_bad_input(tmp_path: Path, text: bytes) -> None:
+    (tmp_path / "plan.json").write_bytes(text)
+    with pytest.raises(UserError, match=r"plan\.json is not a plan"):
+        read_plan(tmp_path)
+
+
 def test_a_folder_without_a_study_is_bad_input(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="there is no study in"):
         read_plan(tmp_path)

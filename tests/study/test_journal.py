@@ -63,7 +63,9 @@ def test_a_line_that_does_not_fit_is_taken_back(
 def test_a_bad_line_is_named_and_no_part_of_the_truth_is_to_be_destroyed(tmp_path: Path) -> None:
     write(tmp_path)
     file = tmp_path / NAME
-    for bad in (b'{"record":"fly"}\n', b'{"record":"study end","status":"\xff"}\n', b"{}\n"):
+    nested = b'{"record":"study end","z":' + 100_000 * b"[" + b"\n"
+    wrong = b'{"record":"study end","status":"\xff"}\n'
+    for bad in (b'{"record":"fly"}\n', wrong, b"{}\n", nested):
         first = file.read_bytes().splitlines(keepends=True)[0]
         file.write_bytes(first + bad)
         with pytest.raises(UserError) as error:
@@ -73,6 +75,13 @@ def test_a_bad_line_is_named_and_no_part_of_the_truth_is_to_be_destroyed(tmp_pat
             "): take the study's folder from a copy made before, or measure again what it lacks"
             f" with `nearpeak study --resume -o {tmp_path}`"
         )
+
+
+@pytest.mark.parametrize("line", [b'"\xff"', b'{"z":' + 100_000 * b"["])
+def test_a_first_line_that_cannot_be_decoded_is_no_study(tmp_path: Path, line: bytes) -> None:
+    (tmp_path / NAME).write_bytes(line + b"\n")
+    with pytest.raises(UserError, match="does not start with a study record"):
+        list(read_records(tmp_path))
 
 
 def test_a_folder_without_records(tmp_path: Path) -> None:

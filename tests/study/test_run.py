@@ -4,6 +4,7 @@
 import errno
 import os
 import signal
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 
 from nearpeak.journal import CannotWriteError
 from nearpeak.launching import mps, process
+from nearpeak.launching.fingerprints import Fingerprint
 from nearpeak.launching.program_records import EnvironmentRecord, SamplesRecord
 from nearpeak.libraries.families import natives
 from nearpeak.machine import allocation
@@ -19,9 +21,11 @@ from nearpeak.planning.plan import LaunchId, Spare
 from nearpeak.study import run
 from nearpeak.study.amendments import remaining_lines
 from nearpeak.study.history import History
-from nearpeak.study.records import LaunchRecord, LeftOutRecord
+from nearpeak.study.journal import StudyJournal
+from nearpeak.study.recording import Recording
+from nearpeak.study.records import LaunchRecord, LeftOutRecord, SessionRecord
 from nearpeak.study.schedule import Schedule, linked
-from nearpeak.study.templates import Templates
+from nearpeak.study.templates import Templates, launch_record
 from nearpeak.terms.sizes import format_seconds
 from nearpeak.watch import watched
 
@@ -672,3 +676,21 @@ def test_what_holds_six_blocks_stays(study: Any, standins: ModuleType) -> None:
     plan.spare = [Spare(kind="benchmark", name="bw", why="so", variants=[1])]
     study.run(plan)
     assert not [record for record in study.records() if isinstance(record, LeftOutRecord)]
+
+
+@pytest.mark.parametrize("value", [b'"\xff"}', 100_000 * b"["])
+def test_a_line_that_cannot_be_decoded_is_rejected(
+    standins: ModuleType, tmp_path: Path, value: bytes
+) -> None:
+    plan = standins.small_plan(launches=1)
+    recording = Recording(plan)
+    nothing = Fingerprint(machine={}, driver={}, library={}, build={}, environment={})
+    recording.take(SessionRecord(session=0, started="now", nearpeak="0", fingerprint=nothing))
+    recording.take(launch_record(plan, plan.block(0)[0], 0, "run", "now", 0))
+    file = tmp_path / "launch.jsonl"
+    file.write_bytes(b'{"record":"samples","z":' + value + b"\n")
+    journal = StudyJournal(tmp_path)
+    reader = run._Reader(recording, journal, file)
+    reader.read()
+    journal.close()
+    assert (len(reader.rejected), reader.taken) == (1, 0)

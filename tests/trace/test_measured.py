@@ -48,7 +48,7 @@ def test_a_file_that_is_no_trace_is_one_line(tmp_path: Path) -> None:
     assert read_trace(file).entries[0].operation == "MPI_Bcast"
     with pytest.raises(UserError, match=r"nothing\.json: No such file or directory"):
         read_trace(tmp_path / "nothing.json")
-    for text in (b"{}", b"\xff", b""):
+    for text in (b"{}", b"\xff", b"", b'{"z":' + 100_000 * b"["):
         file.write_bytes(text)
         with pytest.raises(UserError, match="give what `nearpeak trace -o FILE -- COMMAND` wrote"):
             read_trace(file)

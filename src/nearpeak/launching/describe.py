@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from nearpeak.decoding import UNDECODABLE
 from nearpeak.errors import UserError, closest
 from nearpeak.grouping import grouped
 from nearpeak.terms.benchmarks import EVERYTHING, Benchmark, by_name, named
@@ -109,7 +110,7 @@ def describe(program: Path, env: dict[str, str], mode: str | None = None) -> Des
         schema = msgspec.json.decode(answer.stdout, type=_Version).schema
         if schema == SCHEMA:
             return msgspec.json.decode(answer.stdout, type=Description)
-    except (OSError, subprocess.SubprocessError, msgspec.MsgspecError) as error:
+    except (OSError, subprocess.SubprocessError, *UNDECODABLE) as error:
         raise UserError(
             f"{program} does not describe itself ({error}): remove {program.parent} and try again"
         ) from None

@@ -11,6 +11,7 @@ from typing import BinaryIO
 
 import msgspec
 
+from nearpeak.decoding import UNDECODABLE
 from nearpeak.launching.growing import GrowingFile, GrowingLines
 from nearpeak.launching.interrupts import Interrupt
 from nearpeak.launching.places import NO_PLACE, Wanted, misplaced
@@ -66,7 +67,7 @@ class _Places:
                 return
             record = msgspec.json.decode(line, type=EnvironmentRecord)
             wrong = misplaced(self._wanted[self._checked], record)
-        except msgspec.MsgspecError as error:
+        except UNDECODABLE as error:
             wrong = f"its records were not understood: {error}"
         self._checked += 1
         self.wrong = self.wrong or wrong

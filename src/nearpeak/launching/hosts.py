@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from nearpeak.decoding import UNDECODABLE
 from nearpeak.files import make_private, write_whole
 from nearpeak.folders import cache
 from nearpeak.launching import peer_copies
@@ -121,7 +122,7 @@ def _by_srun(hosts: Sequence[str], asked: Question) -> dict[str, Machine | str]:
                 described[host] = msgspec.json.decode((folder / host).read_bytes(), type=Machine)
             except FileNotFoundError:
                 described[host] = reason
-            except (OSError, msgspec.MsgspecError) as error:
+            except (OSError, *UNDECODABLE) as error:
                 described[host] = str(error)
     return described
 
@@ -145,7 +146,7 @@ def _ask(line: Sequence[str], asked: Question) -> Machine | str:
         return last_line(error.stderr, "no reason given")
     except subprocess.TimeoutExpired:
         return f"no answer within {asked.seconds:.0f} s"
-    except (OSError, msgspec.MsgspecError) as error:
+    except (OSError, *UNDECODABLE) as error:
         return str(error)
 
 

@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
+from nearpeak.decoding import UNDECODABLE
 from nearpeak.errors import UserError
 from nearpeak.launching.process import run_captured
 from nearpeak.libraries.build import build_native
@@ -117,7 +118,7 @@ def _decoded(output: bytes) -> Iterator[Copied]:
     for text in output.splitlines():
         try:
             yield msgspec.json.decode(text, type=Copied)
-        except msgspec.MsgspecError:
+        except UNDECODABLE:
             return
 
 

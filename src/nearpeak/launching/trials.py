@@ -15,6 +15,7 @@ from typing import Literal
 
 import msgspec
 
+from nearpeak.decoding import UNDECODABLE
 from nearpeak.launching import process
 from nearpeak.launching.growing import GrowingLines
 from nearpeak.libraries.launch import shell_line
@@ -169,7 +170,7 @@ class Job:
     def _take(self, text: bytes) -> None:
         try:
             line = msgspec.json.decode(text, type=_Line)
-        except (msgspec.MsgspecError, ValueError):
+        except UNDECODABLE:
             return  # of another kind, or of ranks that wrote at once as they crashed
         case = line.case(self._cases[0].ranks)
         if case in self._outcomes:

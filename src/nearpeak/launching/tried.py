@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 
 import nearpeak
+from nearpeak.decoding import UNDECODABLE
 from nearpeak.files import make_private, put_whole
 from nearpeak.launching.fingerprints import Fingerprint
 from nearpeak.launching.trials import SIZES
@@ -63,7 +64,7 @@ class TrialCache:
 
     def read(self) -> list[Awareness]:
         """Returns the stored outcomes, with the day of each."""
-        with contextlib.suppress(OSError, msgspec.MsgspecError, ValueError):
+        with contextlib.suppress(OSError, *UNDECODABLE):
             kept = msgspec.json.decode(self._file.read_bytes(), type=_File)
             if kept.schema == SCHEMA:
                 return kept.found

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from nearpeak import journal
 from nearpeak.arrays import Booleans, Indices
+from nearpeak.decoding import UNDECODABLE
 from nearpeak.errors import UserError
 from nearpeak.nodes.plan import Chosen, Stage
 from nearpeak.terms.private import Facts, FreeText, HostName, Kept, Public
@@ -190,7 +191,7 @@ def _records(folder: Path) -> Iterator[Record]:
         raise UserError(
             f"{file} cannot be read ({error.strerror}): name the folder of a run with -o"
         ) from None
-    except (msgspec.MsgspecError, ValueError) as error:
+    except UNDECODABLE as error:
         raise UserError(
             f"{file} cannot be believed ({error}): start anew in another folder"
         ) from None

@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from nearpeak.arrays import Indices
+from nearpeak.decoding import UNDECODABLE
 from nearpeak.errors import UserError
 from nearpeak.files import make_anew, make_inside
 from nearpeak.launching.command_lines import Seats, Tools, device_options, rank_launch
@@ -284,7 +285,7 @@ class _Records:
             return
         try:
             record = _DECODER.decode(line)
-        except msgspec.MsgspecError as error:
+        except UNDECODABLE as error:
             self.wrong = f"its records were not understood: {error}"
             return
         if isinstance(record, EnvironmentRecord):

@@ -4,14 +4,17 @@
 Sizes in bytes, times in microseconds.
 """
 
+import itertools
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
+from nearpeak.decoding import UNDECODABLE
 from nearpeak.errors import UserError
-from nearpeak.files import make_inside, write_whole
+from nearpeak.files import make_inside, write_new
 from nearpeak.terms.identity import Who
 from nearpeak.terms.private import FreeText, HostName, Kept, Public
 
@@ -286,6 +289,7 @@ def _length(span: Span) -> float:
 USUAL_SLOWER = (0.9, 3.0)
 WAITING = ("sync", "wait")  # kinds
 FOLDER = "explained"  # of a study: an explanation in each file
+_NUMBER = re.compile(r"\d+")  # the name of such a file, without its ending
 
 
 def read_explanations(study: Path) -> list[Explanation]:
@@ -298,7 +302,7 @@ def _read(folder: Path) -> Iterator[Explanation]:
     for file in sorted(folder.glob("*.json")):
         try:
             explanation = msgspec.json.decode(file.read_bytes(), type=Explanation)
-        except (OSError, msgspec.MsgspecError) as error:
+        except (OSError, *UNDECODABLE) as error:
             raise UserError(f"{file} cannot be read ({error}): remove it, explain anew") from None
         if explanation.schema != SCHEMA:
             raise UserError(
@@ -312,9 +316,11 @@ def keep(explanation: Explanation, study: Path) -> Path:
     """Writes it into a study, behind the existing ones. Returns the file."""
     folder = study / FOLDER
     make_inside(folder)
-    number = 1 + max((int(file.stem) for file in folder.glob("[0-9]*.json")), default=0)
-    file = folder / f"{number:03}.json"
-    write_whole(file, to_json(explanation))
+    numbers = [int(file.stem) for file in folder.glob("*.json") if _NUMBER.fullmatch(file.stem)]
+    for number in itertools.count(max(numbers, default=0) + 1):
+        file = folder / f"{number:03}.json"
+        if write_new(file, to_json(explanation)):  # else another process has just kept one
+            break
     return file
 
 

@@ -13,6 +13,7 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
+from nearpeak.decoding import UNDECODABLE
 from nearpeak.errors import UserError
 from nearpeak.libraries.library import Settings
 from nearpeak.machine.machine import unknown
@@ -92,7 +93,7 @@ def decode_json(
     """Decode the JSON that `tool` wrote; UserError if it is not whole, or not of its form."""
     try:
         return msgspec.json.decode(printed.document, type=kind)
-    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+    except UNDECODABLE as error:
         raise UserError(
             f"{printed.file} is not the whole JSON of {tool} ({error}): {remedy}"
         ) from None

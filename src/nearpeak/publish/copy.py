@@ -15,6 +15,7 @@ import msgspec
 
 import nearpeak
 from nearpeak.conform import journal as conforming
+from nearpeak.decoding import UNDECODABLE
 from nearpeak.errors import UserError
 from nearpeak.files import check_output, digest_of, make_inside, put_whole, sync
 from nearpeak.journal import Form, Interrupted, whole_lines
@@ -158,7 +159,7 @@ def _lines(file: Path, kind: Any) -> list[Any]:
     decode = msgspec.json.Decoder(kind, dec_hook=journal.decode_path).decode
     try:
         return list(map(decode, whole_lines(file)))
-    except (OSError, msgspec.MsgspecError) as error:
+    except (OSError, *UNDECODABLE) as error:
         raise UserError(f"{file} cannot be read ({error}): take it from a copy") from None
 
 
@@ -166,7 +167,7 @@ def _trace(file: Path) -> Iterator[tuple[Path, Any]]:
     """Yields the content of the file of a trace; UserError if it is none."""
     try:
         trace = _decoded(file, tracing.Trace)
-    except (OSError, msgspec.MsgspecError) as error:
+    except (OSError, *UNDECODABLE) as error:
         raise UserError(
             f"{file} is no trace ({error}): give the file of `nearpeak trace -o`"
         ) from None

@@ -49,15 +49,23 @@ _LOOKED_FOR = {
         r"\b\w*(?:ACCOUNT|PROJECT)\w{0,9}=(?!(?:value|word|user)\d)[\w-]+|\b[ug]id=\d+\(\w+\)",
         re.IGNORECASE,
     ),
+    # Of a host, with its domain: not a part of a path, nor a function that is called.
+    "full name": re.compile(
+        r"(?<![\w.@+-])(?<![^/]/)[A-Za-z][\w-]{0,62}(?:\.[A-Za-z0-9][\w-]{0,62}){1,8}\.[A-Za-z]{2,24}"
+        r"(?![\w(@-]|\.\w)"
+    ),
     "home": re.compile(
         r"/(?:home|users|Users|u)/(?!user\d+\b|dir\d+\b)[\w.-]+|(?<![\w/])~\w+(?=/)"
     ),
     "user of a domain": re.compile(r"\b[A-Z]{2,15}\\\\\w+|\bCN=[\w ]+"),
 }
-# Text that only looks private: a time of day, a PCI address, an address of this host, and numbers.
+# Text that only looks private: a time of day, a PCI address, an address of this host, numbers,
+# files, and sites with documentation.
 _NONE = re.compile(
     r"\d\d:\d\d:\d\d|[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}(?:\.\d)?|127\.0\.0\.1|0\.0\.0\.0"
     r"|0x0*[0-9a-f]{1,4}|\d{12,20}|~user\d+|[\w.+@-]+\.(?:toml|so(?:\.\d+)*)"
+    r"|[\w.-]+\.(?:c|cc|conf|cpp|cu|gz|h|hpp|html|json|jsonl|log|py|txt|xml|ya?ml)"
+    r"|(?:docs|www)\.[\w-]+\.(?:com|io|org)|[\w-]+\.readthedocs\.io"
 )
 
 

@@ -34,7 +34,8 @@ LISTS = {
     for name, declared in get_type_hints(Results).items()
     if get_origin(declared) is list and issubclass(item := get_args(declared)[0], msgspec.Struct)
 }
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet evaluates a text that begins with one
+# A spreadsheet evaluates a text that begins with one; the last four are full-width signs.
+_FORMULA = ("=", "+", "-", "@", "\t", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 def to_csv(results: Results, rows: str = CELLS) -> str:
@@ -89,11 +90,17 @@ def _context(
 
 
 def _inert(row: Columns) -> Columns:
-    """Puts an apostrophe before each text that a spreadsheet would take for a formula."""
+    """The row with each text as a spreadsheet takes no formula from it."""
     return {
-        name: f"'{value}" if isinstance(value, str) and value[:1] in _FORMULA else value
-        for name, value in row.items()
+        name: _inert_text(value) if isinstance(value, str) else value for name, value in row.items()
     }
+
+
+def _inert_text(text: str) -> str:
+    """Puts an apostrophe before a text that would be a formula. A carriage return becomes a
+    newline: csv does not quote it, so that it would end the row."""
+    text = text.replace("\r", "\n")
+    return f"'{text}" if text[:1] in _FORMULA else text
 
 
 def _standing(cell: Cell, headline: Headline | None) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from nearpeak.decoding import UNDECODABLE
 from nearpeak.document import templates
 from nearpeak.errors import UserError
 from nearpeak.files import write_whole
@@ -34,7 +35,7 @@ def read(file: Path) -> Solution:
         solution = msgspec.json.decode(file.read_bytes(), type=Solution)
     except OSError as error:
         raise UserError(f"{file} cannot be read: {error.strerror}") from None
-    except msgspec.MsgspecError as error:
+    except UNDECODABLE as error:
         raise UserError(f"{file} is no solution: {error}") from None
     if solution.schema != SCHEMA:
         raise UserError(f"{file} is of schema {solution.schema}, and this nearpeak reads {SCHEMA}")

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from nearpeak.errors import UserError, parsed
+from nearpeak.errors import RefusedError, UserError, parsed
 from nearpeak.explain import launches
 from nearpeak.explain import present as presenter
 from nearpeak.explain.worst import worst
@@ -79,7 +79,7 @@ def add_worst(study: Path, count: int) -> None:
     for request in requests:
         try:
             explanation = _look(_choose(request), request, ask=True)
-        except (LaunchFailed, MpsError, UserError) as error:
+        except (LaunchFailed, MpsError, RefusedError, UserError) as error:
             say(f"nearpeak: {request.benchmark} of {request.mpi} is not explained: {error}")
         else:
             explained.keep(explanation, study)
@@ -100,7 +100,7 @@ def _explain(
             if output:
                 make_output(output)
             explanation = _look(chosen, request, ask=ask)
-        except UserError as error:
+        except (RefusedError, UserError) as error:
             if len(requests) < 2:
                 raise
             failed = True  # the others are still explained

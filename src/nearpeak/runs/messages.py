@@ -3,6 +3,7 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -110,7 +111,7 @@ def introduce(chosen: "Single") -> None:
 def check_words(chosen: "Single", arguments: Sequence[str], command: str) -> None:
     """Has the program check its command line, before a launcher wraps its answer in its own, and
     prints the answer. A hint to the program's help becomes one to that of `nearpeak COMMAND`.
-    RefusedError with the program's exit status."""
+    RefusedError with the program's exit status; UserError where it crashes or hangs."""
     from nearpeak.launching import programs
     from nearpeak.libraries.launch import environment
 
@@ -135,5 +136,10 @@ def check_words(chosen: "Single", arguments: Sequence[str], command: str) -> Non
     output = done.stderr.decode(errors="replace")
     pattern = rf"see nearpeak-mpi(?: {benchmark})? --help"
     sys.stderr.write(re.sub(pattern, f"see nearpeak {command} {benchmark} --help", output))
+    if done.returncode < 0:
+        raise UserError(
+            f"{chosen.library.name}'s program is ended by {signal.Signals(-done.returncode).name}"
+            " as it starts: look at what it loads"
+        )
     if done.returncode:
         raise RefusedError(done.returncode)

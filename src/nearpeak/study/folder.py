@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from nearpeak.decoding import UNDECODABLE
 from nearpeak.errors import UserError
 from nearpeak.files import check_output, make_output, put_whole
 from nearpeak.journal import Journal, of_copy, resume_study, whole_lines
@@ -171,6 +172,6 @@ def read_plan(folder: Path) -> Plan:
         raise UserError(
             f"there is no study in {folder} ({file.name}: {error.strerror}): {remedy}"
         ) from None
-    except (msgspec.MsgspecError, ValueError, KeyError, TypeError) as error:
+    except (*UNDECODABLE, KeyError, TypeError) as error:
         raise UserError(f"{file} is not a plan ({error}): start anew in another folder") from None
     return grown(plan, folder) if (folder / NAME).exists() else plan

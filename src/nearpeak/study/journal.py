@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from nearpeak import journal
+from nearpeak.decoding import UNDECODABLE
 from nearpeak.errors import UserError
 from nearpeak.journal import CannotWriteError, whole_lines
 from nearpeak.planning.plan import Plan
@@ -120,7 +121,7 @@ def _believing(
     """Raises DamagedError for a line that cannot be."""
     try:
         yield
-    except (msgspec.MsgspecError, ValueError) as error:
+    except UNDECODABLE as error:
         problem = f"{file} line {number} cannot be believed ({error})"
         raise DamagedError(problem, file.parent, sealed_bytes, sealed_line) from None
 
@@ -148,7 +149,7 @@ def _check_schema(file: Path, line: bytes) -> None:
         schema = first["schema"]
         if first["record"] != StudyRecord.__struct_config__.tag:
             raise KeyError
-    except (msgspec.MsgspecError, ValueError, KeyError, TypeError):
+    except (*UNDECODABLE, KeyError, TypeError):
         raise UserError(f"{file} does not start with a study record: choose a study folder") from (
             None
         )

@@ -13,6 +13,7 @@ import msgspec
 
 import nearpeak
 from nearpeak.clock import utc_now
+from nearpeak.decoding import UNDECODABLE
 from nearpeak.files import disk_is_full, make_anew, make_inside, sync
 from nearpeak.launching import mps
 from nearpeak.launching.command_lines import Tools, with_token
@@ -330,7 +331,7 @@ class _Reader:
             if self._launch.misplaced and not isinstance(record, EnvironmentRecord):
                 raise ValueError(self._launch.misplaced)
             self._recording.take(record)
-        except (msgspec.MsgspecError, ValueError) as error:
+        except UNDECODABLE as error:
             self.rejected.append(str(error))
             return
         self.taken += 1

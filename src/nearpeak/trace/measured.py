@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from nearpeak.decoding import UNDECODABLE
 from nearpeak.errors import UserError
 from nearpeak.findings.weights import Weigh
 from nearpeak.terms.benchmarks import Benchmark
@@ -35,7 +36,7 @@ def read_trace(file: Path) -> Trace:
         trace = msgspec.json.decode(file.read_bytes(), type=Trace)
     except OSError as error:
         raise UserError(f"--trace {file}: {error.strerror}") from None
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except UNDECODABLE:
         raise UserError(
             f"--trace {file}: give what `nearpeak trace -o FILE -- COMMAND` wrote"
         ) from None

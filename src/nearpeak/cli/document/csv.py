@@ -16,7 +16,8 @@ application. A field is empty if the row has no such value: *null* below. Lists 
 results.json only."""
 RULES = """An interval or a range has two columns, which end in `_low` and `_high`. The columns of a
 part begin with the name of its field. Texts, and pairs of a name and a value, are joined by `;`. A
-text that a spreadsheet would take for a formula has an apostrophe before it."""
+text that a spreadsheet would take for a formula has an apostrophe before it. A carriage return
+becomes a newline."""
 OTHERS = """`--rows NAME` writes a row for each item of another list of results.json, by the same
 rules: the columns of the study, then the fields of [the item](results.md). The lists:"""
 MEANINGS = {

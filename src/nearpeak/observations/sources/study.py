@@ -9,6 +9,7 @@ from typing import TypeVar
 import msgspec
 import numpy as np
 
+from nearpeak.decoding import UNDECODABLE
 from nearpeak.errors import UserError
 from nearpeak.journal import resume_study
 from nearpeak.launching.describe import Variant
@@ -81,7 +82,7 @@ def _decode(path: Path, kind: type[T], schema: int) -> T:
         return msgspec.convert(plain, type=kind, dec_hook=journal.decode_path, str_keys=True)
     except OSError as error:
         raise UserError(f"{path} cannot be read ({error.strerror}): make it readable") from None
-    except (msgspec.MsgspecError, ValueError, KeyError, TypeError) as error:
+    except (*UNDECODABLE, KeyError, TypeError) as error:
         raise UserError(
             f"{path}: damaged ({error}); restore it from a copy or measure anew"
         ) from None
