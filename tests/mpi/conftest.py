@@ -42,7 +42,8 @@ class Done:
     def measured(self) -> set[str]:
         """The benchmarks of a launch in which all went well."""
         assert self.code == 0, (self.out, self.err)
-        assert not self.of("problem")
+        problems = self.of("problem")
+        assert not problems, "\n".join(map(str, problems))
         return {record["benchmark"] for record in self.of("samples")}
 
     def verified_sizes(self, benchmark: str) -> list[int]:
