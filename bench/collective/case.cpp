@@ -111,7 +111,8 @@ void CollectiveCase::wait_if_late() {
 }
 
 std::optional<Mismatch> CollectiveCase::left_too_soon() const {
-  const Stay mine{std::hash<std::string>()(clock_key()), came_ns_, left_ns_};
+  static const std::uint64_t clock = std::hash<std::string>()(clock_key());
+  const Stay mine{clock, came_ns_, left_ns_};
   for (const Stay& other : group_.gather(mine))
     if (other.clock == mine.clock && mine.left_ns < other.came_ns)
       return Mismatch{.slot = 0, .byte = 0, .expected = 0, .got = 0, .left_early = true};

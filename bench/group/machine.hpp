@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tells machines, and clocks, of ranks apart.
+// Identifies the machines and the clocks of ranks.
 #pragma once
 
 #include <string>

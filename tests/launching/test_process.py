@@ -100,7 +100,7 @@ def test_a_log_that_grows_while_it_is_read_is_cut_all_the_same(
     assert f"\n[nearpeak: {left_out} bytes left out]\n".encode() in log.read_bytes()
 
 
-# Floods only after it was told to end, which it ignores.
+# Ignores the signal to end, and floods its log from then on.
 LATE_FLOOD = f"""
 import pathlib, signal, sys, time
 def flood(*_):

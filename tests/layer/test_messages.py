@@ -89,7 +89,7 @@ def test_nodes_that_do_not_say_which_they_are(application: Any, two_hosts: Any) 
 
 
 def test_a_persistent_receive_that_a_probe_has_taken_the_message_from(application: Any) -> None:
-    """It is told, and does not wait for ever."""
+    """The program ends with a line that says why, and does not wait for ever."""
     done = application.run("made_behind")
     assert done.code != 0
     assert any("MPI_Start of a receive whose message a probe" in line for line in done.said())

@@ -266,15 +266,18 @@ void absolute() {
       MPI_Wait(&request, MPI_STATUS_IGNORE);
       check();
 #if MPI_VERSION >= 4
+      const auto start_twice = [&](const auto& check_data) {
+        for (int start = 0; start < 2; ++start) {
+          fill();
+          MPI_Start(&request);
+          MPI_Wait(&request, MPI_STATUS_IGNORE);
+          check_data();
+        }
+        MPI_Request_free(&request);
+      };
       MPI_Neighbor_alltoallw_init(data, n, places, types, got, n, in_places, types, ring,
                                   MPI_INFO_NULL, &request);
-      for (int start = 0; start < 2; ++start) {
-        fill();
-        MPI_Start(&request);
-        MPI_Wait(&request, MPI_STATUS_IGNORE);
-        check();
-      }
-      MPI_Request_free(&request);
+      start_twice(check);
       // Of one buffer each: MPICH calls two of MPI_BOTTOM the same.
       const auto ranks = static_cast<std::size_t>(size);
       const int part = kBytes / size;
@@ -297,13 +300,7 @@ void absolute() {
       check_all();
       MPI_Alltoallv_init_c(out.data(), each.data(), zero.data(), MPI_BYTE, got, each.data(),
                            here.data(), MPI_BYTE, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
-      for (int start = 0; start < 2; ++start) {
-        fill();
-        MPI_Start(&request);
-        MPI_Wait(&request, MPI_STATUS_IGNORE);
-        check_all();
-      }
-      MPI_Request_free(&request);
+      start_twice(check_all);
 #endif
     }
   MPI_Comm_free(&ring);

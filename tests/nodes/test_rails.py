@@ -343,7 +343,7 @@ def test_one_fast_pair_of_three_gpus_makes_the_third_not_slow(tmp_path: Path) ->
 
 
 def test_a_slow_part_is_named_in_a_faster_node(tmp_path: Path) -> None:
-    """As far as it is slower than those of other nodes; the map shows the same."""
+    """Its excess is beyond the parts of other nodes. The map shows the same."""
     cluster = Cluster(8, 4)
     cluster.near[3] = 1 / 1.05
     cluster.adapters[3] = cluster.host[3] = 1 / 1.1
@@ -515,7 +515,7 @@ def test_a_plan_says_what_its_launches_cannot_find(
 def test_the_plan_of_gpus_also_says_the_loss_that_it_finds_within_nodes(
     gpus: int, loss: int
 ) -> None:
-    """Of fewer values than between nodes."""
+    """There are fewer values within nodes than between them."""
     [line] = [
         text
         for text in plan.summary(made.chosen(8, **made.rails(gpus)))

@@ -216,7 +216,7 @@ std::optional<Mismatch> wrong_of(Two group) {
 
 }  // namespace
 
-TEST_CASE("who left before another came is told, if both have one clock") {
+TEST_CASE("a rank that left before another came is named, if both read one clock") {
   constexpr std::int64_t kHourNs = 3'600'000'000'000;
   const auto early = wrong_of({kHourNs, true});
   REQUIRE(early);

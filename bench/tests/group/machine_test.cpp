@@ -38,7 +38,7 @@ class Machine {
 
 }  // namespace
 
-TEST_CASE("machines of one name are told apart by their boots") {
+TEST_CASE("the boot ID distinguishes machines of one name") {
   const Machine one("boot-1", "time:[1]");
   const Machine same("boot-1", "time:[1]");
   const Machine other("boot-2", "time:[1]");
@@ -55,7 +55,7 @@ TEST_CASE("a time namespace has a clock of its own on the same machine") {
   CHECK(one.clock() != shifted.clock());
 }
 
-TEST_CASE("a machine whose boot cannot be read is told by its name") {
+TEST_CASE("the name identifies a machine whose boot ID cannot be read") {
   const Machine one("", "");
   const Machine other("", "");
   CHECK_FALSE(one.key().empty());

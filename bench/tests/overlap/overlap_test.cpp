@@ -3,10 +3,9 @@
 
 #include <doctest/doctest.h>
 
-#include <algorithm>
-
 #include "sampling/clock.hpp"
 #include "tests/benchmark/context.hpp"
+#include "tests/sampling/tries.hpp"
 
 using namespace nearpeak;
 
@@ -51,13 +50,9 @@ struct Timed {
   std::optional<OverlapTimer> timer;
 };
 
-// The longest computation that a few searches fit: a loaded machine makes them too short.
-double longest_compute_us(double us, double most_us) {
-  constexpr int kSearches = 5;
-  double longest_us = 0;
-  for (int i = 0; i < kSearches && longest_us <= us / 2; ++i)
-    longest_us = std::max(longest_us, Timed(us, most_us).compute_us());
-  return longest_us;
+// Whether one of a few searches fits a computation of at least half of the time.
+bool fits_once(double us, double most_us) {
+  return is_so_once([&] { return Timed(us, most_us).compute_us() > us / 2; }, 5);
 }
 
 }  // namespace
@@ -65,12 +60,12 @@ double longest_compute_us(double us, double most_us) {
 TEST_CASE("what is computed takes as long as the message") {
   const Timed timed(500, 1e6);
   CHECK(timed.communication.begun > 10);
-  CHECK(longest_compute_us(500, 1e6) > 250);
+  CHECK(fits_once(500, 1e6));
 }
 
 TEST_CASE("the search for a computation takes no longer than it may") {
   constexpr double kUs = 40'000;
   const Timed timed(kUs, kUs / 10);
   CHECK(timed.communication.begun == 4);  // used, tried once, timed alone and beside
-  CHECK(longest_compute_us(kUs, kUs / 10) > kUs / 2);
+  CHECK(fits_once(kUs, kUs / 10));
 }

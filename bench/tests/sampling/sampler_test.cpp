@@ -8,6 +8,8 @@
 #include <limits>
 #include <thread>
 
+#include "tests/sampling/tries.hpp"
+
 using namespace nearpeak;
 
 namespace {
@@ -30,14 +32,6 @@ SamplingPolicy short_policy() {
   SamplingPolicy policy = usual_policy({});
   policy.slot_s = 0.01;
   return policy;
-}
-
-// Whether it is so once: where other programs take the CPU meanwhile it may not be.
-bool is_so_once(const std::function<bool()>& is_so) {
-  constexpr int kTries = 20;
-  for (int i = 0; i < kTries; ++i)
-    if (is_so()) return true;
-  return false;
 }
 
 }  // namespace

@@ -222,7 +222,7 @@ std::shared_ptr<const Runs> runs_of(MPI_Datatype type) {
 }
 
 Span span_of(MPI_Count n, MPI_Datatype type) {
-  if (n <= 0) return {};  // of so many there may be no type
+  if (n <= 0) return {};  // without elements the type may be invalid
   const Type& of = type_of(type);
   if (of.bytes == 0) return {};
   const auto last = static_cast<MPI_Aint>((n - 1) * of.extent);

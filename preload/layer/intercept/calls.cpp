@@ -20,8 +20,8 @@ bool any_on_device(Arguments... arguments) {
   return any_buffer<true>([](const Found& found) { return found.on_device; }, arguments...);
 }
 
-// Calls the error handler of what a refused call is of: by its type a file alone is told from
-// others, as handles are numbers in some ABIs.
+// Calls the error handler of the file, window or communicator of a refused call. Only a file has a
+// type of its own in every ABI: other handles may be numbers.
 template <auto kFunction, typename... Others>
 void raise_of(For<kFunction>, int error, Others...) {
   raise(calls::comm_world(), error);

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from nearpeak.decoding import UNDECODABLE
 from nearpeak.errors import UserError
 from nearpeak.libraries.families import is_native
 from nearpeak.libraries.library import Library, Settings
@@ -159,7 +160,7 @@ def load(file: Path, library: Library, say: Callable[[str], None] | None = None)
         profile = msgspec.toml.decode(file.read_bytes(), type=Profile)
     except OSError as error:
         raise UserError(f"{file} cannot be read ({error.strerror}): give a profile") from None
-    except (msgspec.MsgspecError, ValueError) as error:
+    except UNDECODABLE as error:
         raise UserError(
             f"{file} is no profile ({error}): give one that `nearpeak tune` wrote"
         ) from None

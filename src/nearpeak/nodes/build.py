@@ -39,6 +39,7 @@ from nearpeak.nodes.tested import fits as fits_of
 from nearpeak.statistics.additive import spread
 from nearpeak.statistics.levels import ERROR_RATE
 from nearpeak.statistics.nested import Fit, distances
+from nearpeak.terms.buffers import on_host
 
 MOST_LISTED = 16  # nodes whose pairs are listed one by one
 
@@ -98,7 +99,7 @@ def build(recorded: Recorded, require: Sequence[str] = ()) -> Found:
         topology_used.levels,
         None if is_whole else judging,
         rails,
-        with_host="H" in chosen.buffers.split(","),
+        with_host=any(on_host(chosen.buffers)),
     )
     unclear = topology_used.source in ("", grouped.FIGURES) and judge.looks_grouped(
         fits, verdicts, chosen.nodes

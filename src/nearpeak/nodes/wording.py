@@ -19,6 +19,7 @@ from nearpeak.nodes.grouped import FIGURES
 from nearpeak.nodes.judge import ORDER
 from nearpeak.nodes.topology import plural
 from nearpeak.numbers import count, listed, number, unit
+from nearpeak.terms.buffers import on_host
 
 _PARTS: tuple[Part, ...] = ("GPU", "NIC", "GPU or NIC", "GPU or memory")
 _KINDS = [one for kind in ORDER for one in ([kind, *_PARTS] if kind == "node" else [kind])]
@@ -121,7 +122,7 @@ def _part_of_node(results: Found, verdict: Verdict) -> str:
         return ""
     gpu, *others = [results.rails[verdict.rail].gpu, *(rail.gpu for rail in results.rails)]
     other = next((number for number in others if number != gpu), "")
-    may_be_memory = "H" in results.buffers.split(",")
+    may_be_memory = any(on_host(results.buffers))
     texts = {
         "GPU or NIC": f"GPU {gpu}, its NIC or host memory of rank {gpu}"
         if may_be_memory

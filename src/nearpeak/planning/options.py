@@ -9,6 +9,7 @@ from typing import Annotated, Any, TypeVar
 
 import msgspec
 
+from nearpeak.decoding import UNDECODABLE
 from nearpeak.errors import UserError, closest
 from nearpeak.journal import resume_study
 from nearpeak.libraries import settings
@@ -184,7 +185,7 @@ def read_study_file(file: Path) -> Options:
     except OSError as error:
         raise UserError(f"cannot read the study file {file}: {error.strerror}") from None
     # Python's TOML reader also raises other errors, for numbers with thousands of digits.
-    except (msgspec.DecodeError, ValueError, RecursionError) as error:
+    except UNDECODABLE as error:
         raise UserError(f"{file} is not TOML: {error}") from None
     if not table:
         raise UserError(f"{file} is empty: name in it what is to be measured, or leave it out")
